@@ -4,9 +4,9 @@ import type { MemoryPath } from '../../language/path.ts';
 import type { Past, Version, VersionId } from './past.ts';
 
 /**
- * Why it cannot be told what a path held at a moment. `expired`: a version lay there that is not kept. `unrecorded`: one
- * that is gone, or came by a rename, and nothing tells when. `too_early`: what came there later may have been written over a
- * version that the history has not seen.
+ * The reason why the history does not tell what a path held at a moment. `expired`: a version lay there that is not kept.
+ * `unrecorded`: a version lay there once, but nothing tells when it left or came. `too_early`: what came there later may have
+ * been written over a version that the history has not seen.
  */
 interface Doubt {
   readonly reason: 'expired' | 'unrecorded' | 'too_early';
@@ -14,7 +14,7 @@ interface Doubt {
 }
 
 interface TreeAt {
-  /** What lay where. */
+  /** The version that lay at each path. */
   readonly files: ReadonlyMap<MemoryPath, Version>;
   readonly doubts: ReadonlyMap<MemoryPath, Doubt>;
 }
@@ -22,31 +22,31 @@ interface TreeAt {
 /** Milliseconds since the epoch. */
 interface Moment {
   readonly time: number;
-  /** From when on every writer keeps the history; undefined where none does, or nothing tells. */
+  /** The time from which on every writer keeps the history; undefined where none does, or nothing tells. */
   readonly keptSince: number | undefined;
 }
 
-/** From when to when a version lay at a path, by the clocks of writers. */
+/** The time that a version lay at a path, by the clocks of writers. */
 interface Stay {
   readonly version: Version;
   readonly path: MemoryPath;
   readonly from: number;
-  /** Infinite where it lies there still. */
+  /** Infinity where the version lies there still. */
   readonly to: number;
-  /** Until then it certainly did; `to` where its end is known. */
+  /** The version lay there at least until then; `to` where its end is known. */
   readonly certainTo: number;
 }
 
 /**
- * The files of a moment: what was written, renamed and deleted before it counts, and what carries the moment itself does
- * not.
+ * Finds the files of a moment. Only what was written, renamed or deleted before the moment counts: a write of 12:00:00.000 is
+ * not in the tree at 12:00:00.000.
  */
 export function treeAt(past: Past, moment: Moment): TreeAt {
   const { time } = moment;
   const bornAt = createBirths(past);
   const stays = new Map<MemoryPath, Stay>();
   const doubts = new Map<MemoryPath, Doubt>();
-  /** When something is known to have come to a path last, before the moment. */
+  /** The last time before the moment at which a version came to a path. */
   const arrivals = new Map<MemoryPath, number>();
   const unsure: Stay[] = [];
   for (const version of past.versions.values()) {
@@ -68,7 +68,7 @@ export function treeAt(past: Past, moment: Moment): TreeAt {
     }
   }
   for (const { version, path, certainTo } of unsure) {
-    // What came to the path later shows that it was gone.
+    // A version came to the path later, so this one was gone.
     if ((arrivals.get(path) ?? 0) > certainTo) continue;
     doubts.set(path, { reason: 'unrecorded', version: version.id });
   }
@@ -76,7 +76,7 @@ export function treeAt(past: Past, moment: Moment): TreeAt {
   return { files: new Map([...stays].map(([path, { version }]) => [path, version])), doubts };
 }
 
-/** Why it cannot be told what a version replaced that was written behind the moment; undefined where it can. */
+/** Tells why it is unknown what a version replaced that was written after the moment; undefined where it is known. */
 export function unknownBefore(past: Past, version: Version, moment: Moment): Doubt | undefined {
   const { id, previous } = version;
   if (previous !== undefined)
@@ -85,9 +85,9 @@ export function unknownBefore(past: Past, version: Version, moment: Moment): Dou
 }
 
 /**
- * Whether a version that names no other was the first of its file. What a process wrote that kept no history may have
- * replaced one all the same, but named no writer. Of a moment before the history was turned on, the time until all had
- * followed does not count.
+ * Tells whether a version without a predecessor was the first of its file. A process that kept no history named neither a
+ * predecessor nor a writer, also where it replaced a file. After an operator has turned the history on, the processes follow
+ * within an hour; for a moment before that, a version is sure to be new only once all have followed.
  */
 function isCreation({ writer, mtime }: Version, { time, keptSince }: Moment): boolean {
   if (writer !== undefined) return true;
@@ -96,20 +96,20 @@ function isCreation({ writer, mtime }: Version, { time, keptSince }: Moment): bo
   return mtime >= (time < turnedOn ? keptSince : turnedOn);
 }
 
-/** Where a version lay, as far as it is known: at each of its places for itself. */
+/** The known places of one version, each for itself. */
 interface Whereabouts {
   readonly stays: readonly Stay[];
-  /** It came to these paths by renames that were not written down: some time before that. */
+  /** Paths to which renames brought the version that nobody wrote down: at some time before `before`. */
   readonly unknown: readonly { readonly path: MemoryPath; readonly before: number }[];
 }
 
-/** Goes from binding to binding, by their bounds. */
+/** Finds the places of a version: goes from binding to binding, by their bounds. */
 function whereabouts(past: Past, version: Version, bornAt: (version: Version) => number): Whereabouts {
   const { id } = version;
   const born = bornAt(version);
   const stays: Stay[] = [];
   const unknown: { readonly path: MemoryPath; readonly before: number }[] = [];
-  /** Since when it is where nothing has ended it yet. */
+  /** The paths at which nothing has ended the version yet, each with the time when it came. */
   const present = new Map<MemoryPath, number>();
   const end = (path: MemoryPath, from: number, at: number): void => {
     const to = Math.max(from, at);
@@ -122,7 +122,7 @@ function whereabouts(past: Past, version: Version, bornAt: (version: Version) =>
     const isFirst = present.size === 0 && stays.length === 0;
     if (isFirst && !isRenamed) present.set(path, born);
     else if (!present.has(path)) {
-      // A rename that was not written down has brought it, from where nothing else ended it.
+      // A rename that nobody wrote down has brought it, from the paths where it is gone and was not replaced.
       const at = Math.max(born, millisecondsOf(bound));
       for (const [other, since] of present) if (!endsThere(past, id, other)) end(other, since, at);
       present.set(path, at);
@@ -140,12 +140,12 @@ function whereabouts(past: Past, version: Version, bornAt: (version: Version) =>
   return { stays, unknown };
 }
 
-/** Whether the version is at that place still, or was replaced there. */
+/** Tells whether the version lies at that path still, or was replaced there. */
 function endsThere({ files, successors, birthplace }: Past, id: VersionId, path: MemoryPath): boolean {
   return files.get(path)?.id === id || successors(id).some((next) => birthplace(next.id) === path);
 }
 
-/** Until when a version lay at a place that no leave names. */
+/** Finds the end of a stay that no leave ends. */
 function lastOf(
   past: Past,
   { id }: Version,
@@ -168,7 +168,7 @@ function lastOf(
   return { ...forever, certainTo: Math.max(from, ...own.map(({ saved }) => saved?.at ?? 0)) };
 }
 
-/** When a version was written, by the clocks of writers: no version is older than the one that it replaced. */
+/** Finds when versions were written, by the clocks of writers: each is at least as young as the one that it replaced. */
 function createBirths(past: Past): (version: Version) => number {
   const known = new Map<VersionId, number>();
   return (version) => {

@@ -10,21 +10,21 @@ import type { Past, VersionFacts } from './past.ts';
 
 /** Gathers what files and records say, in whatever order they are read. No text stays in memory. */
 export interface Collector {
-  /** Takes what a file was read to be. The same file may be given again: what was read last counts. */
+  /** Takes what a caller read of a file. A file may be given again: the last reading counts. */
   addFile(path: MemoryPath, file: OpenedObject): void;
   /** Notes that a file cannot be opened. */
   addDamagedFile(path: MemoryPath): void;
-  /** Forgets a file that is gone meanwhile. */
+  /** Forgets a file that another process has deleted or renamed meanwhile. */
   removeFile(path: MemoryPath): void;
-  /** Takes the content of a record of the class `history`. False: no rule allows it, and it counts as damaged. */
+  /** Takes the content of a record of the class `history`. False: the content is malformed and counts as damaged. */
   addRecord(id: string, content: Uint8Array): boolean;
   /** Notes that a record cannot be opened. */
   addDamagedRecord(id: string): void;
-  /** Takes a binding that something else tells of, such as the entry of a checkpoint. */
+  /** Takes a binding from another source than files and records, such as the entry of a checkpoint. */
   addSeen(seen: VersionFacts & { readonly path: MemoryPath; readonly bound: bigint }): void;
-  /** What was taken of leaves until now. */
+  /** The leaves in the records that were added until now. */
   leaves(): Iterable<Pick<ToldLeave, 'from' | 'to'>>;
-  /** The model of all that was taken until now, made once as long as nothing is added; others have their turn meanwhile. */
+  /** Makes the model of all that was added, once until more is added. Everything else in the process has its turn meanwhile. */
   past(): Promise<Past>;
 }
 
@@ -41,8 +41,15 @@ export function createCollector(): Collector {
       made = undefined;
       damagedFiles.delete(path);
       files.set(path, {
-        ...{ id: toBase64url(id), path, bound, mtime, size: content.length, saved: undefined },
-        ...{ previous: idOf(previous), writer: idOf(writer), textHash: textHashOf(content) },
+        id: toBase64url(id),
+        path,
+        bound,
+        mtime,
+        size: content.length,
+        previous: idOf(previous),
+        writer: idOf(writer),
+        saved: undefined,
+        textHash: textHashOf(content),
         file: { isRenamed: !equalBytes(origin, NO_ID) },
       });
     },
@@ -71,10 +78,8 @@ export function createCollector(): Collector {
     },
     addSeen({ id, path, bound, mtime, size, previous, writer }) {
       made = undefined;
-      seen.push({
-        ...{ id, path, bound, mtime, size, previous, writer },
-        ...{ saved: undefined, textHash: undefined },
-      });
+      const facts = { id, path, bound, mtime, size, previous, writer };
+      seen.push({ ...facts, saved: undefined, textHash: undefined });
     },
     leaves: () => [...leaves.values()].flat(),
     past() {
@@ -97,22 +102,21 @@ type SavedRecord = Extract<
 
 function savedIn(id: string, record: SavedRecord): Sighting {
   const { version, at, by } = record;
-  const { id: own, path, bound, mtime, size } = version;
   const facts = {
-    ...{ id: toBase64url(own), path, bound, mtime, size },
-    ...{ previous: idOf(version.previous), writer: idOf(version.writer) },
+    ...version,
+    id: toBase64url(version.id),
+    previous: idOf(version.previous),
+    writer: idOf(version.writer),
   };
-  return record.kind === 'replaced'
-    ? { ...facts, textHash: textHashOf(record.text), saved: { record: id, at, for: record.for } }
-    : {
-        ...{ ...facts, textHash: undefined, redacted: { at, by: idOf(by) } },
-        saved: { record: id, at: undefined, for: undefined },
-      };
+  if (record.kind === 'replaced')
+    return { ...facts, textHash: textHashOf(record.text), saved: { record: id, at, for: record.for } };
+  const saved = { record: id, at: undefined, for: undefined };
+  return { ...facts, textHash: undefined, redacted: { at, by: idOf(by) }, saved };
 }
 
 const NO_KEY = new Uint8Array(ID_BYTES);
 
-/** Stands for a text within this process, so that texts need not be kept to be compared. */
+/** Hashes a text for comparisons within this process, so that no text must stay in memory. */
 export function textHashOf(text: Uint8Array): string {
   return toBase64url(hash(32, NO_KEY, text));
 }

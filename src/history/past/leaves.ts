@@ -3,13 +3,13 @@ import { rebase } from '../../language/path.ts';
 import { type HistoryRecord, idOf } from '../history-record.ts';
 import type { Binding, Leave, VersionId } from './past.ts';
 
-/** A leave as a record tells it. */
+/** A leave as one record tells it, before anybody has judged whether it happened. */
 export interface ToldLeave extends Omit<Leave, 'state'> {
-  /** Written down before it was done: by the rename of a directory. */
+  /** The rename of a directory wrote the leave down before it moved the file. */
   readonly isPlanned: boolean;
 }
 
-/** What one record tells of files that were deleted or renamed. */
+/** Reads the leaves that one record tells of. */
 export function leavesIn(
   record: Extract<HistoryRecord, { kind: 'deleted' | 'moved' }>,
   event: string,
@@ -17,30 +17,36 @@ export function leavesIn(
   const { at } = record;
   const by = idOf(record.by);
   return record.files.map(([from, version, bound]) => ({
-    ...{ id: toBase64url(version), from, bound, at, lastAt: at, by, event },
+    id: toBase64url(version),
+    from,
+    bound,
+    at,
+    lastAt: at,
+    by,
+    event,
     to: record.kind === 'moved' ? rebase(from, record.from, record.to) : undefined,
     isPlanned: record.kind === 'moved' && from !== record.from,
   }));
 }
 
-/** What is known of the versions besides. */
+/** The knowledge about versions that decides whether a planned leave happened. */
 export interface Witnesses {
-  /** All that is known of where a version lay, by leaves as well. */
+  /** The bindings of a version, those that only leaves tell of as well. */
   bindings(id: VersionId): readonly Binding[];
-  /** Ids of what was written over it. */
+  /** Ids of the versions that were written over a version. */
   successors(id: VersionId): readonly VersionId[];
 }
 
 /**
- * One leave for all that tells of one rename of a file, in steps: several processes may have carried it out, each by its own
- * clock. The first one's time counts, and the last bound that one of them met there.
+ * Merges the leaves of one rename of a file into one, in steps: several processes may have carried the rename out, each by its
+ * own clock. The earliest time counts, and the greatest bound that one of them met at the old path.
  */
 export function* mergeLeaves(told: Iterable<ToldLeave>): Generator<void, Iterable<ToldLeave>> {
   const once = new Map<string, ToldLeave>();
   for (const leave of told) {
     yield;
     const { id, event, from, to = '' } = leave;
-    // A binding is deleted once, whoever tells of it.
+    // A binding is deleted once, however many records tell of it.
     const name = JSON.stringify(
       leave.to === undefined ? [id, from, String(leave.bound)] : [id, event, from, to],
     );
@@ -55,7 +61,7 @@ export function* mergeLeaves(told: Iterable<ToldLeave>): Generator<void, Iterabl
   return once.values();
 }
 
-/** Tells of each leave of one version whether it happened. */
+/** Judges for each leave of one version whether it happened. */
 export function judgeLeaves(leaves: readonly ToldLeave[], witnesses: Witnesses): readonly Leave[] {
   const state = (leave: ToldLeave): Leave['state'] => {
     if (!leave.isPlanned || isKnownThere(leave, witnesses)) return 'done';
@@ -67,12 +73,12 @@ export function judgeLeaves(leaves: readonly ToldLeave[], witnesses: Witnesses):
   });
 }
 
-/** Whether the version lay at the new place, bound there later. */
+/** Tells whether the version lay at the new path, under a greater bound than at the old one. */
 function isKnownThere({ id, to, bound }: ToldLeave, { bindings }: Witnesses): boolean {
   return bindings(id).some((binding) => binding.path === to && binding.bound > bound);
 }
 
-/** Whether the version is where it was, left from there otherwise, or was replaced there. */
+/** Tells whether the version stayed at the old path: it lies there still, left by another event, or was replaced there. */
 function hasStayed(leave: ToldLeave, leaves: readonly ToldLeave[], witnesses: Witnesses): boolean {
   const { id, from, bound, event } = leave;
   const own = witnesses.bindings(id).filter(({ path }) => path === from);

@@ -6,17 +6,17 @@ export type Rename = Leave & { readonly to: MemoryPath };
 
 /** The life of one file at one place, across the renames that led there. */
 export interface Life {
-  /** Its versions, the newest first. */
+  /** The versions of the file, the newest first. */
   readonly chain: readonly Version[];
-  /** In their order, without the delete. */
+  /** The renames in the order in which they happened. */
   readonly renames: readonly Rename[];
-  /** Where it is, or was last. */
+  /** The path of the file, or the last one that it had. */
   readonly path: MemoryPath;
-  /** Undefined: it is there. */
+  /** The delete that ended the life; undefined while the file is there. */
   readonly deleted: Leave | undefined;
 }
 
-/** Every file that is there, and every one that was deleted. A version at two places has a life at each. */
+/** Finds the life of each file, of the deleted ones as well. A version at two paths has a life at each. */
 export function livesOf(past: Past): readonly Life[] {
   const lives: Life[] = [];
   for (const { id, path } of past.files.values()) {
@@ -32,7 +32,7 @@ export function livesOf(past: Past): readonly Life[] {
   return lives;
 }
 
-/** Whether the same version lies there all the same, or left from there again later: another life tells of it. */
+/** Tells whether the version came back after the leave: it lies there, or left from there again. Another life has it then. */
 function isBackSince({ files, leavesOf }: Past, { id, from, bound }: Leave): boolean {
   const there = files.get(from);
   const isThere = there?.id === id && there.bound > bound;
@@ -52,7 +52,7 @@ function lifeAt(past: Past, id: VersionId, path: MemoryPath): Omit<Life, 'delete
   return { chain, renames: renames.reverse(), path };
 }
 
-/** The renames by which a version came to a path, the last one first. */
+/** Finds the renames that brought a version to a path, the last one first. */
 export function routeTo({ leavesOf }: Past, id: VersionId, path: MemoryPath): readonly Rename[] {
   const waiting = leavesOf(id).filter((leave): leave is Rename => leave.to !== undefined);
   const route: Rename[] = [];

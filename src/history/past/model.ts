@@ -4,28 +4,28 @@ import type { Binding, Damaged, End, Leave, Past, Version, VersionFacts, Version
 
 /** A version at one place, as a file, a record or something else tells of it. */
 export interface Sighting extends VersionFacts, Omit<Binding, 'isThere' | 'isRenamed'> {
-  /** Undefined: not in a file. */
+  /** Set where a file told of the version. */
   readonly file?: { readonly isRenamed: boolean };
   readonly textHash: string | undefined;
   readonly redacted?: Version['redacted'];
 }
 
-/** What was gathered, in any order. */
+/** Sightings and leaves, in any order, from which a past is made. */
 export interface Gathered {
   readonly sightings: readonly Sighting[];
   readonly leaves: readonly ToldLeave[];
   readonly damaged: Pick<Damaged, 'records' | 'files'>;
 }
 
-/** So many items of a past are gone through before everything else in the process has its turn: a few milliseconds at most. */
+/** After 100 items of a past, a few milliseconds at most, everything else in the process has its turn. */
 const ITEMS_PER_TURN = 100;
 
-/** Takes what goes through a past item by item to its end. @throws MemoryError `aborted`. */
+/** Runs a generator that goes through a past to its end, and lets others run in between. @throws MemoryError `aborted`. */
 export function itemByItem<T>(items: Generator<void, T>, signal?: AbortSignal): Promise<T> {
   return inTurns(items, signal, ITEMS_PER_TURN);
 }
 
-/** Joins what was gathered, item by item. */
+/** Joins sightings and leaves into one past, item by item. */
 export function* modelOf({ sightings, leaves: told, damaged }: Gathered): Generator<void, Past> {
   const versions = new Map<VersionId, Version>();
   const conflicting = new Set<VersionId>();
@@ -91,7 +91,7 @@ export function* modelOf({ sightings, leaves: told, damaged }: Gathered): Genera
     const own = bindingsOf(id).filter((binding) => binding.path === path);
     const leave = leavesOf(id).find((each) => each.from === path && each.bound >= bound);
     if (leave !== undefined) return { leave };
-    // What was bound there again, after the writer of the next version had saved it, was not replaced by that.
+    // The writer of the next version saved an earlier binding here, and this one came later: that write did not end it.
     const saved = own.filter((binding) => binding.saved !== undefined);
     const isLater = saved.length > 0 && saved.every((binding) => binding.bound < bound);
     const successor = isLater ? undefined : successorsOf(id).find((next) => birthplace(next.id) === path);
@@ -99,8 +99,15 @@ export function* modelOf({ sightings, leaves: told, damaged }: Gathered): Genera
   };
 
   return {
-    ...{ versions, files, leaves, damaged: { ...damaged, versions: conflicting } },
-    ...{ bindings: bindingsOf, leavesOf, successors: successorsOf, birthplace, endOf },
+    versions,
+    files,
+    leaves,
+    damaged: { ...damaged, versions: conflicting },
+    bindings: bindingsOf,
+    leavesOf,
+    successors: successorsOf,
+    birthplace,
+    endOf,
     ancestors: (id, isPassed) => ancestorsOf(versions, id, isPassed),
     descendants(id) {
       const found = new Map(successorsOf(id).map((next) => [next.id, next]));
@@ -112,7 +119,7 @@ export function* modelOf({ sightings, leaves: told, damaged }: Gathered): Genera
   };
 }
 
-/** The one walk along predecessors. */
+/** Walks along the predecessors of a version, the nearest first. */
 function ancestorsOf(
   versions: ReadonlyMap<VersionId, Version>,
   id: VersionId,
@@ -120,7 +127,7 @@ function ancestorsOf(
 ): readonly Version[] {
   const found = new Set<Version>();
   for (let at = previousOf(versions.get(id)); at !== undefined && at.id !== id; at = previousOf(at)) {
-    // A loop in the chain, which only a holder of keys can make, ends it.
+    // Only a holder of keys can make a chain that loops. The walk ends there.
     if (found.has(at) || isPassed(at.id)) break;
     found.add(at);
   }
@@ -138,8 +145,16 @@ function bindingOf({ id, path, bound, file, saved }: Sighting): Binding {
 function versionOf(sighting: Sighting): Version {
   const { id, mtime, size, previous, writer, path, bound, saved, textHash, redacted } = sighting;
   return {
-    ...{ id, mtime, size, previous, writer, text: textIn(sighting), path, bound },
-    ...{ record: saved?.record, textHash },
+    id,
+    mtime,
+    size,
+    previous,
+    writer,
+    text: textIn(sighting),
+    path,
+    bound,
+    record: saved?.record,
+    textHash,
     ...(redacted !== undefined && { redacted }),
   };
 }
@@ -153,22 +168,22 @@ function textIn({ file, redacted, saved }: Sighting): Version['text'] {
 const NEARNESS: readonly Version['text'][] = ['gone', 'kept', 'redacted', 'current'];
 
 /**
- * Whether a text is to be told of there rather than where it is known already: in a file rather than in a record, as taken
- * out where one record says so, and where it lay last.
+ * Tells which of two sightings of one version counts: a file before a record, a record that says the text was taken out before
+ * one that has it, and otherwise the one with the greater bound; between two files the first.
  */
 function isNearer(version: Version, known: Version): boolean {
   const [near, before] = [NEARNESS.indexOf(version.text), NEARNESS.indexOf(known.text)];
   return near === before ? near < NEARNESS.length - 1 && version.bound > known.bound : near > before;
 }
 
-/** Whether both may be one version: of two texts only one may bear an id. */
+/** Tells whether two sightings may be of one version: two texts or two sets of facts never share an id. */
 function agree(a: Version, b: Version): boolean {
   const isOneText = a.textHash === undefined || b.textHash === undefined || a.textHash === b.textHash;
   const areFacts = a.mtime === b.mtime && a.size === b.size;
   return isOneText && areFacts && a.previous === b.previous && a.writer === b.writer;
 }
 
-/** What is told of one binding several times is one. */
+/** Adds a binding, or joins it with the equal one that is there already. */
 function addBinding(bindings: Map<VersionId, Binding[]>, binding: Binding): void {
   const some = bindings.get(binding.id) ?? [];
   const at = some.findIndex(({ path, bound }) => path === binding.path && bound === binding.bound);
@@ -184,7 +199,7 @@ function addBinding(bindings: Map<VersionId, Binding[]>, binding: Binding): void
   bindings.set(binding.id, some);
 }
 
-/** Puts a value behind those that a key has. */
+/** Appends a value to the list of a key. */
 export function push<K, V>(map: Map<K, V[]>, key: K, value: V): void {
   const some = map.get(key);
   if (some === undefined) map.set(key, [value]);

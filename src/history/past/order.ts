@@ -1,36 +1,36 @@
 /*
- * The order of what happened: of one file that of its versions and of its places, whatever clocks say, and of several files that of
- * their writers' clocks.
+ * The order of events. The events of one file follow its versions and its places, whatever clocks say. The events of several
+ * files follow the clocks of their writers.
  */
 import type { MemoryPath } from '../../language/path.ts';
 import type { Leave, Past, Version, VersionId } from './past.ts';
 
-/** What happened to a file: a version was written, or one was renamed or deleted. */
+/** An event of one file: a version was written, or one was renamed or deleted. */
 export type PastEvent = { readonly version: Version } | { readonly leave: Leave };
 
 /** An event among the others of its file. */
 export interface PlacedEvent {
   readonly event: PastEvent;
-  /** Not before what happened to the file before it, whatever clocks say; milliseconds since the epoch. */
+  /** Milliseconds since the epoch, moved up to the file's event before where a clock was behind. */
   readonly time: number;
 }
 
 interface Placed extends PlacedEvent {
-  /** What happened to the file before it, as far as that is known. */
+  /** The file's event before, where one is known. */
   readonly before: Placed | undefined;
-  /** Names what happened to the file first in that millisecond. */
+  /** The name of the file's first event in that millisecond. */
   readonly first: string;
-  /** How much happened to the file in that millisecond before it. */
+  /** The place among the file's events of that millisecond, from 1. */
   readonly depth: number;
   readonly leaves: MemoryPath | undefined;
-  /** Of the first version of a file, and of a rename. */
+  /** The path that a new file or a rename takes. */
   readonly comesTo: MemoryPath | undefined;
 }
 
 /**
- * All that happened, the oldest first, in steps: of one file in the order of its versions and of their places, whatever clocks
- * say; besides by the clocks of writers. Of what several files did at one path in one millisecond, what lay there before leaves
- * first, and what stays comes last.
+ * Orders all events, the oldest first, in steps: those of one file by its versions and their places, those of several files by
+ * the clocks of writers. Where several files share a path within one millisecond, the file that lay there leaves first, and the
+ * file that stays comes last.
  */
 export function* eventsInOrder(past: Past): Generator<void, readonly PlacedEvent[]> {
   const placed = yield* inOrder(yield* placeEvents(past), compare);
@@ -46,7 +46,7 @@ export function* eventsInOrder(past: Past): Generator<void, readonly PlacedEvent
   return ordered;
 }
 
-/** The oldest version first, in that order; what is not kept comes before. */
+/** Sorts versions in the order of `eventsInOrder`, the oldest first; versions that are not kept come before all others. */
 export function* versionsInOrder(
   past: Past,
   ids: readonly VersionId[],
@@ -106,7 +106,7 @@ function* placeEvents(past: Past): Generator<void, Placed[]> {
   return placed;
 }
 
-/** As much is sorted in one step. */
+/** The number of items that one step sorts. */
 const RUN = 512;
 
 /** Sorts in steps: runs of 512, which are merged two by two. */
@@ -147,7 +147,7 @@ function* merge<T>(
   return merged;
 }
 
-/** By time; in one millisecond file by file, the same in every process and whatever is known of the time before. */
+/** Compares by time, then file by file: each process gets the same order, however much of the time before it knows. */
 function compare(a: Placed, b: Placed): number {
   if (a.time !== b.time) return a.time - b.time;
   if (a.first !== b.first) return a.first < b.first ? -1 : 1;
@@ -160,11 +160,11 @@ function nameOf(event: PastEvent): string {
   return `${from} ${id} ${to}`;
 }
 
-/** What happened in one millisecond, so that no path holds two files at once, in steps. */
+/** Orders the events of one millisecond so that no path holds two files at once, in steps. */
 function* settle(events: readonly Placed[]): Generator<void, Iterable<Placed>> {
   if (events.length === 1) return events;
   const isIn = new Set(events);
-  /** When what leaves a path came to it: undefined where that was earlier. */
+  /** Each event that leaves a path, with the event that came to it; undefined where that was in an earlier millisecond. */
   const cameBy = new Map(
     events.flatMap((event) => (event.leaves === undefined ? [] : [[event, arrivalOf(event, isIn)] as const])),
   );
@@ -172,7 +172,7 @@ function* settle(events: readonly Placed[]): Generator<void, Iterable<Placed>> {
   const leaving = Map.groupBy(cameBy.keys(), ({ leaves }) => leaves);
   const settled = new Set<Placed>();
   const under = new Set<Placed>();
-  /** What happened to its file before waits for this: the order of the file comes first. */
+  /** Tells whether an event of the same file before is still being placed: the order of a file comes first. */
   const isHeldUp = (event: Placed): boolean => {
     for (let at: Placed | undefined = event; at !== undefined && isIn.has(at); at = at.before)
       if (under.has(at) && !settled.has(at)) return true;

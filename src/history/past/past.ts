@@ -8,17 +8,17 @@
  * - The *end* of a binding is such a leave, or the version that was written over it where it lay. Only a binding ends:
  *   a version whose one place was edited may lie untouched at its other one.
  *
- * A collector (collect.ts) fills it. Who asks walks no chain and joins no two versions by hand: an id says all of that.
+ * A collector (collect.ts) fills it. A caller asks by id; the model has walked the chains and joined the versions already.
  */
 import type { MemoryPath } from '../../language/path.ts';
 
 /** A version's name to a caller: 22 characters of base64url. */
 export type VersionId = string;
 
-/** A text that was written once, and is the same wherever it lies. */
+/** The facts of a text that was written once. They are the same wherever the text lies. */
 export interface VersionFacts {
   readonly id: VersionId;
-  /** When it was written, by its writer's clock; milliseconds since the epoch. */
+  /** The time of the write, by its writer's clock; milliseconds since the epoch. */
   readonly mtime: number;
   /** Bytes of content. */
   readonly size: number;
@@ -28,106 +28,106 @@ export interface VersionFacts {
   readonly writer: string | undefined;
 }
 
-/** A version, and where its text is to be had. */
+/** A version, and the place of its text. */
 export interface Version extends VersionFacts {
   /**
-   * `current`: in the file at `path`. `kept`: in a record. `redacted`: it was taken out of the record. `gone`: neither file nor
-   * record has it, and something else told of it, such as a checkpoint.
+   * `current`: in the file at `path`. `kept`: in a record. `redacted`: it was taken out of the record. `gone`: only another
+   * source, such as a checkpoint, tells of the version.
    */
   readonly text: 'current' | 'kept' | 'redacted' | 'gone';
-  /** Where that binding lies, or lay. */
+  /** The path of the binding that `text` speaks of. */
   readonly path: MemoryPath;
   readonly bound: bigint;
   /** The id of the record that has the text, or had it; undefined where none does. */
   readonly record: string | undefined;
-  /** When it was taken out, by the clock of the process that did, and the keyed hash of its actor. */
+  /** The time at which a process took the text out, by its clock, and the keyed hash of its actor. */
   readonly redacted?: { readonly at: number; readonly by: string | undefined };
-  /** Stands for the text within this process; undefined where no text is at hand. Never leaves the process. */
+  /** A hash of the text that stays within this process; undefined where no text was read. */
   readonly textHash: string | undefined;
 }
 
-/** That a version was saved before it was to be replaced or deleted: it lay at that path then, under that bound. */
+/** The note that a process saved a version before it replaced or deleted it: the version lay at that path then. */
 export interface Saved {
   /** The id of the record. */
   readonly record: string;
-  /** When, by the clock of the process that saved it; undefined once the text was taken out. */
+  /** The time, by the clock of the process that saved it; undefined once the text was taken out. */
   readonly at: number | undefined;
-  /** `delete`: it was about to be deleted. Undefined: to be replaced, or a record that does not say. */
+  /** `delete`: the process was about to delete it. Undefined: to replace it, or the record does not say. */
   readonly for: 'delete' | undefined;
 }
 
-/** A version at one path. What is known of it by a record of a rename alone has neither `isThere` nor `saved`. */
+/** A version at one path. Where only the record of a rename tells of it, `isThere` is false and `saved` undefined. */
 export interface Binding {
   readonly id: VersionId;
   readonly path: MemoryPath;
   readonly bound: bigint;
-  /** Whether it is what lies at the path now. */
+  /** True: the version lies at the path now. */
   readonly isThere: boolean;
-  /** Of one that is there: whether a rename brought it. */
+  /** True: it lies there now, and a rename brought it. */
   readonly isRenamed: boolean;
   readonly saved: Saved | undefined;
 }
 
-/** That a binding went: it was deleted, or renamed. */
+/** The end of a binding by a delete or a rename. */
 export interface Leave {
   readonly id: VersionId;
   readonly from: MemoryPath;
   /** The bound of what lay at `from`. It ends every binding of the version there whose bound is not greater. */
   readonly bound: bigint;
-  /** Undefined: it was deleted. */
+  /** The new path; undefined for a delete. */
   readonly to: MemoryPath | undefined;
-  /** By the clock of the process that did it; milliseconds since the epoch. */
+  /** The time, by the clock of the process that did it; milliseconds since the epoch. */
   readonly at: number;
-  /** When it was told last: what a restore of the bucket brings back may go a second time. */
+  /** The latest time that any record gives: a file that a restore of the bucket brought back may go a second time. */
   readonly lastAt: number;
   /** The keyed hash of the actor, base64url; undefined without one. */
   readonly by: string | undefined;
-  /** The same for all that is told of one rename. */
+  /** The name of the event, which all records of one rename share. */
   readonly event: string;
   /**
-   * Whether it happened. The rename of a directory is written down before it is done. `done`: it was written down afterwards, or the
-   * version is known at its new place. `supposed`: only planned, and nothing says otherwise. `undone`: only planned, and the
-   * version stayed or ended otherwise.
+   * Says whether the leave happened. A process writes the rename of a directory down before it moves the files. `done`: written
+   * down afterwards, or the version is known at its new path. `supposed`: only planned, and nothing contradicts it. `undone`:
+   * only planned, and the version stayed or ended otherwise.
    */
   readonly state: 'done' | 'supposed' | 'undone';
 }
 
-/** Why a binding is not there any more: it left, or a version was written over it. */
+/** The end of a binding: it left, or a version was written over it. */
 export type End = { readonly leave: Leave } | { readonly successor: Version };
 
-/** What cannot be read. It ends nothing: what is whole is told without it. */
+/** Everything that cannot be read. The rest of the past is told without it. */
 export interface Damaged {
-  /** Ids of records that are not what was sealed under their names, or whose content no rule allows. */
+  /** Ids of records that do not open under their names, or whose content is malformed. */
   readonly records: readonly string[];
   readonly files: readonly MemoryPath[];
-  /** Ids that two different texts or two different sets of facts bear: no text of such a version is given out. */
+  /** Ids that two different texts or two different sets of facts share: the history gives out neither text. */
   readonly versions: ReadonlySet<VersionId>;
 }
 
-/** What is known of some files' past, or of all. */
+/** The known past of some files, or of all. */
 export interface Past {
   /** Every version whose facts are known. */
   readonly versions: ReadonlyMap<VersionId, Version>;
-  /** What lies at each path now. */
+  /** The binding that lies at each path now. */
   readonly files: ReadonlyMap<MemoryPath, Binding>;
-  /** All that is written down, each rename of a file once; also those that are `undone`. */
+  /** All leaves that are written down, each once, those that are `undone` as well. */
   readonly leaves: readonly Leave[];
   readonly damaged: Damaged;
-  /** Where a version lies and lay, by growing bounds. Those of an id whose facts are not known as well. */
+  /** The bindings of a version by growing bounds. An id may have bindings though its facts are unknown. */
   bindings(id: VersionId): readonly Binding[];
-  /** Its leaves by growing bounds, without those that are `undone`. */
+  /** The leaves of a version by growing bounds, without those that are `undone`. */
   leavesOf(id: VersionId): readonly Leave[];
-  /** What was written over it, at whichever of its places; the first written first. */
+  /** The versions that were written over it, at any of its places; the first written first. */
   successors(id: VersionId): readonly Version[];
   /**
-   * What went before it, the nearest first, as far as it is known, and not beyond what `isPassed` names. The last one may name a
-   * `previous` that is not known.
+   * The known versions before it, the nearest first, up to the first one for which `isPassed` is true. The last one may name a
+   * `previous` that is unknown.
    */
   ancestors(id: VersionId, isPassed?: (id: VersionId) => boolean): readonly Version[];
-  /** All that came of it, each behind what it came of. */
+  /** The versions that were written over it, over those, and so on; each comes after one that it replaced. */
   descendants(id: VersionId): readonly Version[];
-  /** Where it was written: the path of its first binding that is known. Undefined for an id that nothing names. */
+  /** The path at which it was written: that of its first known binding. Undefined for an id without bindings. */
   birthplace(id: VersionId): MemoryPath | undefined;
-  /** What ended a binding, as records tell it of one that lies there all the same too; undefined where nothing tells. */
+  /** The end of a binding as records tell it, also where the binding lies there all the same; undefined where none tells. */
   endOf(binding: Pick<Binding, 'id' | 'path' | 'bound'>): End | undefined;
 }

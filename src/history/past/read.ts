@@ -15,10 +15,10 @@ import type { Past, VersionId } from './past.ts';
 import { readHistoryContent } from './records.ts';
 
 /**
- * All that is kept of the tenant, and what its files are now: a LIST for each 1,000 of both and a GET for each. The files
- * first, so that what replaces one meanwhile is found among the records. Of what is read the facts stay in memory.
+ * Reads all files and records of the tenant: a LIST for each 1,000 of both and a GET for each. It reads the files first; a
+ * version that another process replaces meanwhile is then among the records. Only facts stay in memory.
  *
- * @param onProgress told how many were read, and of how many that are known by then.
+ * @param onProgress gets how many were read, and how many were listed by then.
  */
 export async function readWholePast(work: Work, onProgress?: Call['onProgress']): Promise<Past> {
   const collector = createCollector();
@@ -40,8 +40,8 @@ export async function readWholePast(work: Work, onProgress?: Call['onProgress'])
 }
 
 /**
- * The past of one path: of what lies and lay there, before it was renamed to there as well. A LIST for each 1,000 records of each path
- * that the file has had, a GET for each of them, and one for each rename and directory's delete of the tenant.
+ * Reads the past of one path: of each file that lies or lay there, with its time at earlier paths. A LIST for each 1,000 records
+ * of each path that the file has had, a GET for each of them, and one for each rename and directory's delete of the tenant.
  */
 export async function readPast(work: Work, path: MemoryPath): Promise<Past> {
   const reading = createReading(work);
@@ -50,8 +50,8 @@ export async function readPast(work: Work, path: MemoryPath): Promise<Past> {
 }
 
 /**
- * The past of the path that a caller means: in the form that was given, or where nothing is known of that, in NFC, in which
- * this library makes names.
+ * Reads the past of the path that a caller means: as it was given or, where nothing is known of that, in NFC, in which this
+ * library makes names.
  */
 export async function readMeantPast(
   work: Work,
@@ -65,16 +65,16 @@ export async function readMeantPast(
   return { path, past: await read(path) };
 }
 
-/** How much is read from the end. */
+/** The part of a past that is read from the end. */
 interface Newest {
   readonly count: number;
-  /** Asked whether what happened after `since` (milliseconds since the epoch) is enough; all before that may be missing. */
+  /** Tells whether the events after `since` (milliseconds since the epoch) are enough; earlier ones may be missing. */
   readonly isEnough: (past: Past, since: number) => Promise<boolean>;
 }
 
 /**
- * The newest part of what `readPast` answers, read from the end: so much that what happened since some moment is all there, and is
- * enough. A LIST for each 1,000 records of the path, and a GET for little more than `count` of them where no file was renamed.
+ * Reads the newest part of what `readPast` answers: all events since some moment, once those are enough. A LIST for each 1,000
+ * records of the path, and a GET for little more than `count` of them where no file was renamed.
  */
 export async function readNewest(work: Work, path: MemoryPath, { count, isEnough }: Newest): Promise<Past> {
   const reading = createReading(work);
@@ -89,8 +89,8 @@ export async function readNewest(work: Work, path: MemoryPath, { count, isEnough
 }
 
 /**
- * The newest part of what `readWholePast` answers, as `readNewest` of a path: a LIST for each 1,000 files and records, and a GET for
- * twice `count` of both, and for the files of half an hour before, because the clocks of writers may be ahead of the store's.
+ * Reads the newest part of what `readWholePast` answers, as `readNewest` does for a path: a LIST for each 1,000 files and records,
+ * and a GET for twice `count` of both, and for the files of half an hour before: clocks of writers may be ahead of the store's.
  */
 export async function readNewestOfAll(
   work: Work,
@@ -104,13 +104,13 @@ export async function readNewestOfAll(
   const collector = createCollector();
   const read = new Set<string>();
   const isNew = (name: string): boolean => read.size < read.add(name).size;
-  // Not every file and record has an entry of its own: twice as many are enough at once as a rule.
+  // Some files and records have no entry of their own; twice as many are usually enough at once.
   for (let newest = 2 * count + 1; ; newest *= GROWTH) {
     const times = files.map(({ lastModified }) => lastModified);
     const oldest = nthNewest(times, newest) - SKEW_MS;
     const young = files.filter(({ key, lastModified }) => lastModified >= oldest && isNew(key));
     await addFiles(work, collector, filesIn(work, young));
-    // Behind the files: what replaced one meanwhile is listed.
+    // After the files: a version that was replaced meanwhile is listed here.
     const ids: (ListedId & { readonly time: number })[] = [];
     for await (const page of pagesOfIds(work, 'history'))
       for (const each of page.ids) ids.push({ ...each, time: millisecondsOf(boundOfRecord(each.id)) });
@@ -131,18 +131,19 @@ export async function readNewestOfAll(
   }
 }
 
-/** The moment that so many are at least as new as; before all where there are not so many. */
+/** Finds the time of the `count`th newest; minus infinity where there are fewer. */
 function nthNewest(times: readonly number[], count: number): number {
   return Float64Array.from(times).sort().at(-count) ?? Number.NEGATIVE_INFINITY;
 }
 
-/** So many times as much is read where a page does not suffice. */
+/** The factor by which the next attempt reads more. */
 const GROWTH = 4;
 
 /**
- * What is known of the versions at a path whose names begin so: the file, and of the records those alone whose ids carry that
- * name; where none is among them, or the name is shorter than in an id, those at the other paths of the file as well. All of the
- * path's past where one was found elsewhere, or several: only its chains tell whose it is.
+ * Reads what is known of the versions at a path whose names have that beginning. First it reads the file, and those records of
+ * the path whose ids carry the name. Where these lack the version, or the beginning is shorter than the part in an id, it reads
+ * such records at the file's other paths too. Where it then found several, or one elsewhere, it reads the path's whole past:
+ * only the chains tell whose version it is.
  */
 export async function readNamed(work: Work, path: MemoryPath, beginning: VersionId): Promise<Past> {
   const reading = createReading(work);
@@ -156,28 +157,28 @@ export async function readNamed(work: Work, path: MemoryPath, beginning: Version
   return ids.length < 2 && ids.every(isHere) ? past : reading.readFrom(0n);
 }
 
-/** As much as the clock of a process that renames may be behind that of a writer where S3 takes both; and the same of a bound. */
+/** The most that two clocks may differ by while S3 accepts requests of both: milliseconds, and the same in a bound. */
 const SKEW_MS = 1_800_000;
 const SKEW: bigint = BigInt(SKEW_MS) << 16n;
 
 interface Reading {
   /** Reads the file at a path, and lists the records of the path and those of the whole tree. */
   visit(path: MemoryPath): Promise<void>;
-  /** The bound of the record of the first path that so many are at least as new as; 0 where there are not so many. */
+  /** Finds the bound of the `count`th newest record of the first path; 0 where there are fewer. */
   boundOfNewest(count: number): bigint;
-  /** Reads every record whose bound is not smaller, of each path that a rename leads to as well. */
+  /** Reads every record from a bound on, also those of each path that a rename leads to. */
   readFrom(from: bigint): Promise<Past>;
   /** Reads the records that carry a version's name, at the first path or at each that a rename leads to as well. */
   readNamed(beginning: VersionId, where: 'here' | 'everywhere'): Promise<Past>;
-  /** Whether every record was read. */
+  /** Tells whether every record was read. */
   isComplete(): boolean;
-  /** Whether all that is missing in the chains of newer versions is among the records that are listed and not read. */
+  /** Tells whether the records that wait to be read have all that is missing in the chains of newer versions. */
   isClosed(past: Past, from: bigint): boolean;
 }
 
 function createReading(work: Work): Reading {
   const collector = createCollector();
-  /** The records that are not read yet, by their paths, the oldest first. */
+  /** The records that wait to be read, by their paths, the oldest first. */
   const unread = new Map<MemoryPath, readonly ListedId[]>();
   let first = WHOLE_TREE;
 
@@ -186,7 +187,7 @@ function createReading(work: Work): Reading {
   };
   const visit = async (path: MemoryPath): Promise<void> => {
     if (unread.has(path)) return;
-    // The file first: what replaces it meanwhile is listed.
+    // The file first: a version that is replaced meanwhile is listed.
     if (path !== WHOLE_TREE) await addFile(collector, path, readFile(work, path));
     await list(path);
   };
@@ -202,7 +203,7 @@ function createReading(work: Work): Reading {
     }
     return asked.length > 0;
   };
-  /** Reads what is asked for of each path that a rename leads to, and the renames from some bound on. */
+  /** Reads the records that are asked for, of each path that a rename leads to, and the renames from some bound on. */
   const readAlong = async (isAsked: (id: string) => boolean, moved = 0n): Promise<Past> => {
     for (let isChanged = true; isChanged; ) {
       isChanged = await read(WHOLE_TREE, (id) => boundOfRecord(id) >= moved);
@@ -248,7 +249,7 @@ function createReading(work: Work): Reading {
   };
 }
 
-/** Whether each leave of a version is from where the one before has brought it, and something tells what became of it then. */
+/** Tells whether the route of a version has no gap: each leave begins where the one before ended, and the end is known. */
 function isRouteWhole(past: Past, id: VersionId): boolean {
   const leaves = past.leavesOf(id);
   const last = leaves.at(-1);
@@ -259,7 +260,7 @@ function isRouteWhole(past: Past, id: VersionId): boolean {
   return isLinked && isWhereItCame && hasEnd === true;
 }
 
-/** Leaves away what other files have to do with the paths that are looked through. */
+/** Keeps the versions and leaves of a path's files, and drops those of other files that shared one of their paths. */
 function only(past: Past, path: MemoryPath): Past {
   const wanted = new Set<VersionId>();
   for (const id of past.versions.keys())
@@ -275,12 +276,12 @@ function only(past: Past, path: MemoryPath): Past {
   };
 }
 
-/** All below which files lie. */
+/** The prefix of the keys of files. */
 function filePrefix({ session: { layout }, keyring: { names } }: Work): string {
   return directoryPrefix(layout, names, WHOLE_TREE);
 }
 
-/** Those whose names a writer of the tenant made. */
+/** Finds the objects whose names a writer of the tenant made. */
 function filesIn(work: Work, objects: readonly ListedObject[]): readonly ListedEntry[] {
   const at = { directory: WHOLE_TREE, prefix: filePrefix(work) };
   return objects.flatMap((object) => decodeEntry(work, { ...at, object }) ?? []);
@@ -332,7 +333,7 @@ async function addRecords(
   await eachConcurrently(work.session, listed, addOne, ({ object }) => object.size);
 }
 
-/** Whether an object is a finding, and no reason to end: nobody can read it, and everything else can be told. */
+/** Tells whether an error means that one object cannot be read: a finding, and no reason to stop. */
 function isNotWhole(error: unknown): boolean {
   return hasCode(error, 'integrity', 'limit_exceeded', 'unsupported_format');
 }

@@ -4,12 +4,12 @@ import { readRecord } from '../../tree/sealed-record.ts';
 import type { Work } from '../../tree/session.ts';
 import { decodeHistoryRecord, type HistoryRecord } from '../history-record.ts';
 
-/** The content of a record of the history. One GET. Undefined: it has expired. @throws MemoryError `integrity`. */
+/** Reads the content of a record of the history. One GET. Undefined: it has expired. @throws MemoryError `integrity`. */
 export async function readHistoryContent(work: Work, id: string): Promise<Uint8Array | undefined> {
   return (await readRecord(work, { cls: 'history', id, maxBytes: MAX_CONTENT_BYTES }))?.content;
 }
 
-/** What it says. @throws MemoryError `integrity`, also for a content that no rule allows. */
+/** Reads and decodes a record of the history. @throws MemoryError `integrity`, also for malformed content. */
 export async function readHistoryRecord(work: Work, id: string): Promise<HistoryRecord | undefined> {
   const content = await readHistoryContent(work, id);
   const record = content && decodeHistoryRecord(content);
