@@ -6,18 +6,18 @@ import type { SinceFinding } from '../../tree/findings.ts';
 import { type CheckpointEntry, type CheckpointFacts, NO_VERSION } from '../checkpoint-record.ts';
 import type { KeptFrom } from '../kept-from.ts';
 
-/** What is held to a checkpoint. */
+/** A checkpoint, and the tenant's files and history that are compared with it. */
 export interface Since {
-  /** What lies there and what the history says; the entries of the checkpoint are among what was seen. */
+  /** The files and the history; the collector that made it was given the entries of the checkpoint too. */
   readonly past: Past;
   readonly entries: readonly CheckpointEntry[];
   readonly facts: Pick<CheckpointFacts, 'began' | 'ended'>;
   readonly kept: KeptFrom;
-  /** The directory whose rename is not finished. */
+  /** The directory whose rename is still going on; undefined where there is none. */
   readonly renaming: MemoryPath | undefined;
 }
 
-/** Clocks of writers that may sign requests to S3 at all differ by no more than this from the server's. */
+/** The most that a writer's clock may differ from the server's: S3 refuses its requests beyond that. */
 const CLOCK_MS = 900_000;
 
 /** A process that saved a version deletes it within this time, or saves it again. */
@@ -26,13 +26,13 @@ const STOOD_STILL_MS = DAY_MS;
 type Why = NonNullable<SinceFinding['why']>;
 type Place = Pick<Binding, 'id' | 'path' | 'bound'>;
 
-/** So many files or entries are judged before everything else in the process has its turn: a few milliseconds. */
+/** After 500 files or entries, a few milliseconds, everything else in the process has its turn. */
 const STEPS_BETWEEN_TURNS = 500;
 
 /**
- * Holds what a tenant has now to a checkpoint, in steps. Each file leads back to an entry, or to a version that was born since, and
- * nothing sealed says that its binding had ended; each entry leads forward to a file, or to a recorded end. What an honest process,
- * cut off at any moment, may have left is no alarm.
+ * Compares a tenant's files with a checkpoint, in steps. Each file must lead back to an entry or to a version that was born since,
+ * and no sealed record may say that its binding had ended. Each entry must lead forward to a file or to a recorded end. Remains
+ * that an honest process may leave when it is cut off are no alarm.
  */
 export function* judgeSince(since: Since): Generator<void, readonly SinceFinding[]> {
   const scene = yield* sceneOf(since);
@@ -61,17 +61,17 @@ function* inSteps<T>(all: Iterable<T>, take: (one: T) => void): Generator<void, 
   }
 }
 
-/** The same, as it is asked while files and entries are judged. */
+/** The comparison with the indexes that the judgement of files and entries asks. */
 interface Scene extends Since {
   readonly entriesOf: (id: VersionId) => readonly CheckpointEntry[];
   readonly entryAt: (path: MemoryPath) => CheckpointEntry | undefined;
-  /** The entry that came of a version, which is none itself; undefined where none did. */
+  /** The entry that came of a version; undefined where none did, or where the version has an entry itself. */
   readonly cameOf: (id: VersionId) => CheckpointEntry | undefined;
-  /** All leaves of a version, also those that do not count any more. */
+  /** All leaves of a version, those that are too old to count as well. */
   readonly toldOf: (id: VersionId) => readonly Leave[];
   /** The leaves of a version that count, those that are only planned among them. */
   readonly leavesOf: (id: VersionId) => readonly Leave[];
-  /** Where the version lies. */
+  /** The files that hold a version now. */
   readonly filesOf: (id: VersionId) => readonly Binding[];
 }
 
@@ -106,7 +106,7 @@ function* sceneOf(since: Since): Generator<void, Scene> {
   };
 }
 
-/** What is sealed and says that the binding had ended: a record of its delete or rename, or what was written over it. */
+/** Finds what sealed records say against a file: its binding had ended by a delete, a rename or a version written over it. */
 function hadEnded(scene: Scene, file: Binding): SinceFinding | undefined {
   const { past, kept, renaming, facts } = scene;
   const leaves = scene
@@ -129,15 +129,15 @@ function hadEnded(scene: Scene, file: Binding): SinceFinding | undefined {
   }
   const nothing = isEntry(scene, file) ? undefined : cameOfNothing(scene, file);
   if (nothing !== undefined) return nothing;
-  // Whoever saved it was about to replace or delete it there; it may have been cut off.
+  // The process that saved it was about to replace or delete it, and may have been cut off.
   const { at = Number.NEGATIVE_INFINITY } = savedAs(scene, file) ?? {};
   return at >= Math.max(facts.began - CLOCK_MS, kept.since) ? untold(file, 'saved') : undefined;
 }
 
 /**
- * The version had been deleted or written over where it lies, and wherever else it is known to have lain: it was put back, and
- * somebody has bound it again since, such as a migration of keys. Not so where it lay elsewhere still when the file was bound: a
- * rename has brought it again.
+ * Finds a version that was put back and bound again since, such as by a migration of keys: it had been deleted or written over
+ * where it lies, and at each other path where it is known to have lain. Where it still lay elsewhere when the file was bound, a
+ * rename has brought it again, and that is no finding.
  */
 function cameOfNothing(scene: Scene, file: Binding): SinceFinding | undefined {
   const { past, kept } = scene;
@@ -165,8 +165,9 @@ function cameOfNothing(scene: Scene, file: Binding): SinceFinding | undefined {
 }
 
 /**
- * Whether the file may be bound after the last bound that ended there, by a slower clock: a rename brought the version again. Not
- * so where something sealed names the binding as it is, from before that end.
+ * Tells whether the file may have come after the end at its path though its bound is smaller: a rename by a process with a slower
+ * clock may have brought the version again. A record of this very binding rules that out, and so does its entry in the checkpoint
+ * where the end came later.
  */
 function mayBeLater(
   scene: Scene,
@@ -180,22 +181,22 @@ function mayBeLater(
   return !wasThere && bound !== file.bound && millisecondsOf(bound) - millisecondsOf(file.bound) <= CLOCK_MS;
 }
 
-/** What a record says of the binding as it is. */
+/** Finds the note that this very binding was saved. */
 function savedAs({ past }: Scene, file: Binding): Binding['saved'] {
   return past.bindings(file.id).find((binding) => isSame(binding, file) && binding.saved)?.saved;
 }
 
-/** Whether the checkpoint has the binding as it is. */
+/** Tells whether the checkpoint has this very binding. */
 function isEntry({ entriesOf }: Scene, file: Binding): boolean {
   return entriesOf(file.id).some((entry) => isSame(entry, file));
 }
 
-/** Whether the file came of no entry, and is not new. */
+/** Judges whether a file came of an entry, or is new; undefined where it did or is. */
 function leadsNotBack(scene: Scene, file: Binding): SinceFinding | undefined {
   return (scene.entriesOf(file.id).length > 0 ? asEntry : asNew)(scene, file);
 }
 
-/** The checkpoint has the version, there or elsewhere. */
+/** Judges a file whose version the checkpoint has, at this path or another. */
 function asEntry(scene: Scene, file: Binding): SinceFinding | undefined {
   const own = scene.entriesOf(file.id);
   if (own.some(({ bound }) => bound <= file.bound)) return undefined;
@@ -204,7 +205,7 @@ function asEntry(scene: Scene, file: Binding): SinceFinding | undefined {
   return !wasHere && isMeanwhile(scene, file) ? untold(file, 'clock') : older(scene, file);
 }
 
-/** The checkpoint has not the version: it came of one that it has, or is new. */
+/** Judges a file whose version the checkpoint lacks: it must have come of one that the checkpoint has, or be new. */
 function asNew(scene: Scene, file: Binding): SinceFinding | undefined {
   const { past, facts, kept, entriesOf, cameOf } = scene;
   if (isBefore(file, facts.began - CLOCK_MS)) return older(scene, file);
@@ -218,7 +219,7 @@ function asNew(scene: Scene, file: Binding): SinceFinding | undefined {
     const { id, mtime, previous } = at;
     const bindings = past.bindings(id);
     wasMeanwhile ||= bindings.some((binding) => isMeanwhile(scene, binding));
-    // It was not there at the checkpoint.
+    // This version had been written before the checkpoint, which lacks it.
     if (bindings.every((binding) => isBefore(binding, facts.began - CLOCK_MS))) return wrong();
     if (previous === undefined) {
       const born = Math.min(mtime, ...bindings.map(({ bound }) => millisecondsOf(bound)));
@@ -233,7 +234,7 @@ function asNew(scene: Scene, file: Binding): SinceFinding | undefined {
     const { bound: last } = replaced ?? file;
     if (entries.length > 0) return entries.some(({ bound }) => bound <= last) ? undefined : wrong();
     if (past.versions.has(previous)) continue;
-    // `verify` names what the history ought to have.
+    // Where the history ought to have that version, `verify` names it as missing.
     return mtime < kept.from
       ? { ...untold(file, kept.otherwise), expected: { version: previous } }
       : undefined;
@@ -242,8 +243,8 @@ function asNew(scene: Scene, file: Binding): SinceFinding | undefined {
 }
 
 /**
- * The file is, or came of, a version that an entry came of. No clock is asked, but where a rename that was cut off while the
- * checkpoint was taken may have brought a copy: bound behind the entry, or at another place.
+ * Judges a file that is, or came of, a version that an entry came of: it is older, whatever clocks say. Only a copy by a rename
+ * that was cut off while the checkpoint was taken is excused: bound later than the entry, or at another path.
  */
 function ofReplaced(scene: Scene, file: Binding, replaced: Binding | undefined): SinceFinding {
   const entry = replaced && scene.cameOf(replaced.id);
@@ -257,23 +258,23 @@ function ofReplaced(scene: Scene, file: Binding, replaced: Binding | undefined):
   return isBehind || isElsewhere ? untold(file, 'clock') : older(scene, file);
 }
 
-/** Whether a rename has brought the version where it is bound so. */
+/** Tells whether a rename brought the version to the path of this binding. */
 function wasRenamed({ past }: Scene, { id, path, bound, isRenamed }: Binding): boolean {
   return isRenamed || past.bindings(id).some((other) => other.path !== path && other.bound < bound);
 }
 
-/** What an entry came to of which no file is there that is as it must be. */
+/** Finds an entry that leads neither to a file nor to a recorded end. */
 function leadsNowhere(
   scene: Scene,
   entry: CheckpointEntry,
   wrong: ReadonlySet<MemoryPath>,
 ): SinceFinding | undefined {
   const { past, facts, kept, filesOf, leavesOf } = scene;
-  const line = lineOf(scene, entry);
-  if (line.some((id) => filesOf(id).some(({ path }) => !wrong.has(path)))) return undefined;
+  const descent = descentOf(scene, entry);
+  if (descent.some((id) => filesOf(id).some(({ path }) => !wrong.has(path)))) return undefined;
   const isLater = ({ id, bound }: Pick<Place, 'id' | 'bound'>): boolean =>
     id !== entry.id || bound >= entry.bound;
-  const deletes = line.flatMap(leavesOf).filter(({ to }) => to === undefined);
+  const deletes = descent.flatMap(leavesOf).filter(({ to }) => to === undefined);
   if (deletes.some(isLater)) return undefined;
   const file = past.files.get(entry.path);
   if (file !== undefined && isCut(scene, file)) return undefined;
@@ -281,13 +282,13 @@ function leadsNowhere(
   const told = {
     kind: 'since',
     path: entry.path,
-    expected: named(newestOf(scene, line, entry)),
+    expected: named(newestOf(scene, descent, entry)),
     ...found,
   } as const;
   const why = ((): Why | undefined => {
     if (entry.note === 'young') return 'young';
     if (facts.began < kept.from) return kept.otherwise;
-    // A copy whose source was deleted behind it is taken back, however late, and nothing tells of that.
+    // A process takes back a copy whose source was deleted after it, however late, and writes no record of that.
     const copiedAt = millisecondsOf(entry.bound);
     if (deletes.some(({ lastAt }) => lastAt >= copiedAt - CLOCK_MS)) return 'unrecorded';
     const mayBeDeleted = (binding: Binding): boolean => {
@@ -296,28 +297,29 @@ function leadsNowhere(
       const { at = Number.POSITIVE_INFINITY } = saved;
       return at >= facts.began - CLOCK_MS - (isLater(binding) ? STOOD_STILL_MS : 0);
     };
-    return line.some((id) => past.bindings(id).some(mayBeDeleted)) ? 'unrecorded' : undefined;
+    return descent.some((id) => past.bindings(id).some(mayBeDeleted)) ? 'unrecorded' : undefined;
   })();
   return why === undefined ? { ...told, state: 'gone' } : { ...told, state: 'untold', why };
 }
 
-/** Whether it is not known what the file came of: it may be what came of any entry, and more is not told. */
+/** Tells whether the file's chain breaks off: then it may have come of any entry. */
 function isCut({ past }: Scene, { id }: Binding): boolean {
   const previous = (past.ancestors(id).at(-1) ?? past.versions.get(id))?.previous;
   return previous !== undefined && !past.versions.has(previous);
 }
 
-function lineOf({ past }: Scene, { id }: Pick<Place, 'id'>): readonly VersionId[] {
+/** Names a version and all that came of it. */
+function descentOf({ past }: Scene, { id }: Pick<Place, 'id'>): readonly VersionId[] {
   return [id, ...past.descendants(id).map((version) => version.id)];
 }
 
-/** The newest binding that is known of these, but for the one of a file that is wrong. */
-function newestOf({ past }: Scene, line: readonly VersionId[], first: Place, file?: Place): Place {
-  const bindings = line.flatMap((id) => past.bindings(id)).filter((each) => !isSame(file, each));
+/** Finds the newest known binding of some versions, apart from that of a file that is wrong. */
+function newestOf({ past }: Scene, ids: readonly VersionId[], first: Place, file?: Place): Place {
+  const bindings = ids.flatMap((id) => past.bindings(id)).filter((each) => !isSame(file, each));
   return bindings.reduce<Place>((a, b) => (b.bound > a.bound ? b : a), first);
 }
 
-/** What a version was written over, as its writer saved it; undefined where that is not known. */
+/** Finds the binding that a version was written over, as its writer saved it; undefined where that is unknown. */
 function replacedBy(scene: Scene, version: Version): Binding | undefined {
   const written = birthOf(scene, version);
   if (written === undefined || version.previous === undefined) return undefined;
@@ -326,7 +328,7 @@ function replacedBy(scene: Scene, version: Version): Binding | undefined {
     .findLast(({ path, saved, bound }) => path === written.path && saved && bound < written.bound);
 }
 
-/** Whether what a version was written over had been deleted, or written over by another one: then it was put back. */
+/** Tells whether the binding that a version replaced had ended before, by a delete or another version: then it was put back. */
 function hadGone(scene: Scene, version: Version, replaced: Binding): boolean {
   const { past, kept, leavesOf } = scene;
   const isDeleted = leavesOf(replaced.id).some(
@@ -339,12 +341,12 @@ function hadGone(scene: Scene, version: Version, replaced: Binding): boolean {
   );
 }
 
-/** Where and as which binding a version was written, as far as it is known. */
+/** Finds the first known binding of a version: the one that its writer made, where nothing is missing. */
 function birthOf({ past }: Scene, { id }: Pick<Version, 'id'>): Binding | undefined {
   return past.bindings(id)[0];
 }
 
-/** What is wrong with a file, and what must be in its place: what the entry there came to, or the version `next` that was written over it. */
+/** Makes the alarm about a file, and names what must be in its place: what came of the entry there, or of `next`, which replaced it. */
 function older(scene: Scene, file: Binding, next?: Version): SinceFinding {
   const first = scene.entryAt(file.path) ?? (next && birthOf(scene, next));
   const expected = first && mustBe(scene, first, file);
@@ -352,15 +354,15 @@ function older(scene: Scene, file: Binding, next?: Version): SinceFinding {
   return expected === undefined || isSame(expected, file) ? at : { ...at, expected: named(expected) };
 }
 
-/** What a binding came to in the place of a file: nothing where it was deleted there, or renamed to another place. */
+/** Finds what must lie at the path of a file by what came of a binding: undefined where that was deleted there or renamed. */
 function mustBe(scene: Scene, first: Place, file: Binding): Place | undefined {
-  const line = lineOf(scene, first);
-  const hasLeft = line.some((id) =>
+  const descent = descentOf(scene, first);
+  const hasLeft = descent.some((id) =>
     scene
       .leavesOf(id)
       .some(({ from, bound }) => from === file.path && (id !== first.id || bound >= first.bound)),
   );
-  const others = line.filter((id) => id !== file.id || id === first.id);
+  const others = descent.filter((id) => id !== file.id || id === first.id);
   return hasLeft ? undefined : newestOf(scene, others, first, file);
 }
 
@@ -383,7 +385,7 @@ function isBefore({ bound }: Pick<Place, 'bound'>, time: number): boolean {
   return millisecondsOf(bound) < time;
 }
 
-/** Whether it was bound while the checkpoint was taken, give or take what clocks may differ by. */
+/** Tells whether a bound falls into the time at which the checkpoint was taken, give or take the difference of clocks. */
 function isMeanwhile({ facts }: Scene, { bound }: Pick<Place, 'bound'>): boolean {
   const time = millisecondsOf(bound);
   return time >= facts.began - CLOCK_MS && time <= facts.ended + CLOCK_MS;
