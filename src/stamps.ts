@@ -16,12 +16,12 @@ export interface Stamps {
   skew(): number;
 }
 
-/** Clocks that differ by less count as one; milliseconds. */
+/** The difference up to which two clocks count as one; milliseconds. */
 export const SAME_TIME_MS = 60_000;
-/** No stamp is further from the process's own time than this, whatever a store tells; milliseconds. */
+/** The furthest that a stamp may be from the process's own time, whatever a store tells; milliseconds. */
 export const MOST_SKEW_MS: number = 48 * 3_600_000;
 
-/** @param clocks milliseconds since the epoch, which may be set; and milliseconds that never go back. */
+/** @param clocks `clock`: milliseconds since the epoch, which somebody may set; `monotonic`: milliseconds that never go back. */
 export function createStamps(clocks: {
   readonly clock: () => number;
   readonly monotonic: () => number;
@@ -30,7 +30,7 @@ export function createStamps(clocks: {
   const ages = createAges(clocks);
   let seen: { readonly date: number; readonly at: Instant } | undefined;
   let last = 0;
-  // A process that was frozen since is told by the wall clock, one whose wall clock was set back by the other.
+  // The wall clock shows that the process was frozen since; the monotonic one counts on where the wall clock was set back.
   const storeTime = (): number => (seen === undefined ? clock() : seen.date + ages.elapsed(seen.at));
   const skew = (): number => clock() - storeTime();
   return {
