@@ -55,5 +55,8 @@ function refuseOtherTime(skew: number): void {
 
 function beginAnew(keyring: Keyring, clock: () => number): Keyring {
   if (keyring.keepsHistory) return beginHistoryAnew(keyring, clock);
-  throw new MemoryError('misconfigured', 'The tenant keeps no history: turn it on first.');
+  throw new MemoryError(
+    'misconfigured',
+    'The tenant keeps no history, so there is none to begin anew: a checkpoint alone is enough.',
+  );
 }

@@ -128,6 +128,14 @@ export function isLeft(finding: Finding): boolean {
   return finding.kind !== 'rename' || finding.state !== 'finished';
 }
 
+/** Tells whether all that it names is work that may still be under way. */
+export function isUnderWay(finding: Finding): boolean {
+  return (
+    (finding.kind === 'rename' && finding.state === 'under_way') ||
+    (finding.kind === 'duplicate' && finding.state === 'in_progress')
+  );
+}
+
 /** Whether it says that something cannot be told, and not that something is wrong. */
 export function isUntold(finding: Finding): boolean {
   return finding.kind === 'since' && finding.state === 'untold';

@@ -9,7 +9,7 @@ export interface Told {
 export const FAIL = { mark: 'FAIL' } as const;
 /** What to do besides: a file that was restored is a new version, and so the line is not well with it. */
 export const ON_PURPOSE =
-  'if it is still named then, or after a restore on purpose, run "tenant history anew" and "checkpoint", and throw older lines away';
+  'if it is still named then, or after a restore on purpose, restart what holds the memory open, run "tenant history anew" where history is kept, then "checkpoint", and throw older lines away';
 
 const MARK_CHARACTERS = 5;
 

@@ -1,6 +1,6 @@
 import type { KeyVersionUse } from '../../admin/key-status.ts';
 import type { Verification } from '../../admin/verify.ts';
-import { isLeft, isUntold } from '../../tree/findings.ts';
+import { type Finding, isLeft, isUnderWay, isUntold } from '../../tree/findings.ts';
 import type { Progress } from '../../tree/session.ts';
 import { findingLine } from './finding-lines.ts';
 import { CONTINUES, EXIT_FAILED, EXIT_UNTOLD, type Invocation } from './invocation.ts';
@@ -56,7 +56,7 @@ export function linesOf(verification: Verification): readonly string[] {
     ...findings.map((finding) => findingLine(finding)),
     ...(since === undefined ? [] : sinceLine(since)),
     ...keys,
-    `${markOf(left, untold)}${summary}`,
+    `${markOf(findings)}${summary}`,
   ];
 }
 
@@ -72,9 +72,12 @@ function countsOf({ findings }: Pick<Verification, 'findings'>): Counts {
   return { left: left.length, untold: left.filter(isUntold).length, repaired: findings.length - left.length };
 }
 
-function markOf(left: number, untold: number): string {
-  if (left > untold) return 'FAIL  ';
-  return untold > 0 ? 'untold ' : 'ok    ';
+/** The mark of the gravest finding that is left. */
+function markOf(findings: readonly Finding[]): string {
+  const left = findings.filter(isLeft);
+  if (left.some((finding) => !isUntold(finding) && !isUnderWay(finding))) return 'FAIL  ';
+  if (left.some(isUnderWay)) return 'wait  ';
+  return left.length > 0 ? 'untold ' : 'ok    ';
 }
 
 function keyWords({ version, objects, active }: KeyVersionUse): string {

@@ -9,7 +9,7 @@ const VERSION = { version: 'AAAAAAAAAAAAAAAAAAAAAA' };
 const OTHER = { version: 'BBBBBBBBBBBBBBBBBBBBBB' };
 
 const ON_PURPOSE =
-  'if it is still named then, or after a restore on purpose, run "tenant history anew" and "checkpoint", and throw older lines away';
+  'if it is still named then, or after a restore on purpose, restart what holds the memory open, run "tenant history anew" where history is kept, then "checkpoint", and throw older lines away';
 
 it('a line says what was found and what to do', () => {
   const gone = { kind: 'since', state: 'gone', path: PATH, expected: VERSION } as const;
