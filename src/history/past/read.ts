@@ -74,7 +74,7 @@ interface Newest {
 
 /**
  * Reads the newest part of what `readPast` answers: all events since some moment, once those are enough. A LIST for each 1,000
- * records of the path, and a GET for little more than `count` of them where no file was renamed.
+ * records of the path, a GET for little more than `count` of them, and one for each rename and directory's delete of the tenant.
  */
 export async function readNewest(work: Work, path: MemoryPath, { count, isEnough }: Newest): Promise<Past> {
   const reading = createReading(work);
@@ -157,9 +157,8 @@ export async function readNamed(work: Work, path: MemoryPath, beginning: Version
   return ids.length < 2 && ids.every(isHere) ? past : reading.readFrom(0n);
 }
 
-/** The most that two clocks may differ by while S3 accepts requests of both: milliseconds, and the same in a bound. */
+/** The most that two clocks may differ by while S3 accepts requests of both: milliseconds. */
 const SKEW_MS = 1_800_000;
-const SKEW: bigint = BigInt(SKEW_MS) << 16n;
 
 interface Reading {
   /** Reads the file at a path, and lists the records of the path and those of the whole tree. */
@@ -203,10 +202,10 @@ function createReading(work: Work): Reading {
     }
     return asked.length > 0;
   };
-  /** Reads the records that are asked for, of each path that a rename leads to, and the renames from some bound on. */
-  const readAlong = async (isAsked: (id: string) => boolean, moved = 0n): Promise<Past> => {
+  /** Reads all renames, and the records that are asked for of each path to which they lead: what left a path long ago may be deleted now. */
+  const readAlong = async (isAsked: (id: string) => boolean): Promise<Past> => {
     for (let isChanged = true; isChanged; ) {
-      isChanged = await read(WHOLE_TREE, (id) => boundOfRecord(id) >= moved);
+      isChanged = await read(WHOLE_TREE, () => true);
       for (const path of unread.keys()) if (path !== WHOLE_TREE) await read(path, isAsked);
       for (const { from: source, to } of collector.leaves()) {
         if (to === undefined || unread.has(source) === unread.has(to)) continue;
@@ -227,8 +226,7 @@ function createReading(work: Work): Reading {
       return at === undefined ? 0n : boundOfRecord(at.id);
     },
     async readFrom(from) {
-      const moved = from > SKEW ? from - SKEW : 0n;
-      return only(await readAlong((id) => boundOfRecord(id) >= from, moved), first);
+      return only(await readAlong((id) => boundOfRecord(id) >= from), first);
     },
     async readNamed(beginning, where) {
       const start = beginning.slice(0, ID_CHARACTERS);

@@ -74,6 +74,29 @@ describe('the past of a file', () => {
     }
   });
 
+  it('tells on a page of a file that had left the path long before it was deleted elsewhere', async () => {
+    const site = await openSite();
+    const client = await site.client({ keepsHistory: true, clock: () => Math.floor(site.time.clock()) });
+    const history = createHistory(client.session, client.tree);
+    const [path, other] = ['/memories/a', '/memories/b'];
+    const deeds = [
+      () => client.create(path, 'one'),
+      () => client.rename(path, other),
+      () => client.create(path, 'two'),
+      () => client.append(path, ', 1'),
+      () => client.append(path, ', 2'),
+      () => client.remove(other),
+      () => client.append(path, ', 3'),
+    ];
+    for (const deed of deeds) {
+      await deed();
+      await site.time.pause(HOUR_MS);
+    }
+    const page = await history.list(path, { limit: 2 });
+    expect(page.map(known)).toEqual((await history.list(path)).slice(0, 2).map(known));
+    expect(page[1]).toMatchObject({ kind: 'deleted', path: other });
+  });
+
   it.each(Array.from({ length: RUNS }, (_, run) => run))(
     'of all is the same page by page, run %i',
     async (run) => {
