@@ -115,8 +115,8 @@ export interface History {
    * time, size and writer stay, with who took it out and when. What it does not reach is told in docs/history.md.
    *
    * @throws MemoryError `not_found`; `invalid_command` (`reason: 'current'`) while files hold that text, which `paths` and
-   * `versions` name; `unavailable` where others move it at every look; `access_denied` where the bucket's own versions may not
-   * be removed: then it is run again.
+   * `versions` name: those files are edited or deleted, those versions redacted, and then this one again; `unavailable` where
+   * others move it at every look; `access_denied` where the bucket's own versions may not be removed: then it is run again.
    */
   redact(version: VersionName, options?: Call): Promise<Redaction>;
   /**

@@ -186,6 +186,32 @@ describe('redact', () => {
     await history.redact(both);
   });
 
+  it('names the version that was restored in its last moment, which is redacted then', async () => {
+    const place = await newPlace();
+    const { client, history, search } = place;
+    for (const text of [SECRET, 'clean']) await overwrite(client, PATH, text);
+    const version = await versionOf(history, PATH);
+    const { client: redacting, history: other } = await newDying(place);
+    let isRestored = false;
+    redacting.intercept(async (call, proceed) => {
+      if (call.verb === 'put' && !isRestored) {
+        isRestored = true;
+        await history.restore(version);
+      }
+      return proceed();
+    });
+    const failure: unknown = await other.redact(version).catch((error: unknown) => error);
+    const restored = await versionOf(history, PATH);
+    expect(failure).toMatchObject({
+      message: expect.stringContaining('redact the version of it that is named'),
+      details: { reason: 'current', paths: [PATH], versions: [restored.version] },
+    });
+    await overwrite(client, PATH, 'clean again');
+    await history.redact(restored);
+    await history.redact(version);
+    expect(await search()).toEqual([]);
+  });
+
   it.each([
     ['once', [SECRET, 'clean'], 0],
     ['twice, and the later one is named', [SECRET, 'clean', SECRET, 'clean again'], 0],

@@ -14,8 +14,9 @@ export async function tellingWhatHolds<T>(report: Report, work: Promise<T>): Pro
     for (const [index, path] of paths.entries()) {
       const version = versions[index];
       const name = version === undefined ? 'VERSION, which "log" names' : shortVersion(version);
-      const next = isWrittenBack ? `"redact" ${path} ${name}` : 'run this again';
-      const toDo = `edit or delete the file, then ${next}`;
+      // Where the text is out of its own version already, that one no longer tells which others had it.
+      const again = isWrittenBack ? '' : ', and run this again';
+      const toDo = `edit or delete the file, then "redact" ${path} ${name}${again}`;
       const held = version === undefined ? '' : `  ${name}`;
       await report.entry({ what: 'holds', path, version, toDo }, `holds    ${path}${held}: ${toDo}`);
     }
