@@ -11,13 +11,13 @@ import { decodeFields, encodeFields, readRecord } from '../tree/sealed-record.ts
 import { checkActor, uncancelled, type Work } from '../tree/session.ts';
 import { writeKept } from './write-kept.ts';
 
-/** How long a process relies on having named an actor, by whichever of its clocks ran faster. */
+/** The time for which a process relies on having named an actor, by whichever of its clocks ran faster. */
 const NAMED_FOR_MS = DAY_MS;
-/** A process that names an actor writes its record again where that is older, by the server's clock: none in use is old. */
+/** The age, by the server's clock, from which a process that names an actor writes its record again: a record in use stays young. */
 const RENEWED_AFTER_MS = 7 * DAY_MS;
 /**
- * A record that was put longer ago, in milliseconds by the server's clock, is relied on by no process, and a process that names
- * its actor writes it again: all of the above, and as much for requests on their way and clocks.
+ * The age beyond which no process relies on a record any longer, in milliseconds by the server's clock: all of the above, and as
+ * much again for requests on their way and for clocks.
  */
 export const ACTOR_IN_USE_MS: number = 2 * RENEWED_AFTER_MS;
 
@@ -26,9 +26,9 @@ interface Named {
   readonly actors: Map<string, Promise<void>>;
 }
 
-/** The actors that this process has named in the store, by what lives as long as a session does. */
+/** The actors that this process has named in the store, by an object that lives as long as the session. */
 const named = new WeakMap<Work['session']['keyrings'], Named>();
-/** Beyond them an actor is merely named again. */
+/** The most actors that a process remembers; then it forgets all, and names each again. */
 const MOST_NAMED = 10_000;
 
 /** Writes down who the actor of the call is, unless this process has done so in the last day. */
@@ -36,7 +36,7 @@ export async function nameActor(work: Work): Promise<void> {
   const { actor } = work.call;
   if (actor === undefined) return;
   checkActor(actor, 'actor');
-  // Several commands may wait for it: none of them cancels it for the others.
+  // Several commands may wait for this write: one that is cancelled must not cancel it for the others.
   await oncePerKey(namedBy(work), actor, () => putActor(uncancelled(work), actor));
 }
 
@@ -50,10 +50,10 @@ function namedBy({ session }: Work): Map<string, Promise<void>> {
   return fresh.actors;
 }
 
-/** What is met at each of them is an old record, or none any more. */
+/** The most attempts; each may meet an old record that another process writes or deletes meanwhile. */
 const ROUNDS = 8;
 
-/** An expiry run may be about to delete an old one, as the version that it has listed. */
+/** Writes the record of an actor unless a young one is there. An old one is replaced: an expiry run may be about to delete it. */
 async function putActor(work: Work, actor: string): Promise<void> {
   const id = work.keyring.names.keyedHash('actors', actor);
   const record = { cls: 'actors', id, content: encodeFields({ actor }) } as const;
@@ -73,12 +73,12 @@ const MOST_ACTOR_BYTES = 4_096;
 export interface ActorRecord {
   readonly id: string;
   readonly actor: string;
-  /** What stands for the actor in a wrap, base64url. */
+  /** The keyed hash that stands for the actor in a wrap, base64url. */
   readonly writer: string;
   readonly etag: ETag;
 }
 
-/** Undefined: nothing is there. @throws MemoryError `integrity`, also for what is malformed. */
+/** Reads the record of an actor. Undefined: there is none. @throws MemoryError `integrity`, also for malformed content. */
 export async function readActor(work: Work, id: string): Promise<ActorRecord | undefined> {
   const record = await readRecord(work, { cls: 'actors', id, maxBytes: MOST_ACTOR_BYTES });
   if (record === undefined) return undefined;
@@ -86,23 +86,23 @@ export async function readActor(work: Work, id: string): Promise<ActorRecord | u
   return { id, actor, writer: toBase64url(work.keyring.names.writerId(actor)), etag: record.etag };
 }
 
-/** @throws MemoryError `integrity` for what is malformed. */
+/** Decodes the record of an actor. @throws MemoryError `integrity` for malformed content. */
 export function decodeActor(content: Uint8Array): string {
   const actor = decodeFields(content)?.['actor'];
   if (typeof actor === 'string' && actor !== '' && actor.isWellFormed()) return actor;
   throw objectRefused();
 }
 
-/** Writes it again, unless another process has: it counts as new from then on. */
+/** Writes the record of an actor again, unless another process has: it counts as new from then on. */
 export async function renewActor(work: Work, { id, actor, etag }: ActorRecord): Promise<void> {
   await writeKept(work, { cls: 'actors', id, content: encodeFields({ actor }), base: etag });
 }
 
 /**
- * The actors by what stands for them in a wrap, base64url, without those whose records are not what was sealed: `verify`
- * names them. A LIST for each 1,000 and a GET for each.
+ * Reads the actors, by the hash that stands for each in a wrap (base64url). Damaged records are passed over: `verify` names
+ * them. A LIST for each 1,000 and a GET for each.
  *
- * @param read the ids of records that were read before, which are passed over; those that are read now are added.
+ * @param read the ids of records that the caller has read before, which are passed over; those that are read now are added.
  */
 export async function readActors(
   work: Work,
@@ -122,12 +122,12 @@ export async function readActors(
   return actors;
 }
 
-/** What stands for the actor of the call in the wrap; undefined without one. */
+/** Makes the hash that stands for the actor of the call in a wrap; undefined without an actor. */
 export function writerOf({ call: { actor }, keyring }: Work): Uint8Array | undefined {
   return actor === undefined ? undefined : keyring.names.writerId(actor);
 }
 
-/** When something is written down, which is at most the last moment that a `Date` holds, and on whose behalf. */
+/** Says when something is written down (at most the last moment that a `Date` holds) and on whose behalf. */
 export function noted(work: Work): { readonly at: number; readonly by: Uint8Array } {
   return { at: dateOf(work.session.stamps.now()).getTime(), by: writerOf(work) ?? NO_ID };
 }

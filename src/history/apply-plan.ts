@@ -10,23 +10,22 @@ import { type Writing, writeBack } from './write-back.ts';
 
 interface Applied {
   readonly done: readonly PlannedChange[];
-  /** Files whose text was taken out of the history meanwhile: they have what they had. */
+  /** Files whose text was taken out of the history meanwhile: they keep the text that they had. */
   readonly redacted: readonly LeftFile[];
-  /** The first failure of those that other processes caused meanwhile: what they changed stays as it is. */
+  /** The first of the failures that other processes caused meanwhile; the files that they changed stay as they are. */
   readonly conflict: unknown;
 }
 
 interface Deeds extends Writing {
   readonly texts: Texts;
-  /** Whether the changes have room only once all deletes are done. */
+  /** True: the changes have room only once all deletes are done. */
   readonly isTight: boolean;
 }
 
 /**
- * Does what a plan says, each change only where the file still is the version that the plan names. What takes room comes
- * last but for the deletes that make none for it, so that a refusal in the middle, of a policy that changes its mind or of a
- * limit that others have reached, takes as little as can be out of the tree; the versions themselves must be kept by the
- * tenant: the first change that finds history turned off ends it.
+ * Carries out a plan, each change only where the file still is the version that the plan names. Texts that grow come late: if the
+ * policy or a limit refuses one after all, as little as possible is missing from the tree. The first change that finds the
+ * history turned off ends the plan, because a version that is replaced must be kept.
  *
  * @throws MemoryError what the tree throws; a plan that is made again continues from there.
  */
@@ -53,8 +52,8 @@ export async function applyPlan(deeds: Deeds, changes: readonly PlannedChange[])
 }
 
 /**
- * First what gives up a place that another change needs, then renames, then texts that get shorter, then those that get
- * longer; all other deletes come behind them, or before them where these have no room without.
+ * Orders changes into steps: first the deletes that make way for another change, then renames, then texts that get shorter, then
+ * texts that get longer. All other deletes come last, or before the longer texts where these have no room otherwise.
  */
 function stepsOf(
   { texts, isTight }: Deeds,
@@ -104,7 +103,7 @@ function leftRedacted({ path, toVersion: version }: PlannedChange): LeftFile {
   return { path, reason: 'redacted', ...(version !== undefined && { version }) };
 }
 
-/** @throws MemoryError `version_conflict` where the file is another version, or gone. */
+/** Reads the file if it still is that version. @throws MemoryError `version_conflict` where it is another one, or gone. */
 async function versionAt(tree: Tree, path: MemoryPath, version: string, call: Call): Promise<FileVersion> {
   const found = await tree.readVersion(path, call);
   if (found !== undefined && toBase64url(found.id) === version) return found;

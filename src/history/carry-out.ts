@@ -27,31 +27,31 @@ import {
 } from './plan.ts';
 import { contentOf, refuseTwoTexts } from './read-version.ts';
 
-/** What is asked of a plan. */
+/** The request to make a plan and carry it out. */
 export interface PlanRequest {
   readonly call: Call;
-  /** What a bucket keeps beside the current objects. */
+  /** The versions that a bucket keeps beside the current objects. */
   readonly versions: ObjectVersions | undefined;
   readonly dryRun: boolean;
-  /** Whether what can be done is done where the plan leaves files. */
+  /** True: a plan that leaves files is carried out as far as it goes. */
   readonly partial: boolean;
-  /** The digest of the plan that was agreed to; undefined: whatever the plan is when it is carried out. */
+  /** The digest of the plan that the caller agreed to; undefined: the caller agrees to any. */
   readonly digest?: string | undefined;
-  /** Whether a dry run tells whose texts would go. */
+  /** Set: a dry run names the actors whose texts would go. */
   readonly namesWriters?: true;
   plan(past: Past, work: Work): Draft;
 }
 
-/** Other processes may change files between the plan and the writes: then it is planned again from what is there. */
+/** The most plans for one request: where other processes change files between plan and writes, the next plan begins there. */
 const ROUNDS = 8;
 
 /**
- * Plans from all that is known of the tenant, and does it. What was killed or aborted in the middle is asked for again, and
- * ends as if it had not been.
+ * Plans from the whole past of the tenant, and carries the plan out. A caller that was killed or aborted in the middle asks
+ * again; the end is then the same as without the interruption.
  *
- * @throws MemoryError `misconfigured` where the tenant keeps no history, so that what is replaced would be lost;
- * `version_conflict` where the plan is another one than was agreed to, and where, as the like of it, other processes changed the
- * files again and again; what the tree throws.
+ * @throws MemoryError `misconfigured` where the tenant keeps no history, so that replaced texts would be lost; `version_conflict`
+ * where the plan is no longer the one that was agreed to; where other processes changed the files again and again, the conflict
+ * of the last attempt; what the tree throws.
  */
 export async function carryOut(session: Session, tree: Tree, request: PlanRequest): Promise<PlanOutcome> {
   const { call, versions, dryRun, partial, digest, namesWriters } = request;
@@ -79,7 +79,7 @@ export async function carryOut(session: Session, tree: Tree, request: PlanReques
       sizeOf: (id = '') => past.versions.get(id)?.size ?? 0,
     };
     const draft = request.plan(past, work);
-    // Their texts were taken out while they were written.
+    // The texts of these files were taken out of the history while an earlier round wrote them.
     for (const each of redacted) {
       draft.renames.delete(each.path);
       draft.writes.delete(each.path);
@@ -127,7 +127,7 @@ function anotherPlan(done: readonly PlannedChange[], agreed: HistoryPlan | undef
   return new MemoryError('version_conflict', `${since}: look at it again.`, { retry: 'never' });
 }
 
-/** Each change with the actor whose version it takes away. */
+/** Adds to each change the actor whose version it takes away. */
 async function withWriters(
   work: Work,
   { versions }: Past,

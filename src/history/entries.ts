@@ -4,32 +4,32 @@ import type { Call } from '../tree/session.ts';
 import { eventsInOrder, type PastEvent, type PlacedEvent } from './past/order.ts';
 import type { Leave, Past, Version, VersionId } from './past/past.ts';
 
-/** What became of a version. `unrecorded`: it is not there any more, and the process that could tell why was cut off. */
+/** The fate of a version. `unrecorded`: it is gone, and the process that would have recorded why was cut off. */
 export type VersionEnd = 'current' | 'replaced' | 'renamed' | 'deleted' | 'unrecorded';
 
 /** A version that was written. */
 export interface WrittenEntry {
   readonly kind: 'written';
-  /** Where its text is, or was last. */
+  /** The path at which its text is, or was last. */
   readonly path: string;
   /** Names the version. */
   readonly version: string;
   /** By its writer's clock. */
   readonly time: Date;
-  /** On whose behalf: an actor's text; where only its sealed hash is known, that; absent without one. */
+  /** The actor on whose behalf it was written: its text, or where only its sealed hash is known, that. Absent without one. */
   readonly writer?: string;
   /** Bytes of content. */
   readonly size: number;
   /** The version that it replaced; absent for a new file. */
   readonly previous?: string;
   /**
-   * The newest of the earlier versions of the file that had the same text, as after a restore; absent where none is known, such
-   * as on a page for which it was not read.
+   * The newest earlier version of the file with the same text, as after a restore; absent where none is known, such as on a page
+   * for which none was read.
    */
   readonly sameTextAs?: string;
-  /** Whether the text can be read: `redacted` was taken out, or was too long to be kept (docs/history.md). */
+  /** `kept`: the text can be read. `redacted`: it was taken out, or was too long to be kept (docs/history.md). */
   readonly text: 'kept' | 'redacted';
-  /** When it was taken out, by the clock of the process that did it, and on whose behalf. */
+  /** The time at which the text was taken out, by the clock of the process that did it, and on whose behalf. */
   readonly redacted?: { readonly time: Date; readonly writer?: string };
   readonly end: VersionEnd;
 }
@@ -42,44 +42,44 @@ export interface MovedEntry {
   /** By the clock of the process that did it. */
   readonly time: Date;
   readonly writer?: string;
-  /** Of a rename: the new path. */
+  /** The new path of a rename. */
   readonly to?: string;
 }
 
-/** What became of the text of a version. */
+/** The result of a redaction. */
 export interface Redaction {
   readonly path: string;
   readonly version: string;
-  /** Records out of which the text was taken now: of this version, and of others of the file with the same text. */
+  /** The number of records that lost the text now: of this version, and of others of the file with the same text. */
   readonly records: number;
   /**
-   * Versions that a bucket kept of those records and of files, which held the text and are gone; undefined where the store
-   * is none that tells.
+   * The number of versions with the text that were removed, of those that a bucket kept of the records and of files; undefined
+   * where the store cannot tell.
    */
   readonly versionsRemoved: number | undefined;
 }
 
 export type HistoryEntry = WrittenEntry | MovedEntry;
 
-/** A part of a list: what lies in the store is read from the newest on, as much as it takes. */
+/** Options of a list. With a `limit` the newest part is read, and more only where that is too little. */
 export interface HistoryListOptions extends Call {
-  /** What one actor did alone: its text, or what stands for it, whichever of the two `list` shows. */
+  /** Lists only what one actor did: its text or its hash, whichever of the two `list` shows. */
   readonly writer?: string;
-  /** At most so many entries; default all. */
+  /** The most entries; default all. */
   readonly limit?: number;
   /** The last entry of the page before this one; default: from the newest on. */
   readonly before?: HistoryEntry;
 }
 
-/** Which part of a list is asked for, as it is compared with what is known. */
+/** The part of a list that a caller asks for. */
 interface Page {
   readonly limit: number;
   readonly before: HistoryEntry | undefined;
-  /** Undefined: what all actors did. */
+  /** Tells whether the page is for that actor; undefined: for all. */
   readonly isBy: ((writer: string | undefined) => boolean) | undefined;
 }
 
-/** @throws MemoryError `misconfigured` for a limit that is no whole number from 1 on. */
+/** Checks the options of a page. @throws MemoryError `misconfigured` for a limit that is no whole number from 1 on. */
 export function pageOf(
   { limit = Number.MAX_SAFE_INTEGER, before }: Pick<HistoryListOptions, 'limit' | 'before'>,
   isBy: Page['isBy'],
@@ -89,9 +89,9 @@ export function pageOf(
 }
 
 /**
- * What happened, the newest first, item by item; of one file in the order of its versions, whatever clocks say.
+ * Makes the entries of a page, the newest first, item by item; those of one file follow its versions, whatever clocks say.
  *
- * @throws MemoryError `not_found` where the past has the entry `before` no more.
+ * @throws MemoryError `not_found` where the past no longer has the entry `before`.
  */
 export function* entriesOf(
   past: Past,
@@ -116,13 +116,13 @@ export function* entriesOf(
   return entries;
 }
 
-/** Whether a page is full by what happened after a moment, in milliseconds since the epoch. */
+/** Tells whether the events after a moment (milliseconds since the epoch) fill a page. */
 export function* isFull(past: Past, page: Page, since: number): Generator<void, boolean> {
   const last = (yield* eventsOn(past, page))?.at(page.limit - 1);
   return last !== undefined && last.time > since;
 }
 
-/** The events of a page, the newest first. Undefined: the past does not have the entry behind which it begins. */
+/** Finds the events of a page, the newest first. Undefined: the past lacks the entry behind which the page begins. */
 function* eventsOn(
   past: Past,
   { limit, before, isBy }: Page,
@@ -142,7 +142,7 @@ function* eventsOn(
   return hasBegun ? events : undefined;
 }
 
-/** A version is listed once, wherever it is meanwhile, and a rename or delete once with its time. */
+/** Tells whether an entry is of an event: a write by its version alone, a rename or delete by path and time as well. */
 function isOf({ kind, version, path, time }: HistoryEntry, event: PastEvent): boolean {
   if ('version' in event) return kind === 'written' && event.version.id === version;
   const { id, from, to, at } = event.leave;
@@ -150,7 +150,7 @@ function isOf({ kind, version, path, time }: HistoryEntry, event: PastEvent): bo
   return isKind && id === version && from === path && at === time.getTime();
 }
 
-/** For each version whose text an earlier one of its file had: the newest of those, in steps. */
+/** Finds for each version the newest earlier one of its file with the same text, in steps. */
 function* earlierWithSameText({
   versions,
   successors,
@@ -179,7 +179,7 @@ function* earlierWithSameText({
   return earlier;
 }
 
-/** The actor's text, or what stands for it. */
+/** Names an actor by its text, or by its hash where only that is known. */
 type NameOf = (writer: string | undefined) => { readonly writer?: string };
 
 function writtenEntry(
@@ -189,7 +189,12 @@ function writtenEntry(
 ): WrittenEntry {
   const { id, path, mtime, size, previous, text, redacted } = version;
   return {
-    ...{ kind: 'written', path, version: id, time: dateOf(mtime), ...nameOf(version.writer), size },
+    kind: 'written',
+    path,
+    version: id,
+    time: dateOf(mtime),
+    ...nameOf(version.writer),
+    size,
     ...(previous !== undefined && { previous }),
     ...(sameTextAs !== undefined && { sameTextAs }),
     text: text === 'redacted' ? text : 'kept',
@@ -204,7 +209,7 @@ function leftEntry(leave: Leave, writer: { readonly writer?: string }): MovedEnt
   return to === undefined ? { kind: 'deleted', ...entry } : { kind: 'renamed', ...entry, to };
 }
 
-/** What became of a version at all of its places: it is there as long as it is at one. */
+/** Tells what became of a version. Lying at one of its places is enough to be `current`. */
 export function endOf({ successors, leavesOf }: Past, { id, text }: Version): VersionEnd {
   if (text === 'current') return 'current';
   if (successors(id).length > 0) return 'replaced';

@@ -30,27 +30,27 @@ export interface VersionFacts {
   readonly size: number;
 }
 
-/** When something was written down, by its writer's clock in milliseconds since the epoch, and on whose behalf. */
+/** The time at which something was written down, by its writer's clock in milliseconds since the epoch, and on whose behalf. */
 interface Noted {
   readonly at: number;
   /** Zeros where no actor is known. */
   readonly by: Uint8Array;
 }
 
-/** What a record of the class `history` says (docs/format.md, "Records"). */
+/** The content of a record of the class `history` (docs/format.md, "Records"). */
 export type HistoryRecord =
-  /** A version that was about to be replaced, or deleted where it says so; whether it was, others tell. */
+  /** A version that a process was about to replace, or to delete where `for` says so. Other records tell whether it did. */
   | (Noted & {
       readonly kind: 'replaced';
       readonly for?: 'delete';
       readonly version: VersionFacts;
       readonly text: Uint8Array;
     })
-  /** Stands in the place of such a version whose text was taken out. */
+  /** The remains of such a record once the text was taken out. */
   | (Noted & { readonly kind: 'redacted'; readonly version: VersionFacts })
-  /** These files were deleted as they were bound. */
+  /** The delete of files, each named with its version and bound. */
   | (Noted & { readonly kind: 'deleted'; readonly files: readonly EndedFile[] })
-  /** These files, at or below `from`, were renamed to the same place at or below `to`. */
+  /** The rename of files at or below `from` to the same place at or below `to`. */
   | (Noted & {
       readonly kind: 'moved';
       readonly from: MemoryPath;
@@ -60,18 +60,18 @@ export type HistoryRecord =
 
 const BOUND_CHARACTERS = 11;
 const CHARACTER_BITS = 6n;
-/** So much of a version's id stands at the end of the id of its record. */
+/** The characters of a version's id that stand at the end of its record's id. */
 export const ID_CHARACTERS = 8;
 
-/** The path under which what concerns several paths lies: the root, which is no file's. */
+/** The path for records that concern several paths: the root, which is no file's. */
 export const WHOLE_TREE: MemoryPath = MEMORY_ROOT;
 
-/** What stands for a path in the ids of its records; without the tenant's name key it cannot be guessed. */
+/** Makes the hash that stands for a path in the ids of its records. Guessing it takes the tenant's name key. */
 export function historyHash({ keyring }: Pick<Work, 'keyring'>, path: MemoryPath): string {
   return keyring.names.keyedHash('history', path);
 }
 
-/** Ids of one path sort by `bound`. The last part is the beginning of `id`, in base64url. */
+/** Makes the id of a record: the hash of its path, its bound, and the beginning of the version's id. Ids of one path sort by bound. */
 export function historyRecordId(
   work: Pick<Work, 'keyring'>,
   record: { readonly path: MemoryPath; readonly bound: bigint; readonly id: Uint8Array },
@@ -82,40 +82,40 @@ export function historyRecordId(
 
 const NAME = /^\/history\/[\w-]{43}_[\w-]{11}_[\w-]{8}$/;
 
-/** Whether a record of the history can be called so. */
+/** Tells whether a name has the form of a history record's. */
 export function isHistoryName(name: LogicalName): boolean {
   return NAME.test(name);
 }
 
 const NO_ID_TEXT = toBase64url(NO_ID);
 
-/** In base64url; undefined for zeros, which stand for none. */
+/** Writes an id in base64url; undefined for zeros, which stand for none. */
 export function idOf(bytes: Uint8Array): string | undefined {
   const id = toBase64url(bytes);
   return id === NO_ID_TEXT ? undefined : id;
 }
 
-/** The bytes of an id that `idOf` gave, or of any other in base64url; zeros for what is none. */
+/** Reads an id in base64url, as `idOf` writes it; zeros for any other text. */
 export function idBytes(id: string): Uint8Array {
   return fromBase64url(id) ?? NO_ID;
 }
 
-/** Whether the name of a record says that it may be one of that version, in base64url: it carries the beginning alone. */
+/** Tells whether a record may be of a version: a record's id carries only the beginning of the version's. */
 export function isRecordOf(record: string, version: string): boolean {
   return versionOfRecord(record) === version.slice(0, ID_CHARACTERS);
 }
 
-/** The beginning of the version's id, of a record's id: of one that tells of a rename what all records of it have in common. */
+/** Takes the beginning of the version's id out of a record's id; records of one rename or delete have that of the event there. */
 export function versionOfRecord(recordId: string): string {
   return recordId.slice(-ID_CHARACTERS);
 }
 
-/** What stands for the path, of a record's id. */
+/** Takes the hash of the path out of a record's id. */
 export function pathHashOfRecord(recordId: string): string {
   return recordId.slice(0, -(BOUND_CHARACTERS + ID_CHARACTERS + 2));
 }
 
-/** The bound in the id of a record. */
+/** Takes the bound out of a record's id. */
 export function boundOfRecord(recordId: string): bigint {
   const end = recordId.length - ID_CHARACTERS - 1;
   let bound = 0n;
@@ -124,7 +124,7 @@ export function boundOfRecord(recordId: string): bigint {
   return bound;
 }
 
-/** As many characters for each, in byte order as the numbers are. */
+/** Writes a bound in 11 characters that sort as the numbers do. */
 function sortable(bound: bigint): string {
   let text = '';
   for (let rest = bound, digits = 0; digits < BOUND_CHARACTERS; digits++) {
@@ -149,14 +149,16 @@ export function encodeHistoryRecord(record: HistoryRecord): Uint8Array {
   }
 }
 
-/** lp(one JSON object), then the text. */
+/** Joins a length-prefixed JSON object and the text. */
 function withText(fields: Readonly<Record<string, unknown>>, text = encodeText('')): Uint8Array {
   return concat(lengthPrefixed(encodeFields(fields)), text);
 }
 
 function encodeVersion({ path, id, mtime, bound, previous, writer, size }: VersionFacts) {
   return {
-    ...{ path, mtime, size },
+    path,
+    mtime,
+    size,
     id: toBase64url(id),
     bound: String(bound),
     previous: toBase64url(previous),
@@ -168,7 +170,7 @@ function encodeEnded([path, id, bound]: EndedFile): readonly [string, string, st
   return [path, toBase64url(id), String(bound)];
 }
 
-/** Undefined for what this version of the library does not know: authentic, so a later one wrote it. */
+/** Decodes a record. Undefined: it is authentic but unknown here, so a later version of the library wrote it. */
 export function decodeHistoryRecord(content: Uint8Array): HistoryRecord | undefined {
   const end = content.length < 4 ? Number.POSITIVE_INFINITY : 4 + readU32(content, 0);
   if (end > content.length) return undefined;

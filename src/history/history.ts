@@ -38,7 +38,7 @@ import { type Trace, traceVersions } from './trace.ts';
 import { beginningOf, noFile, noVersion, severalBegin } from './version-name.ts';
 import { writeBack } from './write-back.ts';
 
-/** A version of a file, as `list` names it; of the version the first characters are enough where no other has them. */
+/** The name of a version of a file, as in `list`; its first characters are enough where only one version has them. */
 export interface VersionName {
   readonly path: string;
   readonly version: string;
@@ -51,32 +51,32 @@ export interface VersionContent extends VersionName {
 }
 
 export interface RestoredVersion extends VersionName {
-  /** False: that is the text of the file already. */
+  /** False: the file has that text already, and nothing was written. */
   readonly restored: boolean;
 }
 
 /**
- * What a tenant's files were, where the tenant keeps history (docs/history.md). It is the host's and the operator's, never the
- * model's. All reject with `MemoryError`: `invalid_path`, `invalid_command` for an argument of another type, and what the
- * store and the keyring fail with.
+ * The history of a tenant's files, where the tenant keeps one (docs/history.md). Hosts and operators use it; the model never
+ * does. All methods reject with `MemoryError`: `invalid_path`, `invalid_command` for an argument of another type, and the errors
+ * of the store and the keyring.
  */
 export interface History {
   /**
-   * Whether the tenant keeps history now; `absent` for a tenant to which nothing was ever written. Costs the requests that load the
+   * Tells whether the tenant keeps history now; `absent` for a tenant that was never written to. Costs the requests that load the
    * keyring, none where it is loaded.
    */
   state(options?: Call): Promise<'on' | 'off' | 'absent'>;
   /**
-   * What happened to a file, or to all of them, the newest first. The file's own path is enough: what it was under other
-   * paths, before and after a rename, is in it. Nothing for a path at which nothing ever was. A GET for each version; with a
-   * `limit` for little more than those of the page; for all files without it one for each version and each file, which
-   * `onProgress` counts. By pages with `limit` and `before`.
+   * Lists what happened to a file, or to all files, the newest first. One path is enough: the list has the file's time under
+   * other paths too, before and after a rename. It is empty for a path at which no file ever was. `limit` and `before` make
+   * pages. A GET for each version, with a `limit` for little more than those of the page; for all files without a `limit` a GET
+   * for each version and each file, which `onProgress` counts.
    *
    * @throws MemoryError `misconfigured` for a limit that is no whole number from 1 on; `not_found` where `before` has expired.
    */
   list(path?: string, options?: HistoryListOptions): Promise<readonly HistoryEntry[]>;
   /**
-   * The text of one version, of the one that the file has now as well.
+   * Reads the text of one version; the current one can be read too.
    *
    * @throws MemoryError `not_found`, with `details.reason` `redacted` where the text was taken out; `invalid_command` where
    * several versions begin so.
@@ -85,17 +85,17 @@ export interface History {
   /**
    * Writes the text of a version into its file as a new version, or creates the file where it is gone.
    *
-   * @throws MemoryError as `read`, with `reason` `redacted` also where the text was taken out while it was written, and taken
-   * back; `outcome_unknown` (`reason: 'redacted'`, `paths`, `versions`) where it may lie in a file then; `version_conflict`, or
-   * `already_exists`, where the file is not what `ifUnchanged` says, or another process changed it meanwhile; `invalid_command` (`reason: 'hidden_by_mount'`) where another memory is mounted at
-   * the path or above it.
+   * @throws MemoryError as `read`, with `reason` `redacted` also where another process took the text out meanwhile, and the write
+   * was taken back; `outcome_unknown` (`reason: 'redacted'`, `paths`, `versions`) where the text may still lie in a file then;
+   * `version_conflict` or `already_exists` where the file is another one than `ifUnchanged` says, or another process changed it
+   * meanwhile; `invalid_command` (`reason: 'hidden_by_mount'`) where another memory is mounted at the path or above it.
    */
   restore(version: VersionName, options?: RestoreOptions): Promise<RestoredVersion>;
   /**
-   * Makes the files what they were at a moment, by the clocks of their writers: what was written, renamed and deleted before
-   * it counts, and what carries the moment itself does not. All is done by new versions, on behalf of the actor who asks;
-   * nothing that is kept is lost. What another process changes meanwhile is judged again. A GET for each version that is kept
-   * and each file, and the requests of each change; for a dry run those of the actors. Answers `nothing` where nothing differs.
+   * Makes the files what they were at a moment, by the clocks of their writers. Only what was written, renamed or deleted before
+   * the moment counts. Each change is a new version on behalf of the actor who asks, so all kept versions stay. Files that other
+   * processes change meanwhile are judged again. A GET for each kept version and each file, and the requests of each change; for
+   * a dry run those of the actors. Answers `nothing` where the files are the same already.
    *
    * @param time a `Date`, or ISO 8601 with Z or its distance from UTC.
    * @throws MemoryError `invalid_command` for another time, or one in the future; `misconfigured` where the tenant keeps no
@@ -103,26 +103,27 @@ export interface History {
    */
   restoreAt(time: Date | string, options?: RestoreAtOptions): Promise<PlanOutcome>;
   /**
-   * Takes back what one actor did: the texts it wrote where no other actor has written since, its renames where the file was neither
-   * renamed nor written by others since, its deletes where nothing lies at the path now. What others have built on is left,
-   * and named. A GET for each version that is kept and each file, and the requests of each change.
+   * Undoes what one actor did: the texts it wrote, its renames, and its deletes where the path is free now. A deed that others
+   * have built on since is left, and the answer names it. A GET for each kept version and each file, and the requests of each
+   * change.
    *
    * @throws MemoryError as `restoreAt`.
    */
   undo(options: UndoOptions): Promise<PlanOutcome>;
   /**
    * Takes the text of a version out for good: out of the history, and out of what a bucket with versioning keeps. Its path,
-   * time, size and writer stay, with who took it out and when. What it does not reach is told in docs/history.md.
+   * time, size and writer stay, with who took it out and when. Its limits are in docs/history.md.
    *
    * @throws MemoryError `not_found`; `invalid_command` (`reason: 'current'`) while files hold that text, which `paths` and
    * `versions` name: those files are edited or deleted, those versions redacted, and then this one again; `unavailable` where
-   * others move it at every look; `access_denied` where the bucket's own versions may not be removed: then it is run again.
+   * other processes move the text at every look; `access_denied` where the bucket's own versions may not be removed: then it is
+   * run again.
    */
   redact(version: VersionName, options?: Call): Promise<Redaction>;
   /**
-   * What came of a version, or of all that were ever at a path: the turns of workers that read it, what they wrote from
-   * then on, the turns that read that, and so on; and what cannot be told. The cost of `list` of all files, and a GET for
-   * each turn that is stored.
+   * Traces a version, or all that were ever at a path: the turns of workers that read it, what they wrote from then on, the
+   * turns that read that, and so on; and where more may have come of it. Costs as much as `list` of all files, and a GET for each
+   * stored turn.
    *
    * @throws MemoryError `not_found` where nothing is known of such a version; `invalid_command` where several begin so.
    */
@@ -130,43 +131,43 @@ export interface History {
 }
 
 export interface RestoreOptions extends Call {
-  /** Writes only where the file is that version, as `files.read` names it; null: where there is none. */
+  /** Writes only where the file is that version, as `files.read` names it; null: only where there is no file. */
   readonly ifUnchanged?: string | null | undefined;
 }
 
 export interface RestoreAtOptions extends Call {
-  /** The file, or the directory with all below it, that is restored; default all. */
+  /** The file, or the directory with all below it, to be restored; default all. */
   readonly below?: string;
   /** Plans, and writes nothing. */
   readonly dryRun?: boolean;
-  /** The `digest` of a dry run: writes while the plan is still that one, and nothing once it is another one. */
+  /** The `digest` of a dry run: writes only as long as the plan is that one. */
   readonly digest?: string | undefined;
-  /** Restores what can be had, where some of it cannot; otherwise nothing is written then. */
+  /** Restores the files that it can, though others are left. Without it, one file that is left stops the whole restore. */
   readonly partial?: boolean;
 }
 
 export interface UndoOptions extends Call {
-  /** Whose deeds: the text of an actor, or what the log names it by where that is not known. */
+  /** The actor to be undone: its text, or the hash by which the log names it. */
   readonly writer: string;
-  /** Takes back also what others have built on: the file is what it was before the first of those deeds. */
+  /** Undoes also what others have built on: the file becomes what it was before the first of those deeds. */
   readonly force?: boolean;
   /** Plans, and writes nothing. */
   readonly dryRun?: boolean;
-  /** The `digest` of a dry run: writes while the plan is still that one, and nothing once it is another one. */
+  /** The `digest` of a dry run: writes only as long as the plan is that one. */
   readonly digest?: string | undefined;
 }
 
-/** What a history knows besides the files. */
+/** The surroundings of a history, besides the files. */
 interface Surroundings {
-  /** What a bucket keeps beside the current objects. */
+  /** The versions that a bucket keeps beside the current objects. */
   readonly versions?: ObjectVersions | undefined;
-  /** How long an expiry run keeps versions; undefined: nothing is known of such runs. */
+  /** The days for which expiry keeps versions; undefined: unknown. */
   readonly retentionDays?: number | undefined;
   /** The tree as its users see it, with what is mounted in it; the tenant's own unless given. */
   readonly seen?: Pick<Tree, 'isAlwaysDirectory'> | undefined;
 }
 
-/** @param tree what is restored is written by it. */
+/** @param tree writes what is restored. */
 export function createHistory(
   session: Session,
   tree: Tree,
@@ -202,9 +203,8 @@ export function createHistory(
     },
     async read(name, options = {}) {
       const given = pathOf(name.path);
-      const { path, version, bytes } = await readVersion(session, options, {
-        ...{ path: given, named: name.version },
-      });
+      const named = { path: given, named: name.version };
+      const { path, version, bytes } = await readVersion(session, options, named);
       return { path, version: version.id, bytes, text: () => textOf(bytes) };
     },
     async trace({ path: given, version }, options = {}) {
@@ -223,9 +223,8 @@ export function createHistory(
     },
     async restore(name, { ifUnchanged, ...options } = {}) {
       const given = pathOf(name.path);
-      const { path, version, bytes } = await readVersion(session, options, {
-        ...{ path: given, named: name.version },
-      });
+      const named = { path: given, named: name.version };
+      const { path, version, bytes } = await readVersion(session, options, named);
       if (isHidden(path)) throw hidden();
       const current = await tree.readVersion(path, options);
       if (ifUnchanged !== undefined && (current?.etag ?? null) !== ifUnchanged) {
@@ -243,17 +242,26 @@ export function createHistory(
       const [moment, given] = [momentOf(time, now), pathOf(below)];
       const expiredBefore = retentionDays === undefined ? 0 : now - retentionDays * DAY_MS;
       return carryOut(session, tree, {
-        ...{ call, versions, dryRun, partial, digest, namesWriters: true },
-        plan: (past, { keyring: { keptSince } }) =>
-          planRestoreAt(past, {
-            ...{ time: moment, below: meantIn(past, given), expiredBefore, keptSince, isHidden },
-          }),
+        call,
+        versions,
+        dryRun,
+        partial,
+        digest,
+        namesWriters: true,
+        plan(past, { keyring: { keptSince } }) {
+          const below = meantIn(past, given);
+          return planRestoreAt(past, { time: moment, below, expiredBefore, keptSince, isHidden });
+        },
       });
     },
     async undo({ writer, force = false, dryRun = false, digest, ...call }) {
       checkActor(writer, 'writer');
       return carryOut(session, tree, {
-        ...{ call, versions, dryRun, digest, partial: true },
+        call,
+        versions,
+        dryRun,
+        digest,
+        partial: true,
         plan: (past, work) => planUndo(past, { isMeant: isBy(work, writer), force, isHidden }),
       });
     },
@@ -268,7 +276,7 @@ export function createHistory(
   };
 }
 
-/** Tells whether a keyed hash of an actor is meant by its text, or by the hash itself where only that is known. */
+/** Makes a test for the keyed hash of one actor, whom the caller names by its text or by the hash itself. */
 function isBy({ keyring }: Work, writer: string): (by: string | undefined) => boolean {
   const id = toBase64url(keyring.names.writerId(writer));
   return (by) => by !== undefined && (by === id || by === writer);
@@ -279,7 +287,7 @@ function pathOf(path: unknown): MemoryPath {
   throw refused('The path must be a text.');
 }
 
-/** A directory, or a file, in the form that was given where the past knows it so, and otherwise in NFC. */
+/** Finds the path that a caller means: as it was given where the past knows it so, otherwise in NFC. */
 function meantIn({ versions, bindings, leaves }: Past, given: MemoryPath): MemoryPath {
   const isIn = (path: MemoryPath | undefined): boolean =>
     path !== undefined && (path === given || isWithin(path, given));

@@ -14,11 +14,11 @@ import {
   type Texts,
 } from './plan.ts';
 
-/** Why a change may not be made. */
+/** The reason why a change is refused. */
 type Refusal = Pick<LeftFile, 'rules' | 'limit'>;
 type Refusals = Map<PlannedChange, Refusal>;
 
-/** What a change takes, or gives where it is negative: a policy may have something replaced in a text. */
+/** The room that a change takes, or gives back where it is negative; the policy may change the length of a text. */
 interface Growth {
   readonly change: PlannedChange;
   readonly files: number;
@@ -26,11 +26,11 @@ interface Growth {
 }
 
 /**
- * Leaves away what the policy refuses, and what has no room in the limits once all else is done, so that no plan ends half-way
- * for a reason that could be known. Nothing is written. A GET for each text where there is a policy; a count of the tenant,
- * at most once a minute, where it is limited.
+ * Takes out of a plan the changes that the policy refuses, and those that have no room in the limits once all others are done.
+ * This means that a plan stops half-way only for a reason that came up later. Writes nothing. A GET for each text where there is
+ * a policy; a count of the tenant, at most once a minute, where it is limited.
  *
- * @returns whether the plan has room only once its deletes are done.
+ * @returns true where the plan has room only once its deletes are done.
  * @throws MemoryError `unavailable` where the policy fails or does not answer in time; `aborted`.
  */
 export async function judgePlan(
@@ -50,7 +50,7 @@ export async function judgePlan(
         refused.set(change, refusalOf(error as MemoryError));
       }
     };
-    // Where a rename is left, its text is written at another path, and judged there.
+    // Where a rename was taken out, its text goes to another path, and is judged there.
     const unjudged = planOf(draft).changes.filter((change) => !growths.has(change));
     await eachConcurrently(session, unjudged, judgeOne, ({ toVersion }) => texts.sizeOf(toVersion));
     const { changes } = planOf(draft);
@@ -64,7 +64,7 @@ export async function judgePlan(
   }
 }
 
-/** How long the text is when it is written; 0 where none is. @throws MemoryError where the change is refused. */
+/** Judges one change and tells how long the written text is; 0 without a text. @throws MemoryError where it is refused. */
 async function bytesWritten(
   { session, call: { signal } }: Work,
   texts: Texts,
@@ -76,7 +76,7 @@ async function bytesWritten(
   refuseTooLarge(session, { length: size });
   if (session.policy === undefined) return size;
   const found = await texts.find(toVersion).catch((error: unknown) => {
-    // Taken out since it was planned.
+    // Another process took the text out since the plan was made.
     if (!hasCode(error, 'not_found')) throw error;
   });
   if (found === undefined) return size;
@@ -98,7 +98,7 @@ function refusalOf({ details: { rules, limit } }: MemoryError): Refusal {
   };
 }
 
-/** What is not written at its place is not deleted either where it lies now. */
+/** Refuses also the delete of a file whose text was to be created elsewhere, and may not be. */
 function addOrigins(refused: Refusals, past: Past, changes: readonly PlannedChange[]): void {
   const created = new Map<string, Refusal>();
   for (const [{ what, toVersion = '' }, why] of refused) if (what === 'create') created.set(toVersion, why);
@@ -116,7 +116,7 @@ interface Room {
   readonly bytes: number;
 }
 
-/** Refuses what has no room when all deletes are done, by paths. */
+/** Refuses the changes that have no room even when all deletes are done; in the order of paths. */
 function refuseBeyond(refused: Refusals, grown: readonly Growth[], room: Room): void {
   let { files: freeFiles, bytes: freeBytes } = room;
   for (const { files, bytes } of grown) {

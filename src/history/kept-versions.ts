@@ -26,26 +26,28 @@ import type { Work } from '../tree/session.ts';
 import { decodeHistoryRecord, isRecordOf, type VersionFacts } from './history-record.ts';
 import type { VersionId } from './past/past.ts';
 
-/** A text that is taken out, and what is known of where it lies. */
+/** A text that is being taken out, and the known places of it. */
 export interface Sought {
-  /** The version that was named, and bytes of its text. */
+  /** The version that the caller named. */
   readonly id: VersionId;
+  /** Bytes of its text. */
   readonly size: number;
-  /** Undefined where an earlier run has taken it out, until something is found that has it still. */
+  /** Undefined where an earlier run has taken it out, until a copy of it is found. */
   readonly text: Uint8Array | undefined;
-  /** Where the file lay, and as which versions. */
+  /** The paths at which the file lay. */
   readonly paths: ReadonlySet<MemoryPath>;
+  /** The versions of the file. */
   readonly versions: ReadonlySet<VersionId>;
-  /** Of those the versions that have the text, each with a path at which it lay. */
+  /** The versions of the file that have the text, each with a path at which it lay. */
   readonly gone: ReadonlyMap<VersionId, MemoryPath>;
-  /** The ids of their records. */
+  /** The ids of the records of the versions in `gone`. */
   readonly records: ReadonlySet<string>;
 }
 
 /**
- * What a version is to the text: `by_id` one of those, `by_text` another one of the file that has it too, `elsewhere` one that
- * has it where nothing joins it to the file. A rename that is not written down yet leaves the file at a path that nobody knows:
- * there the version that it replaced tells.
+ * Judges a version: `by_id`, it is in `gone`; `by_text`, another version of the file with the same text; `elsewhere`, one with
+ * the same text that nothing joins to the file. After a rename that is yet to be written down the file lies at an unknown path:
+ * there its predecessor joins it to the file.
  */
 export function judgeText(
   { gone, paths, versions, text }: Sought,
@@ -57,19 +59,19 @@ export function judgeText(
   return paths.has(path) || versions.has(toBase64url(previous)) ? 'by_text' : 'elsewhere';
 }
 
-/** Whether a record may hold a text of so many bytes, by the size that it has in the store. */
+/** Tells by the size of a record in the store whether it may hold a text of `size` bytes. */
 export function mayHoldText(stored: number, size: number): boolean {
   return stored >= sealedSize(size) && stored <= sealedSize(size + FACTS_BYTES);
 }
 
 /**
- * Removes what a bucket keeps beside the current objects of the tenant and that holds a text which was redacted: records,
- * and files wherever they lay. What lies at a place of the file, has the size and cannot be opened any more goes as well.
- * What is kept of the records of the version that was named goes last, for it tells the text to a run that goes on. Returns how
- * many versions went; undefined where the server knows no versions.
+ * Removes those versions that a bucket keeps of records and files of the tenant and that hold a redacted text. A version of the
+ * right size at a path of the file goes as well if no key opens it any longer. The versions of the named version's own records
+ * go last: until then they tell the text to a later run. Returns how many versions went; undefined where the server knows no
+ * versions.
  *
- * @throws MemoryError with `reason: 'versions_left'` where versions stay or could not be looked at: all others are gone, but for
- * those records where only their text will tell what stays. `details` counts them, `paths` and `counts` by the paths of files.
+ * @throws MemoryError with `reason: 'versions_left'` where versions stay or could not be read: all others are gone, except the
+ * own records while a later run needs their text. `details` counts what stays, `paths` and `counts` by the paths of files.
  */
 export async function removeKeptVersions(
   work: Work,
@@ -142,7 +144,9 @@ function removeFrom(
   const { versions, judge, places } = request;
   const { signal } = work.call;
   return removeVersions({
-    ...{ versions, judge, signal },
+    versions,
+    judge,
+    signal,
     listings: places.map((place) => () => versions.below(place, { signal })),
     each: (page, removeOne) => {
       const texts = page.filter(({ size }) => size !== undefined);
@@ -151,7 +155,7 @@ function removeFrom(
   });
 }
 
-/** Names one version among all of the bucket. */
+/** Makes a name for one version among all of the bucket. */
 function nameOf({ key, versionId }: KeptVersion): string {
   return `${key} ${versionId}`;
 }
@@ -164,7 +168,7 @@ function pathOf({ session, keyring }: Work, key: ObjectKey): MemoryPath | undefi
   return parseFileKey(session.layout, keyring.names, key);
 }
 
-/** Paths in order, and how many versions stay of each; those of which no path is known are in neither list. */
+/** Counts the versions that stay by path; versions whose path is unknown are left out. */
 function countsByPath(found: readonly (MemoryPath | undefined)[]): ErrorDetails {
   const counts = new Map<MemoryPath, number>();
   for (const path of found) if (path !== undefined) counts.set(path, (counts.get(path) ?? 0) + 1);
@@ -180,7 +184,7 @@ interface LookRequest {
 
 /** The finding about one version. */
 interface Look {
-  /** `by_id`: the redacted text, as a later run sees without the text itself; `by_text`: only by comparing the texts. */
+  /** `by_id`: the redacted text, and a later run sees that without the text; `by_text`: only a comparison of texts shows it. */
   readonly holds: 'by_id' | 'by_text' | 'no' | 'gone';
   /** The path of its file; undefined where it cannot be told. */
   readonly path?: MemoryPath | undefined;
@@ -220,7 +224,7 @@ function lookAtText(sought: Sought, version: Parameters<typeof judgeText>[1], co
   return { holds: verdict === 'by_id' || verdict === 'by_text' ? verdict : 'no', path: version.path };
 }
 
-/** `unopened`: no key opens it any more. */
+/** Reads and opens a version of a bucket. `unopened`: no key opens it any longer. */
 async function openKept(
   work: Work,
   { versions, kept }: Pick<LookRequest, 'versions' | 'kept'>,
@@ -237,7 +241,7 @@ async function openKept(
   }
 }
 
-/** A page of a proxy instead of the version, which must not pass for one that no key opens. */
+/** Says that something else answered, such as a proxy with a page of its own: that must not pass for an unopened version. */
 function otherBytes(): MemoryError {
   return new MemoryError(
     'misconfigured',

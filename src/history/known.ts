@@ -6,25 +6,25 @@ import type { Past, VersionId } from './past/past.ts';
 import { readWholePast } from './past/read.ts';
 import { readTurnRuns, type TurnRuns } from './read-runs.ts';
 
-/** What is known of a tenant's turns and versions. */
+/** The turns and versions of a tenant, as far as they are known. */
 export interface Known {
   readonly past: Past;
   readonly turns: TurnRuns;
-  /** By what stands for them in a wrap. */
+  /** The actors by their hashes in wraps. */
   readonly actors: ReadonlyMap<string, string>;
-  /** Turns that ended before are not kept; milliseconds since the epoch. */
+  /** The time before which ended turns may have expired; milliseconds since the epoch. */
   readonly keptSince: number;
   readonly writerOf: (actor: string) => string;
 }
 
-/** Turns that ended are kept for 15 days at least (docs/worker.md, "Expiry"). */
+/** The least time for which ended turns are kept (docs/worker.md, "Expiry"). */
 const TURNS_KEPT_MS = 15 * DAY_MS;
 
-/** The cost of `readWholePast`, `readTurnRuns` and `readActors`. */
+/** Reads the turns, versions and actors of a tenant, at the cost of `readTurnRuns`, `readWholePast` and `readActors`. */
 export async function readKnown(work: Work): Promise<Known> {
   const { clock } = work.session;
   const turns = await readTurnRuns(work);
-  // Behind them, so that what a turn wrote is there.
+  // After the turns, so that each version that a turn wrote is in it.
   const past = await readWholePast(work);
   return {
     past,
@@ -35,7 +35,7 @@ export async function readKnown(work: Work): Promise<Known> {
   };
 }
 
-/** The versions that were ever seen at a path, in steps. */
+/** Finds the versions that were ever seen at a path, in steps. */
 export function* versionsAt(
   { past, turns }: Pick<Known, 'past' | 'turns'>,
   path: string,

@@ -5,8 +5,8 @@ const ISO =
 const MINUTE_MS = 60_000;
 
 /**
- * A moment that is past, in milliseconds since the epoch: a `Date`, or a text of ISO 8601 with its distance from UTC. Of what
- * is shorter than a millisecond nothing counts.
+ * Reads a moment of the past, a `Date` or ISO 8601 with its distance from UTC, as milliseconds since the epoch. Fractions of a
+ * millisecond are cut off.
  *
  * @throws MemoryError `invalid_command` for another text or type, for a day that no calendar has, and for the future.
  */
@@ -27,7 +27,7 @@ function parsed(text: string): number {
   if (year === undefined) return Number.NaN;
   const asUtc = `${year}-${month}-${day}T${hour}:${minute}:${second}.${fraction.slice(0, 3).padEnd(3, '0')}Z`;
   const moment = new Date(asUtc);
-  // What the calendar does not have, such as 30 February, comes out as another day or as none.
+  // A day that no calendar has, such as 30 February, comes out as another day or as none.
   if (Number.isNaN(moment.getTime()) || moment.toISOString() !== asUtc) return Number.NaN;
   const distance = sign === undefined ? 0 : (Number(hours) * 60 + Number(minutes)) * MINUTE_MS;
   return moment.getTime() - (sign === '-' ? -distance : distance);

@@ -7,16 +7,14 @@ import { type Draft, draftPlan, haveSameText, type IsHidden } from './plan.ts';
 interface RestoredMoment {
   readonly time: number;
   readonly below: MemoryPath;
-  /** What was replaced before may have expired. */
+  /** The time before which replaced versions may have expired. */
   readonly expiredBefore: number;
-  /** From when on every writer keeps the history; undefined where none does, or nothing tells. */
+  /** The time from which on every writer keeps the history; undefined where none does, or nothing tells. */
   readonly keptSince: number | undefined;
   readonly isHidden: IsHidden;
 }
 
-/**
- * What makes the files at or below a path what they were at a moment. Of what cannot be had nothing is changed.
- */
+/** Plans the changes that make the files at or below a path what they were at a moment. A file that it cannot restore is left. */
 export function planRestoreAt(past: Past, moment: RestoredMoment): Draft {
   const { time, below, expiredBefore, isHidden } = moment;
   const begins = beginningOf(past);
@@ -51,7 +49,7 @@ export function planRestoreAt(past: Past, moment: RestoredMoment): Draft {
   return draft;
 }
 
-/** The time of the first entry that is known; undefined where there is none. */
+/** Finds the time of the first known entry; undefined where there is none. */
 function beginningOf({ versions, leaves }: Past): number | undefined {
   let begins: number | undefined;
   for (const { mtime } of versions.values()) begins = Math.min(mtime, begins ?? mtime);

@@ -4,9 +4,9 @@ import type { Leave, Past, Version, VersionId } from './past/past.ts';
 import { type Draft, draftPlan, haveSameText, type IsHidden, type LeftFile } from './plan.ts';
 
 interface Undoing {
-  /** Whether a keyed hash is that of the actor whose deeds are taken back. */
+  /** Tells whether a keyed hash is that of the actor whose deeds are undone. */
   readonly isMeant: (by: string | undefined) => boolean;
-  /** Takes back also what others have built on, and with it what they have built. */
+  /** Undoes also the deeds that others have built on, and with them what those have built. */
   readonly force: boolean;
 }
 
@@ -17,7 +17,7 @@ interface UndoContext extends Undoing {
 
 type DeletedLife = Life & { readonly deleted: Leave };
 
-/** What a file was before some of its versions. */
+/** The state of a file before some of its versions. */
 type Before = Version | 'nothing' | Lacking;
 
 /** A text that is not kept. */
@@ -27,9 +27,9 @@ interface Lacking {
 }
 
 /**
- * What takes the versions, renames and deletes of one actor back, as far as no other one has built on them: a text, where the version
- * is the file's newest; a rename, where the file was neither renamed nor written by others since; a delete, where nothing
- * lies at the path now. What has its earlier text again was taken back before, and is passed over.
+ * Plans the undo of one actor's versions, renames and deletes, as far as no other actor has built on them: a text where it is the
+ * file's newest, a rename where the file has stayed as it was since, a delete where the path is free now. A file that has its
+ * earlier text again was undone before, and is passed over.
  */
 export function planUndo(
   past: Past,
@@ -39,7 +39,7 @@ export function planUndo(
   for (const path of past.damaged.files) draft.left.set(path, { path, reason: 'damaged' });
   const lives = livesOf(past);
   const context = { past, isMeant, force, draft };
-  // The one that was deleted last has the path.
+  // Among files deleted at one path the last one gets the path.
   const deleted = lives.flatMap((life) =>
     life.deleted === undefined ? [] : [{ ...life, deleted: life.deleted }],
   );
@@ -51,8 +51,8 @@ export function planUndo(
 }
 
 /**
- * A file that another actor deleted and created again with the same text, as an undo of that delete does, goes on from its
- * earlier life: otherwise what is taken back would be there again, unnamed.
+ * Joins a file to its earlier life where another actor deleted it and created it again with the same text, as the undo of that
+ * delete does. This means that the undone actor's texts in the earlier life are found as well.
  */
 function withEarlierLife(context: UndoContext, life: Life, deleted: readonly DeletedLife[]): Life {
   const { isMeant } = context;
@@ -85,7 +85,7 @@ function planPresent(context: UndoContext, life: Life): void {
     return;
   }
   const at = pathBefore(context, life);
-  // A rename back that was cut off has left it at both places.
+  // A rename back that was cut off has left the file at both paths.
   const isAtBoth = at !== path && past.files.get(at)?.id === newest.id;
   if (isAtBoth) draft.writes.set(path, { path, what: 'delete', fromVersion });
   else if (at !== path) draft.renames.set(path, { path, what: 'rename', fromVersion, to: at });
@@ -93,7 +93,7 @@ function planPresent(context: UndoContext, life: Life): void {
     draft.writes.set(at, { path: at, what: 'replace', fromVersion, toVersion: before.id });
 }
 
-/** Plans for a file whose delete is to be taken back. */
+/** Plans for a file whose delete is to be undone. */
 function planDeleted(context: UndoContext, life: DeletedLife): void {
   const { past, draft, force } = context;
   const { writes, left } = draft;
@@ -108,7 +108,7 @@ function planDeleted(context: UndoContext, life: DeletedLife): void {
   const now = draft.renames.has(path) ? undefined : past.versions.get(past.files.get(path)?.id ?? '');
   const chain = now === undefined ? [] : [now, ...past.ancestors(now.id)];
   if (hasSame(chain, before)) {
-    // It was taken back before, perhaps on behalf of the same actor, perhaps over what was put there instead.
+    // The delete was undone before, perhaps on behalf of the same actor, perhaps over another file at the path.
     if (planned?.what === 'delete') writes.delete(path);
     if (left.get(path)?.reason === 'built_on' && hasSame(chain.slice(0, 1), before)) left.delete(path);
     return;
@@ -124,7 +124,7 @@ function planDeleted(context: UndoContext, life: DeletedLife): void {
   }
 }
 
-/** The version whose text the file should have: its newest one where nothing is to be taken back. */
+/** Finds the version whose text the file should have: its newest one where nothing is to be undone. */
 function textBefore(context: UndoContext, { chain, path }: Life): Before {
   const { isMeant, force, draft } = context;
   const [newest] = chain;
@@ -159,7 +159,7 @@ function hasSame(chain: readonly Version[], text: Version): boolean {
   return chain.some((version) => haveSameText(version, text));
 }
 
-/** Where the file should be: where it is when no rename is to be taken back. */
+/** Finds the path that the file should have: its own where no rename is to be undone. */
 function pathBefore({ isMeant, force, draft }: UndoContext, { chain, renames, path }: Life): MemoryPath {
   const last = renames.findLastIndex(({ by }) => isMeant(by));
   let first = last;
@@ -178,7 +178,7 @@ function pathBefore({ isMeant, force, draft }: UndoContext, { chain, renames, pa
   return path;
 }
 
-/** What was found first of a file counts. */
+/** Leaves a file that others have built on. The first finding about a file counts. */
 function leaveBuiltOn(
   { left }: Draft,
   { path, version, later }: Required<Pick<LeftFile, 'path' | 'version' | 'later'>>,

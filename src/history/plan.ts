@@ -2,29 +2,29 @@ import { createHash } from 'node:crypto';
 import { ancestorsOf, directoriesOf, type MemoryPath } from '../language/path.ts';
 import type { Past, Version } from './past/past.ts';
 
-/** What is done to the file at a path. Versions are named as in `list`. */
+/** A change to the file at a path. Versions are named as in `list`. */
 export interface PlannedChange {
   readonly path: string;
   readonly what: 'create' | 'replace' | 'delete' | 'rename';
   /** The version that the file has now; absent for `create`. */
   readonly fromVersion?: string;
-  /** In a dry run of `restoreAt`: the actor of that version, as in `list`; absent where it has none. */
+  /** The actor of that version, as in `list`, in a dry run of `restoreAt`; absent where it has none. */
   readonly writer?: string;
   /** The version whose text is written; absent for `delete` and `rename`. */
   readonly toVersion?: string;
-  /** Of a rename: the new path. */
+  /** The new path of a rename. */
   readonly to?: string;
 }
 
-/** A file that is left as it is, though it was asked for. */
+/** A file that a plan was asked to change, and leaves as it is. */
 export interface LeftFile {
   readonly path: string;
   /**
-   * `redacted`, `expired`: the text is not kept. `unrecorded`: nothing tells where the version lay then. `damaged`: it, or a
-   * record of the history, cannot be read. `too_early`: the history does not tell what was there then, for all that is kept
-   * for certain is later. `built_on`: by others, as the versions `later`. `occupied`: another file or directory stands in the way.
-   * `hidden_by_mount`: another memory is mounted where the file lies or would lie, so that nobody would see it.
-   * `refused`: by the policy, as its `rules`, or because there is no room in a `limit`; with it what would have come from there.
+   * `redacted`, `expired`: the text is no longer kept. `unrecorded`: nothing tells where the version lay then. `damaged`: the
+   * file, or a record of the history, cannot be read. `too_early`: the history reaches back with certainty only to a later
+   * moment. `built_on`: others have written the versions `later` since. `occupied`: another file or directory stands in the way.
+   * `hidden_by_mount`: another memory is mounted where the file lies or would lie, and hides it. `refused`: the policy refuses
+   * it by its `rules`, or a `limit` has no room for it; a file whose text would have gone there is refused too.
    */
   readonly reason:
     | 'redacted'
@@ -36,56 +36,56 @@ export interface LeftFile {
     | 'occupied'
     | 'hidden_by_mount'
     | 'refused';
-  /** The version that is meant, where one is known. */
+  /** The version that the reason is about, where one is known. */
   readonly version?: string;
-  /** The newest first. */
+  /** The versions that others wrote since, the newest first. */
   readonly later?: readonly string[];
-  /** Of what the policy refused: the rules that were broken. */
+  /** The rules that the policy found broken. */
   readonly rules?: readonly string[];
-  /** Of what has no room: the limit that would be exceeded. */
+  /** The limit that would be exceeded. */
   readonly limit?: 'file_bytes' | 'files' | 'tenant_bytes';
 }
 
-/** What would be done. Nothing of it depends on who asks. */
+/** The changes and the files left. The plan is the same whoever asks. */
 export interface HistoryPlan {
   readonly changes: readonly PlannedChange[];
   readonly left: readonly LeftFile[];
-  /** Of a moment before the first entry of the history: the time of that entry. */
+  /** The time of the first entry of the history, where the moment lies before it. */
   readonly begins?: Date;
 }
 
-/** The plan with what became of it. */
+/** A plan and its outcome. */
 export interface PlanOutcome extends HistoryPlan {
   /**
-   * `planned`: of a dry run. `written`: the changes were made. `nothing`: there is nothing to change, and nothing was written.
-   * `withheld`: something cannot be had, and parts were not asked for.
+   * `planned`: a dry run. `written`: the changes were made. `nothing`: there is nothing to change, and nothing was written.
+   * `withheld`: the plan leaves files, and the caller asked for all or nothing.
    */
   readonly outcome: 'planned' | 'written' | 'nothing' | 'withheld';
-  /** Names the plan of a dry run. A caller that gives it back has this plan carried out, and no other. */
+  /** The name of a dry run's plan. A caller that gives it back has only this plan carried out. */
   readonly digest?: string;
 }
 
-/** Names a plan by all that it does and leaves. */
+/** Hashes a plan by all that it does and leaves. */
 export function planDigest({ changes, left }: HistoryPlan): string {
   return createHash('sha256')
     .update(JSON.stringify([changes, left]))
     .digest('base64url');
 }
 
-/** Whether two versions have the same text; false where one was taken out. */
+/** Tells whether two versions have the same text; false where one text was taken out. */
 export function haveSameText(a: Version, b: Version): boolean {
   return a.id === b.id || (a.textHash !== undefined && a.textHash === b.textHash);
 }
 
 /** The texts of the versions that a plan names. */
 export interface Texts {
-  /** Undefined where it is gone. @throws MemoryError `not_found` where it was taken out. */
+  /** Reads the text of a version; undefined where it is gone. @throws MemoryError `not_found` where it was taken out. */
   find(version: string): Promise<{ readonly version: Version; readonly text: Uint8Array } | undefined>;
-  /** In bytes; 0 for no version. */
+  /** Gives the bytes of a version's text; 0 for no version. */
   sizeOf(version: string | undefined): number;
 }
 
-/** The plan while it is made, by paths; what is at a path is renamed before anything is written there. */
+/** A plan that is being made, by paths. Renames are carried out before writes. */
 export interface Draft {
   readonly renames: Map<string, PlannedChange>;
   readonly writes: Map<string, PlannedChange>;
@@ -96,7 +96,7 @@ export interface Draft {
   readonly begins?: Date;
 }
 
-/** Tells of a path whether something is mounted there or above it. */
+/** Tells whether another memory is mounted at a path or above it. */
 export type IsHidden = (path: MemoryPath) => boolean;
 
 export function draftPlan({ files }: Past, isHidden: IsHidden): Draft {
@@ -109,8 +109,8 @@ export function planOf({ renames, writes, left, begins }: Draft): HistoryPlan {
 }
 
 /**
- * Leaves away what nobody would see, and, until nothing more follows from that, what has no room where it would come to lie
- * when all else is done.
+ * Takes out the changes to files that a mount hides, and those whose new path is occupied when all others are done. Each change
+ * that it takes out may block others, so it looks again until all that remain have their paths free.
  */
 export function settleDraft(draft: Draft): void {
   const { renames, writes, files, isHidden } = draft;
@@ -138,7 +138,7 @@ export function settleDraft(draft: Draft): void {
   }
 }
 
-/** Of a rename that is left the file stays where it is, and gets its text there. */
+/** Takes a change out of the plan, and says why. Where that is a rename, the file gets its text at the old path. */
 export function leaveChange(
   { renames, writes, left }: Draft,
   { path, to, fromVersion, toVersion: version = fromVersion }: PlannedChange,
@@ -156,7 +156,7 @@ export function leaveChange(
   writes.set(path, { ...after, path });
 }
 
-/** Renames that can be done at once, one layer after the other: a file leaves a path before another one comes to it. */
+/** Orders renames into layers that can each be done at once: a file leaves a path in one before another comes in the next. */
 export function renameLayers(renames: readonly PlannedChange[]): {
   readonly layers: readonly (readonly PlannedChange[])[];
   readonly stuck: readonly PlannedChange[];

@@ -8,11 +8,11 @@ import type { Work } from '../tree/session.ts';
 import { parseAnswer, parseSaved } from './turn-records.ts';
 import { parseTurnTrace, type TurnTrace } from './turn-trace.ts';
 
-/** What one run of a turn did; a turn has several where a worker died and its progress is still there. */
+/** The deeds of one run of a turn. A turn has several runs where a worker died and its progress is still stored. */
 export interface TurnRun extends TurnTrace {
-  /** Of its answer, or of what was saved of it. */
+  /** The id of its answer, or of the record that was saved of it. */
   readonly id: string;
-  /** When that was stored, by its writer's clock; milliseconds since the epoch. */
+  /** The time of that record, by its writer's clock; milliseconds since the epoch. */
   readonly time: number;
   readonly isAnswered: boolean;
 }
@@ -20,14 +20,14 @@ export interface TurnRun extends TurnTrace {
 /** The turns of a tenant that are still stored. */
 export interface TurnRuns {
   readonly runs: readonly TurnRun[];
-  /** Of answers that an earlier version of the library stored: nothing says what their turns did. */
+  /** The number of answers from an earlier version of the library, which did not write down what turns did. */
   readonly untraced: number;
-  /** Ids of records that are not what was sealed under their names, or malformed. */
+  /** Ids of records that do not open under their names, or are malformed. */
   readonly damaged: readonly string[];
 }
 
 /**
- * What turns did, of those that ended and of those that did not: a LIST for each 1,000 answers and receipts, a GET for
+ * Reads what turns did, those that ended and those that are unfinished: a LIST for each 1,000 answers and receipts, a GET for
  * each answer, and one for each receipt without an answer.
  */
 export async function readTurnRuns(work: Work): Promise<TurnRuns> {

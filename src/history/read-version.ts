@@ -10,11 +10,11 @@ import { readMeantPast, readNamed } from './past/read.ts';
 import { readHistoryRecord } from './past/records.ts';
 import { beginningOf, chosen, noVersion } from './version-name.ts';
 
-/** A version may be replaced between the look for it and the read of it: then it lies in a record. */
+/** The most looks for a version, which may be replaced between look and read: then it lies in a record. */
 const ROUNDS = 4;
 
 /**
- * The version at a path that is named by its first characters, its text, and the path as it is meant.
+ * Finds the version at a path by the first characters of its name, and reads its text; answers also the path that the caller means.
  *
  * @throws MemoryError `not_found`; `invalid_command` for what names no version, or several; `integrity` for an id that two texts
  * bear.
@@ -36,16 +36,16 @@ export async function readVersion(
   throw noVersion();
 }
 
-/** @throws MemoryError `integrity` for an id that two texts bear: none of them is given out for the other. */
+/** Refuses an id that two texts share, so that neither is given out for the other. @throws MemoryError `integrity`. */
 export function refuseTwoTexts({ damaged }: Past, id: VersionId): void {
   if (!damaged.versions.has(id)) return;
   throw new MemoryError('integrity', 'Two different versions bear that name, which no writer makes.');
 }
 
 /**
- * The text of a version, from its file, or from its record where it was replaced since it was found. One GET, or two.
+ * Reads the text of a version from its file, or from its record where the file was replaced since. One GET, or two.
  *
- * @returns undefined where it is neither here nor there any more.
+ * @returns undefined where both are gone.
  * @throws MemoryError `not_found` where the text was taken out.
  */
 export async function contentOf(work: Work, version: Version): Promise<Uint8Array | undefined> {
@@ -60,7 +60,7 @@ export async function contentOf(work: Work, version: Version): Promise<Uint8Arra
   throw takenOut();
 }
 
-/** The id of the record that has a version, or would have it as it is bound. */
+/** Names the record that has a version, or that would have it once it is replaced. */
 export function recordOf(
   work: Work,
   { id, path, bound, record }: Pick<Version, 'id' | 'path' | 'bound' | 'record'>,
@@ -68,14 +68,14 @@ export function recordOf(
   return record ?? historyRecordId(work, { path, bound, id: idBytes(id) });
 }
 
-/** Says that the text of a version is not to be had any more. */
+/** Says that the text of a version was taken out. */
 export function takenOut(): MemoryError {
   return new MemoryError('not_found', 'The text of that version was taken out of the history.', {
     details: { reason: 'redacted' },
   });
 }
 
-/** Tells whether any record says that the text of a version was taken out. A LIST for each 1,000 records, a GET for each of its own. */
+/** Tells whether any record says that the text of a version was taken out. A LIST for each 1,000 records, a GET for each of the version's. */
 export async function isRedactedElsewhere(work: Work, id: VersionId): Promise<boolean> {
   for (const each of await listIds(work, 'history')) {
     if (!isRecordOf(each.id, id)) continue;

@@ -31,14 +31,14 @@ import { isRedactedElsewhere } from './read-version.ts';
 import { chosen } from './version-name.ts';
 
 /*
- * Others write while a text is taken out, and each of them moves it: an overwrite or a delete from a file into a record, a
- * rename from file to file, a restore from a record into a file. So the files are looked at, then the records, then the files
- * again, until such a pass finds nothing that is new. The record that was named goes last of all: until then its text tells a
- * run that goes on what else is to go. Whoever read the text before that looks for the record again when it has written the
- * text (`write-back.ts`); what it wrote before that look is found by one more pass here.
+ * Other processes write while a text is taken out, and each of them moves it: an overwrite or a delete from a file into a record,
+ * a rename from file to file, a restore from a record into a file. A pass therefore looks at the files, then the records, then
+ * the files again, and passes follow until one finds nothing new. The record of the named version goes last: until then its text
+ * tells a later run what else must go. A process that read the text before that looks for the record again once it has written
+ * the text (`write-back.ts`); a write before that look is found by one more pass here.
  */
 
-/** A text that is taken out, and what is known of it so far. All of it grows while others write. */
+/** A text that is being taken out, and its known places so far, which grow while others write. */
 interface Erasure extends Sought {
   text: Uint8Array | undefined;
   readonly path: MemoryPath;
@@ -48,15 +48,15 @@ interface Erasure extends Sought {
   readonly records: Set<string>;
   /** The record of the named version that goes last; undefined until one is found that has the text. */
   last: Copy | 'gone' | undefined;
-  /** Records that were there before; those written since are read whatever path they are of. */
+  /** The records that were there at the beginning; later ones are read whatever their path is. */
   readonly before: ReadonlySet<string>;
-  /** What was looked at and does not have the text, by key or id; undefined stands for any ETag. */
+  /** The objects that were looked at and lack the text, by key or id; undefined stands for any ETag. */
   readonly seen: Map<string, ETag | undefined>;
-  /** Whether the text is out of a record already: whoever writes it back finds that, and takes it back. */
+  /** True: some record has lost the text already; a process that writes the text back finds that, and takes its write back. */
   isBegun: boolean;
-  /** Records out of which the text was taken. */
+  /** The number of records out of which the text was taken. */
   count: number;
-  /** Until when others are waited for, by the session's clock; undefined while nobody is. */
+  /** The end of the wait for others, by the session's clock; undefined while there is none. */
   waitsUntil: number | undefined;
 }
 
@@ -70,31 +70,31 @@ interface Copy {
 type Moved = Extract<HistoryRecord, { kind: 'moved' }>;
 
 /**
- * What a pass has found. `unjoined`: the text where nothing joins it to the file yet. `held`: the text in a file out of which
- * somebody is about to take it back.
+ * The findings of a pass. `new`: the text, or a sign that it moved. `unjoined`: the text where nothing joins it to the file yet.
+ * `held`: the text in a file out of which another process is about to take it back.
  */
 type Found = Set<'new' | 'unjoined' | 'held'>;
 
-/** How many passes may find something. */
+/** The most passes that may find something. */
 const PASSES = 64;
 /**
- * Within that time whoever writes a redacted text back has taken it back, and whoever renames or replaces a file has written
+ * The time in which a process that wrote a redacted text has taken it back, and one that renamed or replaced a file has written
  * down what joins the new one to it; milliseconds.
  */
 const WAITED_MS = 10_000;
 const LOOK_AGAIN_MS = 500;
-/** How often a record that a migration or another redaction has written meanwhile is read again. */
+/** The most attempts at a record that migrations or other redactions write meanwhile. */
 const ROUNDS = 8;
 
 /**
- * Takes the text of a version out of the history: out of its record, out of those of other versions of the file that have
- * the same text, and out of what a bucket with versioning keeps of them. The facts stay, with who did it and when. May be
- * repeated: a run that was cut off continues. What other processes write meanwhile is found as well.
+ * Takes the text of a version out of the history: out of its record, out of those of other versions of the file with the same
+ * text, and out of what a bucket with versioning keeps of them. The facts stay, with who did it and when. Writes of other
+ * processes meanwhile are found as well. A caller repeats a run that was cut off; it continues.
  *
- * What `list` of the path costs without the actors; a GET for the version, and for each file and each later record of its
+ * Costs as much as `list` of the path without the actors; a GET for the version, and for each file and each later record of its
  * size; a PUT for each record that has the text; four LISTs for each 1,000 files and three for each 1,000 records, and as many
- * more as others move the text meanwhile. With versions one LIST more for each 1,000 of them, and a GET for each that may
- * hold the text.
+ * more as others move the text meanwhile. With versions one LIST more for each 1,000 of them, and a GET for each that may hold
+ * the text.
  *
  * @throws MemoryError `not_found`; `invalid_command` (`reason: 'current'`) while files hold the text: `paths` and `versions`
  * name them; `access_denied` where the bucket's versions may not be removed: the record is redacted then, and another run
@@ -119,7 +119,7 @@ export async function redactVersion(
   for (const each of past.versions.values()) {
     if (each.record === undefined) continue;
     const isAlike = each.size === version.size;
-    // A run that was cut off may have redacted these, and left what a bucket kept of them.
+    // An earlier run that was cut off may have redacted these records, and left their versions in the bucket.
     if (each.text === 'redacted' && isAlike) addGone(erasure, each.record, each);
     const isOther = !isAlike || (version.textHash !== undefined && each.textHash !== version.textHash);
     if (each.text === 'kept' && isOther) erasure.seen.set(each.record, undefined);
@@ -128,7 +128,7 @@ export async function redactVersion(
   return { path, version: version.id, records: erasure.count, versionsRemoved };
 }
 
-/** The same of a version that was written a moment ago from a text that was redacted before, and that is in no file now. */
+/** Redacts a version that was written a moment ago from a redacted text, and that has left its file since. */
 export async function redactWritten(
   work: Work,
   written: Pick<Erasure, 'id' | 'path' | 'size' | 'text'>,
@@ -140,7 +140,7 @@ export async function redactWritten(
   await erase(work, erasure, versions);
 }
 
-/** Is asked before the past is read, so that what the past does not know of shows. */
+/** Lists the ids of all records. Callers ask before they read the past, so that records the past lacks are known as later ones. */
 async function idsNow(work: Work): Promise<ReadonlySet<string>> {
   return new Set((await listIds(work, 'history')).map(({ id }) => id));
 }
@@ -148,13 +148,24 @@ async function idsNow(work: Work): Promise<ReadonlySet<string>> {
 function newErasure(named: Pick<Erasure, 'id' | 'path' | 'size' | 'text' | 'before'>): Erasure {
   const { id, path, size, text, before } = named;
   return {
-    ...{ id, path, size, text, before, isBegun: false, count: 0, last: undefined, waitsUntil: undefined },
-    ...{ paths: new Set([path]), versions: new Set([id]), gone: new Map([[id, path]]) },
-    ...{ records: new Set(), seen: new Map() },
+    id,
+    path,
+    size,
+    text,
+    before,
+    paths: new Set([path]),
+    versions: new Set([id]),
+    gone: new Map([[id, path]]),
+    records: new Set(),
+    last: undefined,
+    seen: new Map(),
+    isBegun: false,
+    count: 0,
+    waitsUntil: undefined,
   };
 }
 
-/** Takes up where the file lay and as which versions. */
+/** Adds the paths and the versions of the file that a past knows. */
 function learn({ paths, versions }: Erasure, { versions: known, leaves }: Past): void {
   for (const { id, path } of known.values()) {
     versions.add(id);
@@ -163,7 +174,7 @@ function learn({ paths, versions }: Erasure, { versions: known, leaves }: Past):
   for (const { from, to } of leaves) for (const path of [from, to ?? from]) paths.add(path);
 }
 
-/** Takes the text out, and answers how many versions of a bucket went. */
+/** Takes the text out of records and of a bucket's versions, and answers how many versions went. */
 async function erase(
   work: Work,
   erasure: Erasure,
@@ -201,7 +212,7 @@ async function waitForOthers({ session: { clock, pause }, call }: Work, erasure:
   await pause(LOOK_AGAIN_MS, call.signal);
 }
 
-/** Whether those that were waited for have had their time: what nothing joins to the file now is another one with the same text. */
+/** Tells whether others have had their time: a text that is still unjoined to the file belongs to another file. */
 function isOver({ session }: Work, { waitsUntil }: Erasure): boolean {
   return waitsUntil !== undefined && session.clock() >= waitsUntil;
 }
@@ -221,7 +232,7 @@ async function lookAtFiles(work: Work, erasure: Erasure, found: Found): Promise<
     );
     if (file === 'damaged') return;
     if (file === undefined) {
-      // A rename took it elsewhere, or it is in a record now.
+      // A rename took the file elsewhere, or its text is in a record now.
       found.add('new');
       return;
     }
@@ -233,13 +244,13 @@ async function lookAtFiles(work: Work, erasure: Erasure, found: Found): Promise<
   const alike = files.filter(({ key, etag, size }) => size === erasure.size && isNew(erasure, key, etag));
   await eachConcurrently(work.session, alike, lookAtOne, ({ size }) => size);
   if (holding.length === 0) return;
-  // Nobody takes back a rename that was cut off.
+  // The version itself is in a file where a rename was cut off: no process takes that back.
   const isItself = holding.some(({ id }) => id === erasure.id);
   if (isItself || !erasure.isBegun || isOver(work, erasure)) throw stillCurrent(holding);
   found.add('held');
 }
 
-/** A file that was renamed a moment ago, or edited behind a rename, may be joined to the one that was redacted soon. */
+/** Tells whether something may soon join a file to the redacted one: it was renamed a moment ago, or edited after a rename. */
 function mayBeJoined({ stored, origin, previous }: SealedVersion): boolean {
   const isCreated = sameBytes(origin, NO_ID) && sameBytes(previous, NO_ID);
   return !isCreated && ageOf(stored) <= SETTLED_MS;
@@ -272,7 +283,7 @@ async function lookAtRecord(
   erasure: Erasure,
   { id, found }: { readonly id: string; readonly found: Found },
 ): Promise<void> {
-  // What cannot be opened is another version's by its id, or must be looked at first.
+  // A damaged record of another version is passed over; one that may be this version's ends the run.
   const reading = readCopy(work, id);
   const copy = await (isRecordOf(id, erasure.id) ? reading : unlessDamaged(reading));
   if (copy === undefined || copy === 'damaged') return;
@@ -300,12 +311,12 @@ async function lookAtRecord(
   erasure.last = copy;
   if (erasure.text !== undefined) return;
   erasure.text = record.text;
-  // Known by their ids alone until now.
+  // Until now the texts could be known by their ids alone: all are looked at again.
   erasure.seen.clear();
   erasure.seen.set(id, etag);
 }
 
-/** A rename that was written down since the past was read may have brought the file to another path. */
+/** Adds the path to which a rename since the past was read has brought the file. */
 function followMove({ paths }: Erasure, { from, to, files }: Moved, found: Found): void {
   for (const [path] of files) {
     const next = rebase(path, from, to);
@@ -315,7 +326,7 @@ function followMove({ paths }: Erasure, { from, to, files }: Moved, found: Found
   }
 }
 
-/** Passes over damage, which a verification tells; an older object that was put back while this runs is told at once. */
+/** Passes over damage, which a verification names. An older object that was put back meanwhile still ends the run. */
 async function unlessDamaged<T>(reading: Promise<T>): Promise<T | 'damaged'> {
   try {
     return await reading;
@@ -344,7 +355,7 @@ async function redactFound(work: Work, erasure: Erasure, copy: Copy): Promise<vo
   erasure.isBegun = true;
 }
 
-/** Undefined: it has expired. */
+/** Reads a record of the history; undefined where it has expired. */
 async function readCopy(work: Work, id: string): Promise<Copy | undefined> {
   const stored = await readRecord(work, { cls: 'history', id, maxBytes: MAX_CONTENT_BYTES });
   if (stored === undefined) return undefined;
@@ -360,7 +371,7 @@ export async function redactSavedInVain(work: Work, record: string, version: Uin
   if (copy !== undefined) await redactCopy(work, copy);
 }
 
-/** Undefined: it has expired, or another process has redacted it. */
+/** Takes the text out of a record. Undefined: the record has expired, or another process was first. */
 async function redactCopy(work: Work, found: Copy): Promise<ETag | undefined> {
   await nameActor(work);
   let copy: Copy | undefined = found;

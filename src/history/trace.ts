@@ -10,50 +10,50 @@ import type { TurnRun } from './read-runs.ts';
 import { turnActor } from './turn-trace.ts';
 import { type Untold, untoldOf } from './untold.ts';
 
-/** A version that is traced, as far as it is still known. */
+/** A traced version, as far as it is still known. */
 export interface TracedVersion {
   readonly path: string;
   readonly version: string;
   /** By its writer's clock; absent where the version is not kept. */
   readonly time?: Date;
   readonly writer?: string;
-  /** What became of it; absent where the version is not kept. */
+  /** The fate of the version; absent where it is not kept. */
   readonly end?: VersionEnd;
 }
 
-/** A version that a turn wrote. `unknown`: nothing tells whether that was before or after what it read. */
+/** A version that a turn wrote. `unknown`: nothing tells whether the turn wrote it before or after it read a traced one. */
 export interface TracedWrite extends TracedVersion {
   readonly order: 'after' | 'unknown';
 }
 
-/** A turn that knew of what is traced. */
+/** A turn that knew of a traced version. */
 export interface TracedTurn {
   readonly turn: string;
-  /** When its answer was stored, or what was saved of it last. */
+  /** The time at which its answer was stored, or its last progress. */
   readonly time: Date;
   readonly state: 'answered' | 'unfinished';
-  /** What it read of what is traced, the first first. */
+  /** The traced versions that it read, in that order. */
   readonly read: readonly TracedVersion[];
-  /** The turn before in its conversation, where that knew of it already. */
+  /** The turn before in its conversation, where that one knew of a traced version already. */
   readonly follows?: string;
-  /** What it wrote from then on. */
+  /** The versions that it wrote from then on. */
   readonly written: readonly TracedWrite[];
   readonly renamed: readonly { readonly path: string; readonly to: string }[];
   readonly deleted: readonly string[];
 }
 
-/** What came of versions: the turns that read them, what those wrote then, who read that, and so on. */
+/** The consequences of versions: the turns that read them, what those wrote then, who read that, and so on. */
 export interface Trace {
-  /** What was asked for, by time; what is not kept comes first. */
+  /** The versions that were asked for, by time; those that are not kept come first. */
   readonly versions: readonly TracedVersion[];
   /** Later versions at the same paths that have the text of a traced one again, as after an undo or a restore; by time. */
   readonly again: readonly TracedVersion[];
-  /** By the time of their answers. */
+  /** The turns by the time of their answers. */
   readonly turns: readonly TracedTurn[];
   readonly untold: readonly Untold[];
 }
 
-/** Behind which of its touches a run knew of what is traced; -1: from its beginning. */
+/** For each run the index of the touch by which it came to know of a traced version; -1: it knew from its beginning. */
 type Since = Map<TurnRun, number>;
 
 /** Traces versions, item by item: each run and each version is met once, however many there are. */
@@ -78,23 +78,23 @@ export function* traceVersions(
   return { versions, again: brought, turns: byTime, untold: yield* untoldOf(known, starts) };
 }
 
-/** Where a run touched a version. */
+/** One touch of a version by a run. */
 interface Touching {
   readonly run: TurnRun;
   readonly index: number;
   readonly kind: Touch['kind'];
 }
 
-/** What is known, by what is asked of it. */
+/** The indexes of runs and versions that a trace asks. */
 interface Index {
   readonly touching: ReadonlyMap<VersionId, readonly Touching[]>;
   readonly byTurn: ReadonlyMap<string, readonly TurnRun[]>;
   readonly byId: ReadonlyMap<string, TurnRun>;
   readonly followers: ReadonlyMap<string | undefined, readonly TurnRun[]>;
-  /** Versions of a turn that none of its runs names: it died, or was not told, before that was saved. */
+  /** Finds the versions of a turn that none of its runs names: the turn died, or lost an answer, before it saved the touch. */
   unrecorded(turn: string): readonly Version[];
   /**
-   * The later versions that lay where a version lies or was saved, and have its text; each is answered once, to whichever version
+   * Finds the later versions with the same text where a version lies or was saved. Each is answered once, to the version that
    * asks first.
    */
   takeLater(id: VersionId): readonly Version[];
@@ -129,7 +129,10 @@ function* indexOf({ past, turns, writerOf }: Known): Generator<void, Index> {
   }
   const unrecorded = new Map<string, readonly Version[]>();
   return {
-    ...{ touching, byTurn, byId, followers },
+    touching,
+    byTurn,
+    byId,
+    followers,
     unrecorded(turn) {
       const known = unrecorded.get(turn);
       if (known !== undefined) return known;
@@ -168,7 +171,8 @@ interface Spread {
 }
 
 /**
- * From version to reader, and to what has its text again; from reader to what it wrote then and to the turns that follow it.
+ * Goes from each version to its readers and to later versions with its text, and from each reader to what it wrote then and to
+ * the turns that follow it.
  */
 function* spread(
   { touching, followers, unrecorded, takeLater }: Index,
@@ -195,7 +199,7 @@ function* spread(
     waiting.push(() => {
       reachAgain(version);
       for (const { run, index } of touching.get(version) ?? []) {
-        // Edits of two turns may be written together: each has seen the other's.
+        // The edits of two turns may share one version: each turn has seen the other's.
         if (run !== writer) reachRun(run, index);
       }
     });
@@ -226,14 +230,16 @@ function* spread(
 
 type Teller = (version: VersionId, touched?: string) => TracedVersion;
 
-/** Tells of versions what is known; of one that is not kept, the path where it was touched. */
+/** Makes the function that describes a version; one that is not kept gets the path where a turn touched it. */
 function createTeller({ past, actors }: Known, at: string): Teller {
   return (id, touched = at) => {
     const version = past.versions.get(id);
     if (version === undefined) return { path: touched, version: id };
     const { path, mtime, writer } = version;
     return {
-      ...{ path, version: id, time: dateOf(mtime) },
+      path,
+      version: id,
+      time: dateOf(mtime),
       ...(writer !== undefined && { writer: actors.get(writer) ?? writer }),
       end: endOf(past, version),
     };

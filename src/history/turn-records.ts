@@ -4,7 +4,7 @@ import { numberIn } from '../tree/record-values.ts';
 import { decodeFields, encodeFields, parseStoredText, type StoredText } from '../tree/sealed-record.ts';
 import { parseTurnTrace } from './turn-trace.ts';
 
-/** What is stored of a turn besides its answer. `message` stands for the message that it was begun with. */
+/** The record of a turn besides its answer. `message` stands for the message that began the turn. */
 export type Receipt =
   | (Running & { readonly state: 'running' })
   | (Begun & { readonly state: 'free' })
@@ -21,14 +21,14 @@ export interface Running extends Begun {
   readonly leaseMs: number;
 }
 
-/** A progress that would make the receipt larger lies in a record of its own. */
+/** The most bytes of a receipt. A progress that would make it larger lies in a record of its own. */
 export const RECEIPT_BYTES = 65_536;
 
 export function encodeReceipt(receipt: Receipt): Uint8Array {
   return encodeFields({ ...receipt });
 }
 
-/** @throws MemoryError `integrity` for what is malformed. */
+/** Decodes a receipt. @throws MemoryError `integrity` for malformed content. */
 export function parseReceipt(content: Uint8Array): Receipt {
   const { state, message, owner, leaseMs: lease, progress: stored } = decodeFields(content) ?? {};
   if (typeof message !== 'string') throw objectRefused();
@@ -42,7 +42,7 @@ export function parseReceipt(content: Uint8Array): Receipt {
   return { state, owner, leaseMs, ...begun };
 }
 
-/** How many tokens a record counts. @throws MemoryError `integrity` for what is malformed. */
+/** Decodes a count of tokens. @throws MemoryError `integrity` for malformed content. */
 export function parseCount(content: Uint8Array): number {
   const tokens = numberIn(decodeFields(content)?.['tokens']);
   if (tokens === undefined) throw objectRefused();
@@ -53,7 +53,7 @@ type Fields = Readonly<Record<string, unknown>>;
 
 const OUTCOMES: ReadonlySet<unknown> = new Set(['answered', 'refused', 'truncated', 'too_large']);
 
-/** The fields of an answer. @throws MemoryError `integrity` for what is malformed. */
+/** Decodes the fields of an answer. @throws MemoryError `integrity` for malformed content. */
 export function parseAnswer(content: Uint8Array): Fields {
   const fields = decodeFields(content) ?? {};
   const { outcome, reason, model, usage } = fields;
@@ -62,7 +62,7 @@ export function parseAnswer(content: Uint8Array): Fields {
   throw objectRefused();
 }
 
-/** The fields of a progress. @throws MemoryError `integrity` for what is malformed. */
+/** Decodes the fields of a progress. @throws MemoryError `integrity` for malformed content. */
 export function parseProgress(content: Uint8Array): Fields {
   const fields = decodeFields(content) ?? {};
   const { usage, version } = fields;
@@ -72,10 +72,10 @@ export function parseProgress(content: Uint8Array): Fields {
 }
 
 /**
- * What is saved of a turn in a record of the class `receipts`, whose name says little of what it is; undefined where it is
- * saved elsewhere or not at all.
+ * Decodes the progress of a turn in a record of the class `receipts`: a receipt that holds one, or a progress alone. Undefined
+ * where the progress lies elsewhere, or there is none. Only the content tells what such a record is.
  *
- * @throws MemoryError `integrity` for what is malformed.
+ * @throws MemoryError `integrity` for malformed content.
  */
 export function parseSaved(content: Uint8Array): Fields | undefined {
   const fields = decodeFields(content) ?? {};
@@ -88,13 +88,13 @@ export function parseSaved(content: Uint8Array): Fields | undefined {
   return undefined;
 }
 
-/** What the body of a conversation says. */
+/** The content of a conversation's body. */
 interface StoredConversation {
   readonly messages: readonly unknown[];
   readonly last: { readonly turn: string; readonly from: number; readonly answer: object };
 }
 
-/** @throws MemoryError `integrity` for what is malformed. */
+/** Decodes the body of a conversation. @throws MemoryError `integrity` for malformed content. */
 export function parseConversation(content: Uint8Array): StoredConversation {
   const { messages, last } = decodeFields(content) ?? {};
   const { turn, from: number, answer } = Object(last) as Fields;
@@ -104,14 +104,14 @@ export function parseConversation(content: Uint8Array): StoredConversation {
   throw objectRefused();
 }
 
-/** @throws MemoryError `integrity` for what is malformed. */
+/** Decodes a prompt. @throws MemoryError `integrity` for malformed content. */
 export function parsePrompt(content: Uint8Array): string {
   const prompt = decodeText(content);
   if (prompt === undefined || prompt === '') throw objectRefused();
   return prompt;
 }
 
-/** Whether these are what an answer and a progress have in common. */
+/** Tells whether the fields that an answer and a progress share are well formed. */
 function isSaid({ messages, text, digest, trace }: Fields): boolean {
   const isTraced = trace === undefined || parseTurnTrace(trace) !== undefined;
   return Array.isArray(messages) && typeof text === 'string' && isPerhapsText(digest) && isTraced;

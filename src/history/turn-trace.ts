@@ -2,11 +2,11 @@ import { createHash } from 'node:crypto';
 import { numberIn } from '../tree/record-values.ts';
 import { MOST_TOUCHES, type Touch, type Touches } from '../tree/touches.ts';
 
-/** What a turn did to files, as it lies sealed with its answer, or with what was saved of it. */
+/** The touches of files by a turn, as they are sealed with its answer or its progress. */
 export interface TurnTrace extends Touches {
   /** The caller's id of the turn. */
   readonly turn: string;
-  /** The name of the answer of the turn before in the same conversation: what that one read, this one knows. */
+  /** The name of the answer to the turn before in the same conversation: this turn knows what that one read. */
   readonly follows?: string;
 }
 
@@ -14,7 +14,7 @@ const LONGEST_ACTOR = 256;
 const HASH_CHARACTERS = 43;
 
 /**
- * The actor on whose behalf a turn writes: `turn ` and its id. An id of more than 251 characters is cut to 207, with `~`
+ * Names the actor on whose behalf a turn writes: `turn ` and its id. An id of more than 251 characters is cut to 207, with `~`
  * and its SHA-256 in base64url behind it.
  */
 export function turnActor(turn: string): string {
@@ -24,7 +24,7 @@ export function turnActor(turn: string): string {
   return `${actor.slice(0, LONGEST_ACTOR - HASH_CHARACTERS - 1)}~${hash}`;
 }
 
-/** Undefined for anything else. */
+/** Reads the trace of a turn; undefined for anything else. */
 export function parseTurnTrace(value: unknown): TurnTrace | undefined {
   const { turn, follows, list, unlisted: count } = Object(value) as Readonly<Record<string, unknown>>;
   const unlisted = numberIn(count);

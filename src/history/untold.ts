@@ -3,22 +3,22 @@ import type { Known } from './known.ts';
 import type { VersionId } from './past/past.ts';
 import { turnActor } from './turn-trace.ts';
 
-/** Why there may be more than a trace tells. */
+/** A reason why a trace may be incomplete. */
 export type Untold =
-  /** Turns that ended before that moment are not stored any more, and the version is older. */
+  /** The version is older than `before`, and turns that ended before that may have expired. */
   | { readonly kind: 'expired'; readonly before: Date }
-  /** These wrote since then, and no answer says what they read: not turns, dead, expired, or at work. */
+  /** These actors wrote since the version, and no answer says what they read: users, or turns that died, expired or are at work. */
   | { readonly kind: 'writers'; readonly writers: readonly string[] }
-  /** Versions were written since then for no actor. */
+  /** The number of versions that were written since without an actor. */
   | { readonly kind: 'unnamed'; readonly versions: number }
-  /** The turn touched so many more files than are listed. */
+  /** The turn touched `count` more files than are listed. */
   | { readonly kind: 'unlisted'; readonly turn: string; readonly count: number }
-  /** So many answers were stored by a version of the library that did not note what turns did. */
+  /** An earlier version of the library stored `count` answers, and wrote nothing down of what their turns did. */
   | { readonly kind: 'untraced'; readonly count: number }
-  /** So many records of turns and of the history cannot be read. */
+  /** `count` files, and records of turns and of the history, cannot be read. */
   | { readonly kind: 'damaged'; readonly count: number };
 
-/** What may have come of these versions beside what is known, in steps. */
+/** Finds the reasons why more may have come of versions than is known, in steps. */
 export function* untoldOf(known: Known, starts: readonly VersionId[]): Generator<void, readonly Untold[]> {
   const { past, actors, turns, keptSince, writerOf } = known;
   const start = yield* startOf(known, starts);
@@ -50,7 +50,7 @@ export function* untoldOf(known: Known, starts: readonly VersionId[]): Generator
   ];
 }
 
-/** When the first of the versions was written, by the clock of the process that tells; 0 where that is not known of one of them. */
+/** Finds when the first of the versions was written, by its writer's clock, or when its turn was stored; 0 where one is unknown. */
 function* startOf({ past, turns }: Known, starts: readonly VersionId[]): Generator<void, number> {
   const answered = new Map<VersionId, number>();
   for (const { list, time } of turns.runs) {

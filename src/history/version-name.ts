@@ -1,7 +1,7 @@
 import { MemoryError } from '../errors.ts';
 import type { Past, Version } from './past/past.ts';
 
-/** @throws MemoryError `not_found`; `invalid_command` where several begin so. */
+/** Chooses the one version whose name has a beginning. @throws MemoryError `not_found`; `invalid_command` where several have it. */
 export function chosen({ versions }: Past, beginning: string): Version {
   const found = [...versions.values()].filter(({ id }) => id.startsWith(beginning));
   const [only] = found;

@@ -28,10 +28,10 @@ import {
 } from './history-record.ts';
 import { type KeptRecord, writeKept } from './write-kept.ts';
 
-/** Of one record that names files; further ones go into another. So it stays below what is read of a record. */
+/** The most files that one record names, so that it stays small enough to be read; further files go into another. */
 const MOST_ENDED = 10_000;
 
-/** Loaded by the first work on a tenant that keeps history. */
+/** The saver of versions. The first work on a tenant that keeps history loads it. */
 export const VERSION_SAVER: HistorySaver = {
   writerOf,
   nameActor,
@@ -45,7 +45,7 @@ export const VERSION_SAVER: HistorySaver = {
   },
   async savedInVain(work, path, { id, bound }) {
     const now = await reviewFile(withoutLimit(work), path);
-    // Then the record is where a redaction looks for it, whenever it was written.
+    // The version is in the file or was replaced there: a redaction looks at such a record, whenever it was written.
     if (now !== undefined && [now.id, now.previous].some((each) => sameBytes(each, id))) return;
     const { redactSavedInVain } = await import('./redact.ts');
     await redactSavedInVain(work, historyRecordId(work, { path, bound, id }), id);
@@ -79,7 +79,8 @@ export const VERSION_SAVER: HistorySaver = {
   },
   async noteMoved(work, { from, to, id }, file) {
     const moved = (files: readonly EndedFile[]): End => ({
-      ...{ path: WHOLE_TREE, id },
+      path: WHOLE_TREE,
+      id,
       record: { kind: 'moved', ...noted(work), from, to, files },
     });
     await logFailure(work, saveEnds(uncancelled(work), [file], moved));
@@ -99,7 +100,7 @@ async function logFailure({ session: { logger } }: Work, saving: Promise<void>):
   }
 }
 
-/** The version that was listed; undefined where it was changed since, or cannot be opened. */
+/** Reads the version that was listed; undefined where the file was changed since, or cannot be opened. */
 async function readListed(work: Work, file: ListedFile): Promise<FileVersion | undefined> {
   const version = await reviewListed(withoutLimit(work), file).catch((error: unknown) => {
     if (!hasCode(error, 'integrity')) throw error;
@@ -119,7 +120,7 @@ function keptRecord({ id, record, base }: NewRecord): KeptRecord {
   return { cls: 'history', id, content: encodeHistoryRecord(record), base };
 }
 
-/** A version that is about to be replaced or deleted. */
+/** Makes the record of a version that is about to be replaced or deleted. */
 function savedVersion(
   work: Work,
   path: MemoryPath,
@@ -128,7 +129,7 @@ function savedVersion(
 ): NewRecord {
   const facts = { path, id, mtime, bound, previous, writer, size: content.length };
   const told = { ...noted(work), version: facts };
-  // A text that was written while no history was kept may be too long for a record: its end is told, the text cannot be.
+  // A text from before the history was turned on may be too long for a record: then the record has its facts alone.
   const isTooLong = content.length > MOST_KEPT_BYTES;
   return {
     id: historyRecordId(work, facts),
@@ -138,16 +139,16 @@ function savedVersion(
   };
 }
 
-/** What tells that files are gone from where they lay. */
+/** The record of a delete or a rename, before it has a bound. */
 interface End {
-  /** What it concerns: the path of one file, or the root. */
+  /** The path of the one file that it concerns, or the root. */
   readonly path: MemoryPath;
-  /** 16 bytes by which two records of the same event are known. */
+  /** 16 bytes that all records of one event share. */
   readonly id: Uint8Array;
   readonly record: Extract<HistoryRecord, { files: unknown }>;
 }
 
-/** Makes what tells that files at or below a path were deleted. */
+/** Makes the record of a delete of files at or below a path. */
 function deletedAt(work: Work, at: MemoryPath): (files: readonly EndedFile[]) => End {
   return (files) => ({
     path: files.length === 1 && files[0]?.[0] === at ? at : WHOLE_TREE,
@@ -164,7 +165,7 @@ async function saveEnds(
   for (let start = 0; start < files.length; start += MOST_ENDED) {
     const end = endOf(files.slice(start, start + MOST_ENDED));
     for (let bound: bigint | undefined, isWritten = false; !isWritten; ) {
-      // What is there is another one of the same rename, by a clock that showed the same.
+      // On a conflict another record of the same rename has that bound, by a clock that showed the same.
       bound = nextBound(work.session.stamps.now(), bound);
       isWritten = (await writeKept(work, keptRecord(endRecord(work, end, bound)))) === 'written';
     }
@@ -175,16 +176,15 @@ function endRecord(work: Work, { record, ...name }: End, bound: bigint): NewReco
   return { id: historyRecordId(work, { ...name, bound }), record };
 }
 
-/** A record of an attempt that came to nothing longer ago is written again; milliseconds by the server's clock. */
+/** The age from which the record of an attempt that came to nothing is written again; milliseconds by the server's clock. */
 const RENEWED_AFTER_MS = 3_600_000;
-/** Between the look and the write another process may have done the same, or an expiry run deleted the record. */
+/** The most attempts: between look and write another process may write the record too, or an expiry run delete it. */
 const ROUNDS = 8;
 
 /**
- * What is written where an earlier attempt has saved the version, and came to nothing: its time in the history begins only now.
- * A record that was saved for an edit says from now on where the version goes by a delete; what says so already goes on
- * saying so. Undefined where nothing is written: the record is young and says all, what was redacted stays redacted, and what
- * cannot be opened is left to a verification.
+ * Makes the record anew where an earlier attempt saved the version and came to nothing: its time in the history begins only now.
+ * Once a record says that the version was to be deleted, each later one says so too. Undefined where the record there stays:
+ * it is young and says all, or it was redacted, or it cannot be opened, which is for a verification to tell.
  */
 async function renewal(work: Work, { id, record }: NewRecord): Promise<NewRecord | undefined> {
   try {
@@ -209,7 +209,7 @@ function writtenMeanwhile(): MemoryError {
   );
 }
 
-/** One change holds no more, so that others have their turn. */
+/** The most that one change holds, so that others have their turn. */
 const MOST_FILES = 100;
 const MOST_BYTES = 4_194_304;
 
@@ -218,7 +218,7 @@ interface Deletion extends Pick<DeleteOptions, 'sendBy' | 'onTarget'> {
   readonly changeAll: NonNullable<ObjectStore['changeAll']>;
 }
 
-/** On a full disk each file goes for itself, which needs less room. Any other failure stands for all files behind it. */
+/** Deletes files in changes of many; on a full disk one by one, which needs less room. Another failure ends it for all files left. */
 async function deleteAsOne(
   work: Work,
   files: readonly ListedFile[],
@@ -253,14 +253,14 @@ function endOfBatch(files: readonly ListedFile[], start: number): number {
   return end;
 }
 
-/** A file that is deleted, and what is written of it: nothing where there is no text that could be saved. */
+/** A file to be deleted, and what is written of it: undefined where the version cannot be read. */
 interface Leaving {
   readonly file: ListedFile;
   readonly ended: EndedFile | undefined;
   readonly saved: NewRecord | undefined;
 }
 
-/** All of the files that are still the versions listed, or none of them. */
+/** Deletes as one change all files that are still the versions listed. Answers those that are not, and why. */
 async function deleteBatch(
   work: Work,
   files: readonly ListedFile[],

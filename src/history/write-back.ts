@@ -10,30 +10,29 @@ import { readHistoryRecord } from './past/records.ts';
 import { isRedactedElsewhere, recordOf, takenOut } from './read-version.ts';
 import { redactWritten } from './redact.ts';
 
-/** What writes texts back, and on whose behalf. */
+/** The means to write texts back, and the call on whose behalf that is done. */
 export interface Writing {
   readonly session: Session;
   readonly tree: Tree;
   readonly call: KeptCall;
-  /** What a bucket keeps beside the current objects. */
+  /** The versions that a bucket keeps beside the current objects. */
   readonly versions?: ObjectVersions | undefined;
 }
 
-/** A text of the history that is written into a file. */
+/** A text of the history that is to be written into a file. */
 interface WrittenBack {
   readonly path: MemoryPath;
   readonly text: Uint8Array;
   /** The version that has the text. */
   readonly version: Pick<Version, 'id' | 'path' | 'bound' | 'text' | 'record'>;
-  /** What lies at the path now; undefined: nothing. */
+  /** The file at the path now; undefined where there is none. */
   readonly replaced: FileVersion | undefined;
 }
 
 /**
- * Writes the text of an earlier version into its file as a new version, or creates the file. Then looks once more whether
- * that text was redacted since it was read: if so, the file has again what it had, or is deleted, and what was written is
- * redacted too. The requests of the write, and a GET; where the text came from another file that has changed since, a LIST
- * for each 1,000 records as well.
+ * Writes the text of an earlier version into its file as a new version, or creates the file. Then looks once more whether that
+ * text was redacted since the read. If so, it undoes the write, and redacts what it wrote. Costs the requests of the write and a
+ * GET; where the text came from another file that has changed since, a LIST for each 1,000 records as well.
  *
  * @throws MemoryError `not_found` (`reason: 'redacted'`) where it was taken back; `outcome_unknown` (`reason: 'redacted'`)
  * where it may stay, with the `paths` and `versions` that may have it; what the tree throws.
@@ -69,13 +68,13 @@ export async function writeBack(writing: Writing, written: WrittenBack): Promise
   throw takenOut();
 }
 
-/** What was written, as far as it is known: the name of the version, and its bytes of content. */
+/** The version that was written, as far as it is known: its name, and its bytes of content. */
 interface Sealed {
   id?: VersionId;
   size: number;
 }
 
-/** The call, and beside it what is written on its behalf. */
+/** Makes a call that notes which version is written on its behalf. */
 function noting<C extends Call>(call: C, size: number): { readonly call: C; readonly sealed: Sealed } {
   const sealed: Sealed = { size };
   const noted: Call = {
@@ -92,8 +91,8 @@ function noting<C extends Call>(call: C, size: number): { readonly call: C; read
 }
 
 /**
- * Whether the text of a version was redacted since it was read: by its record, or where a rename took it elsewhere, by the
- * names of all records. A file that still holds it tells that it was not.
+ * Tells whether the text of a version was redacted since it was read: by its record, or where a rename took it elsewhere, by the
+ * names of all records. A file that still holds the version shows that it was not.
  */
 async function isRedacted(work: Work, version: WrittenBack['version']): Promise<boolean> {
   const { id, path, text } = version;
@@ -105,7 +104,7 @@ async function isRedacted(work: Work, version: WrittenBack['version']): Promise<
   return found === undefined ? isRedactedElsewhere(work, id) : found.kind === 'redacted';
 }
 
-/** Undoes a write, and takes its text out of what the undoing has saved. Nobody cancels it. */
+/** Takes back a write, and takes its text out of the record that this leaves. Runs to its end though the call is cancelled. */
 async function takeBack(
   writing: Writing,
   written: Omit<WrittenBack, 'version'> & Sealed & { readonly etag: ETag | undefined },
@@ -116,7 +115,7 @@ async function takeBack(
   const { call, sealed } = noting({ actor }, replaced?.content.length ?? 0);
   const work = await openWork(session, call);
   if (work === undefined) return;
-  // Without an answer it is not known whether it was written.
+  // Without an answer only the file tells whether it was written.
   const found = written.etag === undefined ? await readFile(work, path) : undefined;
   const isFound = found !== undefined && sameBytes(found.content, text);
   const etag = isFound ? found.stored.etag : written.etag;
@@ -129,7 +128,7 @@ async function takeBack(
       break;
     } catch (error) {
       if (!hasReason(error, 'current') || round === ROUNDS) throw error;
-      // A rename was first, and has the version elsewhere.
+      // Another process renamed the file first: the version lies elsewhere.
       for (const place of error.details['paths'] as readonly MemoryPath[]) {
         const there = await readFile(work, place);
         if (there === undefined || toBase64url(there.id) !== id) continue;
@@ -138,16 +137,16 @@ async function takeBack(
     }
   }
   if (replaced === undefined || back === undefined) return;
-  // The version that was replaced may have been redacted in the moment when it was in no file.
+  // Another process may have redacted the replaced version while it was in no file.
   const former = { id: toBase64url(replaced.id), path, bound: replaced.bound } as const;
   if (!(await isRedacted(work, { ...former, text: 'kept', record: undefined }))) return;
   await takeBack(writing, { text: replaced.content, replaced: undefined, ...back, ...sealed });
 }
 
-/** How often what was written is looked for at the place to which renames brought it. */
+/** The most looks for what was written at the paths to which renames brought it. */
 const ROUNDS = 8;
 
-/** Puts back what lay there, or deletes the file; undefined where nothing was put back. */
+/** Puts back the text that the file had, or deletes the file; undefined where no text was put back. */
 async function undoAt(
   tree: Tree,
   { path, etag, replaced }: Pick<WrittenBack, 'path' | 'replaced'> & { readonly etag: ETag },
@@ -160,7 +159,7 @@ async function undoAt(
       return { path, etag: await tree.replace(path, former, { ...call, wasAdmitted: true }) };
     }
   } catch (error) {
-    // Another process was first, and what it made of the version is found.
+    // Another process was first; the redaction that follows finds what it made of the version.
     if (!hasCode(error, 'version_conflict', 'not_found')) throw error;
   }
   return undefined;

@@ -12,7 +12,8 @@ export interface KeptRecord {
 }
 
 /**
- * Writes a record of the history or of an actor. What it is for has not begun, so nothing about that is unknown.
+ * Writes a record of the history or of an actor. The change that needs the record begins after it, so that a lost answer here
+ * leaves the outcome of that change certain: it was not begun.
  *
  * @throws MemoryError `unavailable` when no answer tells whether it was written.
  */
