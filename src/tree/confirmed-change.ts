@@ -16,20 +16,21 @@ import {
 import type { Work } from './session.ts';
 import { identityOf } from './version-history.ts';
 
+/** PUTs and deletes that are to be made as one. */
 interface Change extends Omit<Changes, 'puts'> {
   readonly writes: readonly ConditionalWrite[];
-  /** Past it nothing is changed, however lately it was sealed. */
+  /** The latest moment for the change, however late it was sealed. */
   readonly sendBy?: SendBound | undefined;
 }
 
-/** How often what was sealed may become too old to be sent. */
+/** The most times that bodies are sealed: each may become too old before it is sent. */
 const BODIES = 8;
 
 /**
  * Makes conditional PUTs and deletes as one change, where the store has that: all of them, or none. Each PUT is as certain as
- * `confirmedPut` makes one. Answers which conditions failed; none, and the change is made.
+ * `confirmedPut` makes one. Answers the conditions that failed; with an empty answer the change is made.
  *
- * @throws MemoryError `outcome_unknown` when no answer tells whether it was made; what `isTooLate` knows past `sendBy`.
+ * @throws MemoryError `outcome_unknown` when no answer tells whether it was made; past `sendBy` an error that `isTooLate` knows.
  */
 export async function confirmedChange(
   work: Work,

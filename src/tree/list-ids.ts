@@ -9,17 +9,14 @@ export interface ListedId {
   readonly object: ListedObject;
 }
 
-/** One page of them. */
+/** One page of a listing of records. */
 interface PageOfIds {
   readonly ids: readonly ListedId[];
-  /** The server's clock when it answered. */
+  /** The time of the answer, by the server's clock. */
   readonly servedAt: number;
 }
 
-/**
- * The records of a class whose ids begin so, in the order of their ids, page by page: the one lister of ids. One LIST for each
- * 1,000.
- */
+/** Lists the records of a class whose ids have a beginning, in the order of their ids, page by page. One LIST for each 1,000. */
 export async function* pagesOfIds(
   work: Work,
   cls: ObjectClass,
@@ -36,7 +33,7 @@ export async function* pagesOfIds(
   }
 }
 
-/** All pages of `pagesOfIds`. */
+/** Lists the records of all pages of `pagesOfIds`. */
 export async function listIds(
   work: Work,
   cls: ObjectClass,

@@ -8,10 +8,11 @@ import { type ConditionalWrite, type ConfirmedPut, confirmedPut } from './confir
 import { openStored, readSealed } from './read-file.ts';
 import type { Work } from './session.ts';
 
-/** Which object beside the tree, and how much of it is read at most, in bytes of content. */
+/** The name of a record: an object beside the tree. */
 export interface RecordName {
   readonly cls: ObjectClass;
   readonly id: string;
+  /** The most bytes of content that are read. */
   readonly maxBytes: number;
 }
 
@@ -21,13 +22,13 @@ interface StoredRecord {
   readonly etag: ETag;
   /** Milliseconds since it was written, by the server's clock. */
   readonly ageMs: number;
-  /** When its content was sealed first, by its writer's clock; milliseconds since the epoch. */
+  /** The time at which its content was first sealed, by its writer's clock; milliseconds since the epoch. */
   readonly mtime: number;
-  /** As it lies in the store. */
+  /** The sealed bytes as they lie in the store. */
   readonly body: Uint8Array;
 }
 
-/** One GET. @throws MemoryError `integrity`; `limit_exceeded` when it is larger than `maxBytes`. */
+/** Reads a record. One GET. @throws MemoryError `integrity`; `limit_exceeded` when it is larger than `maxBytes`. */
 export async function readRecord(work: Work, name: RecordName): Promise<StoredRecord | undefined> {
   const { cls, id, maxBytes } = name;
   const version = await readSealed(work, {
@@ -40,7 +41,7 @@ export async function readRecord(work: Work, name: RecordName): Promise<StoredRe
   return { content, mtime, etag: stored.etag, ageMs: ageOf(stored), body: stored.body };
 }
 
-/** Holds a version of a record in the session's memory, sealed, in the place of what was held of it. */
+/** Holds a version of a record, sealed, in the session's memory, instead of an earlier one. */
 export function holdRecord(
   { session: { cache, layout } }: Work,
   { cls, id }: Pick<RecordName, 'cls' | 'id'>,
@@ -50,8 +51,8 @@ export function holdRecord(
 }
 
 /**
- * The content of one version of a record as this session holds it, without a request; undefined where it does not. It may
- * have been replaced since: only a request whose condition names the ETag makes anything of it true.
+ * Opens the version of a record that this session holds, without a request; undefined where it holds another one or none. The
+ * record may have been replaced since: only a request whose condition names the ETag shows that this version is the current one.
  */
 export function recallRecord(
   { session, keyring }: Work,
@@ -64,7 +65,7 @@ export function recallRecord(
   try {
     return open({ keys: keyring.keys, name: classLogicalName(cls, id), object: held.body }).content;
   } catch {
-    // Its key was retired, so the object was written again: the store knows better.
+    // The key of this version was retired, so the store has a newer one.
     return undefined;
   }
 }
@@ -73,13 +74,13 @@ interface RecordWrite {
   readonly content: Uint8Array;
   /** The version that is replaced; undefined: the record is created. */
   readonly base: ETag | undefined;
-  /** Called before it is sent, and again after a process stood still: what it throws ends the write. */
+  /** Called before the write is sent, and again after the process stood still. An error that it throws ends the write. */
   readonly check?: (() => void) | undefined;
 }
 
 /**
- * Replaces the version `base` of a record, or creates it where `base` is undefined. After a conflict another process
- * has won the race.
+ * Replaces the version `base` of a record, or creates the record where `base` is undefined. A conflict means that another process
+ * wrote it first.
  *
  * @throws MemoryError `outcome_unknown` when no answer tells whether it was written.
  */
@@ -91,7 +92,7 @@ export async function writeRecord(
   return confirmedPut(work, recordWrite(work, name, write));
 }
 
-/** What `writeRecord` does, for a writer that makes several changes as one. */
+/** Prepares the write that `writeRecord` makes, for a caller that makes several changes as one. */
 export function recordWrite(
   { session: { layout, stamps, random }, keyring }: Work,
   { cls, id }: Pick<RecordName, 'cls' | 'id'>,
@@ -111,8 +112,8 @@ export function recordWrite(
 }
 
 /**
- * A record as it would lie in the store, for what carries it elsewhere. No migration finds it there: when its key is retired
- * it does not open any more.
+ * Seals a record as it would lie in the store, for a caller that carries it elsewhere. No migration finds it there, so it opens
+ * only until its key is retired.
  */
 export function sealRecord(
   { session: { stamps, random }, keyring: { keys } }: Work,
@@ -123,7 +124,7 @@ export function sealRecord(
   return seal({ keys, name: classLogicalName(cls, id), version, content, random });
 }
 
-/** What `sealRecord` made under this name, with its time. @throws MemoryError `integrity`. */
+/** Opens what `sealRecord` made under this name, and tells its time. @throws MemoryError `integrity`. */
 export async function openRecord(
   work: Work,
   { cls, id }: Pick<RecordName, 'cls' | 'id'>,
@@ -132,17 +133,17 @@ export async function openRecord(
   return openStored(work, classLogicalName(cls, id), { body });
 }
 
-/** The content of a record that holds one JSON object. */
+/** Encodes the content of a record that holds one JSON object. */
 export function encodeFields(fields: Readonly<Record<string, unknown>>): Uint8Array {
   return encodeText(JSON.stringify(fields));
 }
 
-/** Undefined unless the content is one JSON object. */
+/** Decodes the JSON object of a record; undefined for any other content. */
 export function decodeFields(content: Uint8Array): Readonly<Record<string, unknown>> | undefined {
   return parseFields(decodeText(content) ?? '');
 }
 
-/** Undefined unless the text is one JSON object. */
+/** Parses one JSON object; undefined for any other text. */
 export function parseFields(text: string): Readonly<Record<string, unknown>> | undefined {
   try {
     const fields: unknown = JSON.parse(text);
@@ -154,10 +155,10 @@ export function parseFields(text: string): Readonly<Record<string, unknown>> | u
   }
 }
 
-/** A text, or the id of the record beside that holds it because it is large. */
+/** A text, or where it is large the id of the record that holds it. */
 export type StoredText = { readonly text: string } | { readonly record: string };
 
-/** Undefined for anything else. */
+/** Reads a stored text; undefined for any other value. */
 export function parseStoredText(value: unknown): StoredText | undefined {
   const { text, record } = Object(value) as Readonly<Record<string, unknown>>;
   if (typeof text === 'string' && record === undefined) return { text };
