@@ -19,7 +19,7 @@ import { identityOf } from './version-history.ts';
 /** PUTs and deletes that are to be made as one. */
 interface Change extends Omit<Changes, 'puts'> {
   readonly writes: readonly ConditionalWrite[];
-  /** The latest moment for the change, however late it was sealed. */
+  /** The latest moment for the change, however lately its bodies were sealed. */
   readonly sendBy?: SendBound | undefined;
 }
 
