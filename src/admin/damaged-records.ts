@@ -16,10 +16,10 @@ import type { ListedRecord } from '../tree/scan.ts';
 import type { Work } from '../tree/session.ts';
 import { identityOf, type VersionIdentity } from '../tree/version-history.ts';
 
-/** Of so many damaged records it is looked for whose they are. */
+/** The most damaged records whose owners are looked for. */
 const MOST_LOOKED_AT = 100;
 
-/** Says of what lies at the names of records, and does not open there, which version belongs there and whose record it is. */
+/** Names for each damaged record the version that belongs there and, where another record lies there, whose that is. */
 export async function nameDamaged(
   work: Work,
   seen: {
@@ -38,7 +38,7 @@ export async function nameDamaged(
     const found = await whoseRecord(work, record, { ...seen, versionOf });
     if (found !== undefined) lying.set(name, found);
   }
-  // Of those that were exchanged each tells of the other what belongs there.
+  // Two records that were exchanged tell of each other what belongs at their names.
   const versionAt = new Map([...lying.values()].map(({ name, version }) => [name, version]));
   return [...damaged.keys()].map((name) => {
     const id = name.slice('/history/'.length);
@@ -47,7 +47,9 @@ export async function nameDamaged(
     const lost = missing.find(({ expected }) => expected.startsWith(beginning));
     const found = lying.get(name)?.version;
     return {
-      ...{ kind: 'history', state: found === undefined ? 'damaged' : 'misplaced', name },
+      kind: 'history',
+      state: found === undefined ? 'damaged' : 'misplaced',
+      name,
       expected: lost?.expected ?? versionAt.get(name) ?? beginning,
       ...(path !== undefined && { path }),
       ...(found !== undefined && { found }),
@@ -55,7 +57,7 @@ export async function nameDamaged(
   });
 }
 
-/** Every path that the past knows, and the root, at which lies what concerns several. */
+/** Lists every path that the past knows, and the root, which stands for records of several paths. */
 function pathsIn(past: Past): readonly MemoryPath[] {
   const paths = new Set<MemoryPath>([WHOLE_TREE, ...past.damaged.files]);
   for (const id of past.versions.keys()) for (const { path } of past.bindings(id)) paths.add(path);
@@ -73,13 +75,13 @@ function versionsByRecord(past: Past): ReadonlyMap<LogicalName, VersionId> {
 
 /** A record that lies at the name of another one. */
 interface FoundRecord {
-  /** Its own. */
+  /** The record's own name. */
   readonly name: LogicalName;
-  /** Of an event the end of its name. */
+  /** The version that it is of; for a delete or a rename the end of its name. */
   readonly version: string;
 }
 
-/** A copy of a record that is whole, or one that opens at the name of another damaged one: two were exchanged. */
+/** Finds whose record lies at a name: a copy of a whole one, or one that opens under the name of another damaged one. */
 async function whoseRecord(
   work: Work,
   { name, object: { key } }: ListedRecord,

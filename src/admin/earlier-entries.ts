@@ -7,21 +7,21 @@ import type { Work } from '../tree/session.ts';
 import { type CheckpointEntry, numberOfHead, runOfPart } from './checkpoint-record.ts';
 import { readHead, readParts } from './read-checkpoint.ts';
 
-/** Entries that are known already. What cannot be read is as if it were not there. */
+/** The known entries of files. Checkpoints that cannot be read are passed over. */
 export interface EarlierEntries {
-  /** Gives the entry that is known of the file. Callers ask in the order of a listing. */
+  /** Finds the known entry of a file. Callers ask in the order of a listing. */
   find(file: ListedEntry): Promise<CheckpointEntry | undefined>;
 }
 
-/** The parts of one checkpoint, or of one that was not finished. */
+/** The parts of one checkpoint, finished or cut off. */
 interface Run {
   readonly run: string;
   readonly parts: number;
 }
 
 /**
- * Opens what earlier checkpoints say of files: the last one, and one that was cut off behind it. Each entry is true of the object with its
- * ETag, whoever wrote it. One LIST for each 1,000 records, and a GET for the last head; parts are read when they are needed.
+ * Opens the entries of the last checkpoint, and of one that was cut off after it. Each entry is true of the object with its ETag,
+ * whoever wrote it. One LIST for each 1,000 records, and a GET for the last head; parts are read when they are needed.
  */
 export async function openEarlier(work: Work): Promise<EarlierEntries & { readonly newest: number }> {
   const listed = await listIds(work, 'checkpoints');

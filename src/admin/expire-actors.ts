@@ -13,15 +13,15 @@ import { deleteListed } from './delete-listed.ts';
 import { listClass, writtenLongAgo } from './expiry-records.ts';
 import type { MigratedVersions } from './migrated-versions.ts';
 
-/** A look costs a GET for each record, so it is taken at most this often. */
+/** The least time between two looks, each of which costs a GET for each record. */
 const BETWEEN_LOOKS_MS = 30 * DAY_MS;
 
 /**
- * Deletes the records of actors that no file and nothing in the history names any more, and returns how many; of a dry run how
- * many it would. What is younger than `limitMs`, or may be relied on by a process, stays; and all, while a file or a record of
- * the history cannot be opened, which may name any of them. One LIST for each 1,000 actors; once in
- * 30 days at most, where some are that old, a GET for each of those, for each record of the history and for each file,
- * and a PUT for each that is old and still named: so it is young again.
+ * Deletes the records of actors that neither a file nor the history names any longer, and returns how many; in a dry run how many
+ * it would delete. Records younger than `limitMs` stay, and so do those on which a process may rely. All stay while a file or a
+ * record of the history cannot be opened, because it may name any of them. One LIST for each 1,000 actors; at most once in 30 days,
+ * where some are that old, a GET for each of those, for each record of the history and for each file, and a PUT for each old one
+ * that is still named, which makes it young again.
  */
 export async function expireActors(
   work: Work,
@@ -30,13 +30,13 @@ export async function expireActors(
   const { migrated, limitMs, dryRun } = options;
   const { objects, servedAt: now } = await listClass(work, 'actors');
   const isOld = writtenLongAgo(migrated, { now, limitMs });
-  // By the stored object's own age: a process that names an actor sees that one, and takes what a migration wrote for new.
+  // The age of the stored object itself counts too: a process that names an actor takes what a migration wrote for new.
   const old = [...objects].filter(
     ([, object]) => isOld(object) && now - object.lastModified > ACTOR_IN_USE_MS,
   );
   const isDue = writtenLongAgo(migrated, { now, limitMs: limitMs + BETWEEN_LOOKS_MS });
   const known = old.some(([, object]) => isDue(object)) ? await readKnown(work, old) : [];
-  // One that cannot be opened is for `verify` to name, and no reason to look.
+  // A record that cannot be opened is for `verify` to name, and no reason to look.
   if (!known.some(({ object }) => isDue(object))) return 0;
   const named = await readNamed(work);
   if (named === undefined) return 0;
@@ -57,7 +57,7 @@ interface KnownActor {
   readonly record: ActorRecord;
 }
 
-/** Those that can be read, and are what was listed. */
+/** Reads the actors whose records can be opened and are still the versions listed. */
 async function readKnown(
   work: Work,
   listed: readonly (readonly [id: string, ListedObject])[],
@@ -73,14 +73,14 @@ async function readKnown(
   return known;
 }
 
-/** What stands for the actors that the files and the history name, base64url. Undefined: not all of these can be opened. */
+/** Collects the hashes (base64url) of all actors that files and history name. Undefined: one of these cannot be opened. */
 async function readNamed({ session, ...rest }: Work): Promise<ReadonlySet<string> | undefined> {
   const work = { ...rest, session: { ...session, maxFileBytes: MAX_CONTENT_BYTES } };
   const { versions, leaves, files, damaged } = await readWholePast(work);
   let isWhole = damaged.files.length + damaged.records.length === 0;
   const named = new Set<string | undefined>(leaves.map(({ by }) => by));
   for (const { writer, redacted } of versions.values()) named.add(writer).add(redacted?.by);
-  // A file that was renamed meanwhile may have been at neither place when that was listed.
+  // A file that was renamed during the read may have been missed at both paths.
   const { files: listed } = await listDirectory(work, WHOLE_TREE);
   const late = listed.filter(({ path }) => !files.has(path));
   const readLate = async (entry: (typeof late)[number]): Promise<void> => {

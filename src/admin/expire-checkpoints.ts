@@ -7,9 +7,9 @@ import type { MigratedVersions } from './migrated-versions.ts';
 import { readHead } from './read-checkpoint.ts';
 
 /**
- * Deletes checkpoints that were written longer than `limitMs` ago, by the store's clock, and what processes left that died while
- * they wrote one; the newest stays. Returns how many records; of a dry run how many it would. One LIST for each 1,000 records, and
- * a GET.
+ * Deletes checkpoints that were written longer than `limitMs` ago, by the store's clock, and the remains of processes that died
+ * while they wrote one. The newest checkpoint stays. Returns how many records went; in a dry run how many would. One LIST for each
+ * 1,000 records, and a GET.
  */
 export async function expireCheckpoints(
   work: Work,
@@ -34,7 +34,7 @@ export async function expireCheckpoints(
   return old.length - (await deleteListed(work, old)).size;
 }
 
-/** What the ids of the newest one's parts have in them; where that cannot be told nothing is deleted. */
+/** Reads the run of the newest checkpoint, which the ids of its parts carry. `unread`: its head is damaged. */
 async function runOf(work: Work, newest: number): Promise<string | undefined> {
   try {
     return (await readHead(work, newest))?.run;

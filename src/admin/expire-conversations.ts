@@ -9,7 +9,7 @@ import type { MigratedVersions } from './migrated-versions.ts';
 
 /** A conversation as a listing shows it. */
 interface StoredConversation {
-  /** When it was written last, by the server's clock; milliseconds since the epoch. */
+  /** The time of the last write, by the server's clock; milliseconds since the epoch. */
   written: number;
   head: ListedObject | undefined;
   readonly bodies: (readonly [id: string, body: ListedObject])[];
@@ -17,20 +17,20 @@ interface StoredConversation {
 
 interface ConversationExpiry {
   readonly migrated: MigratedVersions;
-  /** Of conversations to which no turn comes. */
+  /** The age at which a conversation without new turns goes. */
   readonly limitMs: number;
-  /** Of prompts: no queue delivers their turns after it. */
+  /** The age at which a prompt goes: no queue delivers its turn any later. */
   readonly promptMs: number;
   readonly dryRun: boolean;
 }
 
-/** A body without a head that names it may belong to a turn which is at work; no turn is for so long. */
+/** The age at which a body goes that no head names: until then it may belong to a turn that is at work. */
 const AT_WORK_MS = DAY_MS;
 
 /**
- * Deletes the conversations to which no turn came for `limitMs`, what their turns have left behind, and old prompts; returns
- * how many objects, of a dry run how many it would. One LIST for each 1,000, and a GET for each conversation that has
- * more parts than one. A turn changes the head first, so the head of one that comes meanwhile stays, and with it the rest.
+ * Deletes the conversations to which no turn came for `limitMs`, bodies that turns left behind, and old prompts. Returns how many
+ * objects went; in a dry run how many would. One LIST for each 1,000, and a GET for each conversation with several parts. A turn
+ * changes the head first: where one comes meanwhile, the head stays, and with it the rest.
  */
 export async function expireConversations(work: Work, options: ConversationExpiry): Promise<number> {
   const { migrated, limitMs, promptMs, dryRun } = options;
@@ -63,7 +63,7 @@ export async function expireConversations(work: Work, options: ConversationExpir
   return heads.length - left.size + bodies.length + idle.length - kept.size;
 }
 
-/** Workers that died have left them; of one body alone it is not asked whether the head names it. */
+/** Finds old bodies that the head no longer names: workers that died have left them. A single body counts as named. */
 async function unnamedBodies(
   work: Work,
   given: {

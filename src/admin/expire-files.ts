@@ -11,15 +11,15 @@ import type { Work } from '../tree/session.ts';
 import { type ExpiryMark, MOST_MARKS, type ReadsAndTurns, readMarks, writeMarks } from './expiry-records.ts';
 import type { MigratedVersions, WrittenVersion } from './migrated-versions.ts';
 
-/** How long a file stays marked before it may go. */
+/** The time for which a file stays marked before it may go. */
 const MARKED_FOR_MS = 3_600_000;
 const BATCH_FILES = 100;
-/** A delete leaves this process at most so long after the look at its file began. */
+/** The longest time from the look at a file to the sending of its delete. */
 const LOOK_HOLDS_MS = 30_000;
-/** That look asks for the reads of three days, so it must be no later than a day after the listing. */
+/** The longest time from the listing to a look, which asks for the reads of three days: half a day keeps it well within them. */
 const LISTING_HOLDS_MS = DAY_MS / 2;
 
-/** Files that were looked at, that are gone, and that are marked. */
+/** The numbers of files that were looked at, deleted and marked. */
 interface FileExpiry {
   readonly files: number;
   readonly deleted: number;
@@ -28,13 +28,13 @@ interface FileExpiry {
 
 interface Unused {
   readonly file: string;
-  /** What a delete must find. */
+  /** The version that a delete must find. */
   readonly object: ListedEntry;
-  /** What counts: a migration is no use of a file. */
+  /** The version that its writer made, whose age counts: a migration is no use of a file. */
   readonly written: WrittenVersion;
 }
 
-/** Marks what is unused, and deletes what an earlier run marked and is unused still. */
+/** Marks unused files, and deletes those that an earlier run marked and that are still unused. */
 export async function expireFiles(
   work: Work,
   records: ReadsAndTurns,
@@ -59,7 +59,7 @@ export async function expireFiles(
   return { files: listed.length, deleted: gone.size, marked: isMarked ? waiting.length : 0 };
 }
 
-/** A version that was marked before keeps its time. */
+/** Makes the mark of a file. A version that was marked before keeps its time. */
 function remark(
   { file, written: { etag } }: Unused,
   marks: ReadonlyMap<string, ExpiryMark>,
@@ -69,7 +69,7 @@ function remark(
   return [file, mark?.etag === etag ? mark : { etag, since: now }];
 }
 
-/** What no writer of this tenant made, or what was cut short, is for the operator to judge. */
+/** Lists the files that writers of this tenant made. Foreign objects and cut ones are for the operator to judge. */
 async function listFiles(work: Work, migrated: MigratedVersions): Promise<readonly Unused[]> {
   const { files } = await listDirectory(work, MEMORY_ROOT, { concurrent: true });
   return files.map((object) => {
@@ -78,8 +78,8 @@ async function listFiles(work: Work, migrated: MigratedVersions): Promise<readon
 }
 
 /**
- * Deletes exactly the versions that were seen, and answers which files went. A run that was frozen since the listing,
- * or since the look at a batch, leaves files to a later run: they may have been read meanwhile.
+ * Deletes exactly the versions that were seen, and answers which files went. A run that was frozen since the listing or since the
+ * look at a batch leaves files to a later run: another process may have read them meanwhile.
  */
 async function deleteUnused(
   work: Work,
@@ -102,7 +102,7 @@ async function deleteUnused(
   return gone;
 }
 
-/** Answers what is not deleted for certain, which is everything where the look is too long ago. */
+/** Deletes unless the look is too long ago, and answers the keys that may remain: then all of them. */
 async function deleteInTime(
   work: Work,
   unread: readonly Unused[],
@@ -125,7 +125,7 @@ async function deleteInTime(
   }
 }
 
-/** Deletes the files; where history is kept it saves their versions first, so that a checkpoint tells an expired file from a dropped one. */
+/** Deletes the files. Where history is kept, it saves their versions first: a checkpoint then tells an expired file from a lost one. */
 async function deleteKept(
   work: Work,
   objects: readonly ListedEntry[],
@@ -146,7 +146,7 @@ async function deleteKept(
   return failures;
 }
 
-/** A read since the listing. Readers and this process may disagree about the day. */
+/** Tells whether a process read the file since the listing. It asks for three days: clocks may disagree about the day. */
 async function wasReadLately(work: Work, { file }: Unused): Promise<boolean> {
   const now = work.session.stamps.now();
   const days = [now - DAY_MS, now, now + DAY_MS].map(dayOf);

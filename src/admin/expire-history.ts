@@ -9,15 +9,15 @@ import { listClass, writtenLongAgo } from './expiry-records.ts';
 import type { MigratedVersions } from './migrated-versions.ts';
 import { writeNote } from './write-note.ts';
 
-/** What tells a verification that a version which is not there has expired. */
+/** The record that tells a verification up to which time missing versions have expired. */
 const NOTE = { cls: 'journal', id: 'history' } as const;
 const MAX_BYTES = 4_096;
 const ATTEMPTS = 5;
 
 /**
- * Deletes what was written into the history longer than `limitMs` ago, by the store's clock, and returns how many records;
- * of a dry run how many it would. What the files hold now is no part of it. One LIST for each 1,000 records, and a GET and
- * a PUT where some go: what is deleted is noted before, so that its absence is no finding.
+ * Deletes the records of the history that were written longer than `limitMs` ago, by the store's clock, and returns how many; in a
+ * dry run how many it would delete. The current texts of files are no part of the history. It notes the limit before it deletes,
+ * so that the absence is no finding. One LIST for each 1,000 records, and a GET and a PUT where some go.
  */
 export async function expireHistory(
   work: Work,
@@ -32,8 +32,8 @@ export async function expireHistory(
 }
 
 /**
- * Records of before then may have expired: milliseconds since the epoch, by the store's clock; 0 where none did. What cannot
- * be read counts as none: an attacker who damages it makes versions missing, and hides nothing.
+ * Reads the time before which records may have expired: milliseconds since the epoch, by the store's clock; 0 where none did. A
+ * damaged note counts as none: an attacker who damages it makes versions show as missing, and hides nothing.
  */
 export async function expiredBefore(work: Work): Promise<number> {
   const note = await readNote(work).catch((error: unknown) => {
@@ -48,14 +48,14 @@ async function readNote(work: Work) {
   return { before: decodeExpired(record.content), etag: record.etag };
 }
 
-/** @throws MemoryError `integrity` for what is malformed. */
+/** Decodes the note of what expired. @throws MemoryError `integrity` for malformed content. */
 export function decodeExpired(content: Uint8Array): number {
   const before = timeIn(decodeFields(content)?.['expiredBefore']);
   if (before === undefined) throw objectRefused();
   return before;
 }
 
-/** @throws MemoryError `unavailable` when other runs write it at every attempt. */
+/** Writes the note. @throws MemoryError `unavailable` when other runs write it at every attempt. */
 async function noteExpired(work: Work, before: number, leaving: readonly ListedObject[]): Promise<void> {
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
     const known = await readNote(work);

@@ -6,12 +6,12 @@ import { deleteListed } from './delete-listed.ts';
 import { listClass } from './expiry-records.ts';
 import type { MigratedVersions } from './migrated-versions.ts';
 
-/** A delete leaves this process at most so long after the listing began. */
+/** The longest time from the listing to the sending of a delete of a transcript's end. */
 const LOOK_HOLDS_MS = 30_000;
 
 /** A session with its subagents, as a listing shows it. */
 interface StoredSession {
-  /** When a page of it was written last, by the server's clock; milliseconds since the epoch. */
+  /** The time of the last write to one of its pages, by the server's clock; milliseconds since the epoch. */
   written: number;
   /** The last page of the main transcript: appends begin there. */
   mainEnd: ListedObject | undefined;
@@ -19,9 +19,9 @@ interface StoredSession {
 }
 
 /**
- * Deletes the sessions to which no process appended for `limitMs`, with their subagents, and returns how many; of a dry
- * run how many it would. One LIST for each 1,000 pages. A session that is appended to meanwhile stays; only where its last
- * page was full, so that the append goes to a new one, it may be that alone which stays.
+ * Deletes the sessions to which no process appended for `limitMs`, with their subagents, and returns how many; in a dry run how
+ * many it would delete. One LIST for each 1,000 pages. A session that is appended to meanwhile stays. Where its last page was
+ * full, the append goes to a new page, and it may be that only this page stays.
  */
 export async function expireSessions(
   work: Work,

@@ -21,46 +21,46 @@ import {
 import { readMigratedVersions } from './migrated-versions.ts';
 
 export interface ExpiryOptions extends Call {
-  /** Files that no process read or wrote, and sessions that none appended to, for so many days go; 1–3,650. Absent: none goes. */
+  /** The days after which unused files go, and sessions to which no process appended; 1–3,650. Absent: all stay. */
   readonly afterDays?: number | undefined;
-  /** Records of the history, and of actors that nothing names any more, go after so many days; 1–3,650. Absent: none goes. */
+  /** The days after which records of the history go, and those of actors that nothing names; 1–3,650. Absent: all stay. */
   readonly historyDays?: number | undefined;
-  /** Receipts and answers go after so many days, 15–3,650; 30 by default. A queue keeps a message for 14 at most. */
+  /** The days after which receipts and answers go, 15–3,650; 30 by default. A queue keeps a message for 14 at most. */
   readonly recordDays?: number | undefined;
-  /** Stored conversations to which no turn came for so many days go; 1–3,650, 90 by default. */
+  /** The days without a turn after which a stored conversation goes; 1–3,650, 90 by default. */
   readonly conversationDays?: number | undefined;
   /**
-   * Change nothing, and tell what a run would do. `'files'`: files and sessions stay, while access records, receipts,
+   * Changes nothing, and tells what a run would do. `'files'`: only files and sessions stay, while access records, receipts,
    * answers and conversations go.
    */
   readonly dryRun?: boolean | 'files' | undefined;
 }
 
 export interface ExpiryReport {
-  /** Files that were looked at. */
+  /** The number of files that this run looked at. */
   readonly files: number;
-  /** Files this run deleted; of a dry run: would delete. */
+  /** Files that this run deleted; in a dry run: would delete. */
   readonly deleted: number;
-  /** Unused files that a later run deletes, if they are still unused then. */
+  /** Unused files that a later run deletes if they are still unused then. */
   readonly marked: number;
-  /** Access records, receipts, answers, parts of conversations and of checkpoints that this run deleted; of a dry run: would delete. */
+  /** Access records, receipts, answers, parts of conversations and of checkpoints that this run deleted; in a dry run: would delete. */
   readonly records: number;
-  /** Sessions that this run deleted, with their subagents; of a dry run: would delete. */
+  /** Sessions that this run deleted, with their subagents; in a dry run: would delete. */
   readonly sessions: number;
-  /** Records of the history and of actors that this run deleted; of a dry run: would delete. Only where `historyDays` is given. */
+  /** Records of the history and of actors that this run deleted; in a dry run: would delete. Only where `historyDays` is given. */
   readonly history?: number;
-  /** A directory was being renamed, so no file was looked at. */
+  /** True: a directory was being renamed, so this run looked at no file. */
   readonly busy: boolean;
 }
 
-/** What one run did for a tenant, the store's own remains included. */
+/** The report of one run for a tenant, the store's own remains included. */
 export interface TenantExpiry extends ExpiryReport {
-  /** Tombstones that deletes had left when their process died, and this run removed. */
+  /** Tombstones of processes that died during a delete; this run removed them. */
   readonly tombstones: number;
 }
 
 const MOST_DAYS = 3_650;
-/** Checkpoints go after so many days, or with the history where that is kept for longer. The newest stays. */
+/** The days after which checkpoints go, or later with the history where that is kept for longer. The newest stays. */
 const CHECKPOINT_DAYS = 90;
 
 /**
@@ -100,7 +100,8 @@ export async function expireTree(context: Session, options: ExpiryOptions): Prom
       ? 0
       : await expireSessions(work, { migrated, limitMs: afterDays * DAY_MS, dryRun: sparesFiles });
   const conversations = await expireConversations(work, {
-    ...{ migrated, dryRun },
+    migrated,
+    dryRun,
     limitMs: conversationDays * DAY_MS,
     promptMs: recordDays * DAY_MS,
   });
@@ -110,18 +111,18 @@ export async function expireTree(context: Session, options: ExpiryOptions): Prom
   if (historyDays === undefined) return report;
   const ofHistory = { migrated, limitMs: historyDays * DAY_MS, dryRun };
   const history = await expireHistory(work, ofHistory);
-  // After it, so that what has expired names no actor.
+  // After the history, because an expired record no longer names an actor.
   return { ...report, history: history + (busy ? 0 : await expireActors(work, ofHistory)) };
 }
 
-/** Where no file is marked, the marks, empty, tell migrations that turns do. */
+/** Writes empty marks where a tenant has turns and no marks: they tell migrations that objects of the tenant expire. */
 async function markTurns(work: Work, { receipts, answers }: ReadsAndTurns): Promise<void> {
   if (receipts.size + answers.size === 0) return;
   const { marks, etag } = await readMarks(work);
   if (etag === undefined) await writeMarks(work, marks, etag);
 }
 
-/** One group after the other; what has changed since it was listed stays, and with it the groups behind. */
+/** Deletes one group after the other. An object that changed since it was listed stays, and with it all later groups. */
 async function deleteGroups(work: Work, groups: readonly (readonly ListedObject[])[]): Promise<number> {
   let deleted = 0;
   for (const group of groups.filter(({ length }) => length > 0)) {

@@ -14,7 +14,7 @@ import { LINES_PER_TURN } from './read-checkpoint.ts';
 /** A kind of records: the form of their names, and the function that reads them and throws for what is malformed. */
 type Grammar = readonly [names: RegExp, read: (content: Uint8Array) => unknown];
 
-/** The history and the register are judged by what reads them as a whole. */
+/** The grammars of records, but for the history and the register, which their own readers judge. */
 const GRAMMARS: readonly Grammar[] = [
   [/^\/journal\/expiry$/, decodeMarks],
   [/^\/journal\/swept$/, decodeVersions],
@@ -30,7 +30,7 @@ const GRAMMARS: readonly Grammar[] = [
 
 const CHECKPOINTS = '/checkpoints/';
 
-/** Tells whether a record that opens says what no record of its name may say (docs/format.md, "Records"). */
+/** Tells whether the content of a record breaks the rules for its name (docs/format.md, "Records"). */
 export async function isMalformed(
   name: LogicalName,
   content: Uint8Array,

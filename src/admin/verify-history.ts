@@ -14,15 +14,15 @@ interface Retention {
   readonly historyDays: number | undefined;
 }
 
-/** What a verification sees of the versions of files while it reads everything. */
+/** The history of files, which a verification watches while it reads everything. */
 export interface SeenHistory {
-  /** All that was seen of files and of the history. */
+  /** Collects all that the verification read of files and of the history. */
   readonly collector: Collector;
-  /** True: what is wrong with that object is told by `findings`. */
+  /** Takes what the scan read of one object. True: `findings` tells what is wrong with it. */
   saw(record: ListedRecord, inspection: Inspection): boolean;
   /**
-   * What is wrong with the past. Where a version is missing the history is listed once more, so that what was replaced meanwhile
-   * is no finding. What was replaced more than `historyDays` ago need not be there.
+   * Finds what is wrong with the past. Where a version is missing, it lists the history once more, so that a version that was
+   * replaced meanwhile is no finding. Versions that were replaced more than `historyDays` ago may be absent.
    */
   findings(work: Work, retention: Retention): Promise<readonly HistoryFinding[]>;
 }
@@ -51,7 +51,7 @@ export function watchHistory(): SeenHistory {
     else if (isRefused(inspection) && isHistoryName(name)) damaged.set(name, record);
     return damaged.has(name);
   };
-  /** What was replaced since the listing was saved before: it is listed now. */
+  /** Lists the history again, and takes the records that are new: a version replaced since the listing is among them. */
   const seeAgain = async (work: Work): Promise<void> => {
     for (const { id, object } of await listIds(work, 'history')) {
       const record = { cls: 'history', name: classLogicalName('history', id), object } as const;
@@ -83,12 +83,12 @@ export function watchHistory(): SeenHistory {
   };
 }
 
-/** Whether it is not what was sealed there, or says what no record may say. */
+/** Tells whether a record is damaged, or opens and is malformed. */
 function isRefused({ state }: Inspection): boolean {
   return state === 'damaged' || state === 'whole';
 }
 
-/** Versions that name a predecessor of which neither a file nor a record is there: a checkpoint alone does not keep it. */
+/** Finds versions whose predecessor is lost: neither a file nor a record has it. A checkpoint alone keeps no version. */
 function orphansOf({ versions }: Past): readonly Version[] {
   const isThere = (version: Version | undefined): boolean => version !== undefined && version.text !== 'gone';
   return [...versions.values()].filter(
@@ -97,7 +97,7 @@ function orphansOf({ versions }: Past): readonly Version[] {
   );
 }
 
-/** A version whose predecessor ought to be kept, and is not. */
+/** Finds versions whose predecessor is lost though the history ought to have kept it. */
 async function findMissing(
   work: Work,
   past: Past,
@@ -113,6 +113,7 @@ async function findMissing(
   );
 }
 
+/** Finds records that still have a text which another record of the same version says was taken out. */
 function unredacted(past: Past): readonly HistoryFinding[] {
   return [...past.versions.values()].flatMap(({ id }) => {
     const saved = past
@@ -127,6 +128,7 @@ function unredacted(past: Past): readonly HistoryFinding[] {
   });
 }
 
+/** Finds ids that two different versions share. */
 function doubled({ versions, damaged }: Past): readonly HistoryFinding[] {
   return [...damaged.versions].flatMap((id): readonly HistoryFinding[] => {
     const version = versions.get(id);

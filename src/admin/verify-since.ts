@@ -16,29 +16,29 @@ import { judgeSince } from './since/judge.ts';
 import type { SeenHistory } from './verify-history.ts';
 
 export interface SinceReport {
-  /** Of the checkpoint that was compared with. */
+  /** The number of the checkpoint that was compared with. */
   readonly number: number;
-  /** Files in it. */
+  /** The number of files in the checkpoint. */
   readonly files: number;
-  /** When it was begun. Absent where it cannot be read. */
+  /** The time at which it was begun. Absent where the checkpoint cannot be read. */
   readonly began?: Date;
 }
 
-/** A checkpoint that something is held to; without a root the one that is stored under the number. */
+/** The line of a checkpoint to compare with; without a root the one that is stored under the number. */
 export type SinceLine = Pick<CheckpointLine, 'number'> & { readonly root?: string };
 
-/** Watches a scan of all that a tenant has, and holds it to a checkpoint. */
+/** Watches a scan of all that a tenant has, and compares it with a checkpoint. */
 export interface SinceWatch {
   /** Takes what the scan has read of one object. */
   saw(record: ListedRecord, inspection: Inspection): void;
   /**
-   * What is found once the scan is over. Where that is something the tenant is listed once more, and what has changed meanwhile is
-   * read, so that what other processes did during the scan is not taken for it.
+   * Compares once the scan is over. Where it finds something, it lists the tenant once more and reads what has changed, so that a
+   * change by another process during the scan is no finding.
    */
   findings(
     work: Work,
     options: {
-      /** What the same scan has seen, and told its findings of. */
+      /** The history as the same scan has watched it. */
       readonly history: Pick<SeenHistory, 'collector' | 'saw'>;
       readonly historyDays: number | undefined;
       readonly renaming: MemoryPath | undefined;
@@ -47,12 +47,12 @@ export interface SinceWatch {
   readonly report: SinceReport;
 }
 
-/** What stands for a checkpoint that cannot be read: a past that ended is told without one. */
+/** An empty checkpoint, which stands for one that cannot be read: files whose binding had ended are found without it. */
 const NOTHING = { entries: [] as readonly CheckpointEntry[], head: { began: 0, ended: 0, epoch: 0 } };
 
 /**
- * Reads the checkpoint of a line, or where its root is not known the one of its number: a GET, and one for each part. All versions are
- * in memory while they are compared.
+ * Reads the checkpoint of a line, or where the root is unknown the one of its number: a GET, and one for each part. All its
+ * entries stay in memory during the comparison.
  *
  * @throws MemoryError what the store and the keyring throw.
  */
@@ -65,7 +65,7 @@ export async function watchSince(work: Work, line: SinceLine): Promise<SinceWatc
   const read = new Map<MemoryPath, ETag>();
   const records = new Set<LogicalName>();
   const exchanged = new Set<MemoryPath>();
-  /** Files that could not be opened: of those of the scan the verification tells. */
+  /** Files that could not be opened. The verification itself tells of those that the scan met. */
   const unopened = new Set<MemoryPath>();
 
   const sawFile = (path: MemoryPath, inspection: Inspection): void => {
@@ -76,7 +76,7 @@ export async function watchSince(work: Work, line: SinceLine): Promise<SinceWatc
     }
     const { version } = inspection;
     read.set(path, version.stored.etag);
-    // Who once held its data key can exchange the text under a header that stays.
+    // An attacker who once held the data key can exchange the text under the same header.
     const expected = texts.get(toBase64url(version.id));
     const isOther = expected !== undefined && expected !== work.keyring.names.textHash(version.content);
     if (isOther) exchanged.add(path);
@@ -90,7 +90,8 @@ export async function watchSince(work: Work, line: SinceLine): Promise<SinceWatc
   return {
     saw,
     report: {
-      ...{ number, files: entries.length },
+      number,
+      files: entries.length,
       ...(fault === undefined && { began: new Date(head.began) }),
     },
     async findings(now, { history, historyDays, renaming }) {
@@ -131,7 +132,7 @@ export async function watchSince(work: Work, line: SinceLine): Promise<SinceWatc
   };
 }
 
-/** Reads what has come or changed since it was read, and forgets what is gone: the files first, then what the history says of them. */
+/** Reads files and records that are new or have changed since the scan, and forgets those that are gone: files first, then records. */
 async function lookAgain(
   work: Work,
   {
@@ -167,7 +168,7 @@ function idOf(text: string): string | undefined {
   return text === NO_VERSION ? undefined : text;
 }
 
-/** The same in two looks. */
+/** Names a finding so that two looks can be compared. */
 function nameOf({ state, path, found }: SinceFinding): string {
   return `${state} ${path} ${found?.version ?? ''} ${found?.bound ?? ''}`;
 }
