@@ -69,6 +69,8 @@ export interface HistoryListOptions extends Call {
   readonly limit?: number;
   /** The last entry of the page before this one; default: from the newest on. */
   readonly before?: HistoryEntry;
+  /** Called before the list is answered where so many files and records cannot be read, and what they tell is left out. */
+  onDamaged?(count: number): void;
 }
 
 /** The part of a list that a caller asks for. */

@@ -199,6 +199,8 @@ export function createHistory(
       const readAt = (path: MemoryPath): Promise<Past> =>
         newest ? readNewest(work, path, newest) : readPast(work, path);
       const past = at === MEMORY_ROOT ? await readAll() : (await readMeantPast(work, at, readAt)).past;
+      const damaged = past.damaged.records.length + past.damaged.files.length;
+      if (damaged > 0) options.onDamaged?.(damaged);
       return itemByItem(entriesOf(past, page, await readActors(work)), signal);
     },
     async read(name, options = {}) {

@@ -37,7 +37,7 @@ const FILES: Known<Files, keyof Files> = {
 };
 
 const HISTORY: Known<History, keyof History> = {
-  list: [1, { ...CALL, writer: true, limit: true, before: true }],
+  list: [1, { ...CALL, writer: true, limit: true, before: true, onDamaged: true }],
   read: [1, CALL],
   restore: [1, { ...CALL, ifUnchanged: true }],
   restoreAt: [1, { ...PLANNED, below: true, partial: true }],

@@ -387,7 +387,7 @@ describeOnBothKinds('the history of a tenant that keeps it', (newSite) => {
     expect(sizes).toEqual([3, 0, 200_000]);
   });
 
-  it('does not stand in the way of a file that is damaged', async () => {
+  it('does not stand in the way of a file that is damaged, and counts what it leaves out', async () => {
     const site = await newSite();
     const client = await keepingClient(site);
     for (const path of [PATH, '/memories/d/b']) await client.create(path, 'one');
@@ -398,6 +398,16 @@ describeOnBothKinds('the history of a tenant that keeps it', (newSite) => {
       }
     };
     await damage();
+    const counts: number[] = [];
+    const onDamaged = (count: number): void => {
+      counts.push(count);
+    };
+    const reader = historyOf(await keepingClient(site));
+    expect([
+      ...(await reader.list(PATH, { onDamaged })),
+      ...(await reader.list(undefined, { onDamaged })),
+    ]).toEqual([]);
+    expect(counts).toEqual([1, 2]);
     const other = await site.client();
     await other.tree.overwrite(at(PATH), bytes('mended'));
     expect(await other.text(PATH)).toBe('mended');

@@ -41,8 +41,13 @@ export function runLog(
       const state = await tellHistoryOff(ofAdmin(run, invocation));
       const onProgress = (progress: Progress): void =>
         report.progress({ ...progress }, { what: 'versions and files', ...progress });
+      let damaged = 0;
+      const onDamaged = (count: number): void => {
+        damaged = count;
+      };
+      const paging = limit === undefined ? {} : { limit: limit + 1 };
       const found = await report.during('reading the history', () =>
-        admin.history.list(path, { signal, onProgress, ...(limit !== undefined && { limit: limit + 1 }) }),
+        admin.history.list(path, { signal, onProgress, onDamaged, ...paging }),
       );
       const entries = found.slice(0, limit);
       const isDrawn = path !== undefined && terminal.isForEyes && flags.json !== true;
@@ -55,14 +60,24 @@ export function runLog(
       const hasMore = found.length > entries.length;
       const picture = isDrawn ? logPicture(entries, terminal) : [];
       await report.done(
-        { entries: entries.length, ...(hasMore && { more: true }), ...state },
+        {
+          entries: entries.length,
+          ...(hasMore && { more: true }),
+          ...(damaged > 0 && { damaged }),
+          ...state,
+        },
         entries.length === 0 ? [nothingKnown(path)] : picture,
       );
       if (hasMore && flags.json !== true) terminal.note('there is more that is older');
+      if (damaged > 0 && flags.json !== true) terminal.note(leftOut(damaged));
       return path !== undefined && entries.length === 0 ? EXIT_FAILED : 0;
     },
     { invocation },
   );
+}
+
+function leftOut(damaged: number): string {
+  return `${counted(damaged, 'file or record', 'files or records')} cannot be read, and the history that they hold is left out: "sealed-memory verify" says which`;
 }
 
 function nothingKnown(path: string | undefined): string {

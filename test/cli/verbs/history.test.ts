@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { text as textOf } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { turnActor } from '../../../src/history/turn-trace.ts';
@@ -59,6 +60,26 @@ describe('sealed-memory log and show', { timeout: 120_000 }, () => {
     expect(linesOf(await run('show', PATH, version, '--json'))).toEqual([
       { event: 'done', path: PATH, version, text: 'zero' },
     ]);
+  });
+
+  it('say how much cannot be read, and go on with the rest', async () => {
+    const store = `sqlite:${join(folder, 'damaged.sqlite')}`;
+    const here = (...args: readonly string[]) =>
+      runCli(args, { env: { ...env, SEALED_MEMORY_STORE: store } });
+    for (const name of ['one', 'two']) await here('put', `/memories/${name}.md`, '--text', name);
+    const database = new DatabaseSync(store.slice('sqlite:'.length));
+    database.exec(
+      "UPDATE objects SET body = zeroblob(300) WHERE key = (SELECT max(key) FROM objects WHERE key LIKE '%/data/%')",
+    );
+    database.close();
+    const lines = linesOf(await here('log', '--json'));
+    expect(lines).toMatchObject([
+      { event: 'entry', kind: 'written' },
+      { event: 'done', entries: 1, damaged: 1 },
+    ]);
+    const { stderr, code } = await here('log');
+    expect(code).toBe(0);
+    expect(stderr).toContain('1 file or record cannot be read, and the history that they hold is left out');
   });
 
   it('show the newest alone with --limit, and end quietly where the reader goes away', async () => {
