@@ -8,8 +8,8 @@ import { decodeText, encodeText } from '../language/text.ts';
 import { boundIn, bytesIn, idIn, numberIn, pathIn, timeIn } from '../tree/record-values.ts';
 import { decodeFields, encodeFields } from '../tree/sealed-record.ts';
 
-/** What identifies a version of a file, and what it was written after. Ids are base64url of 16 bytes. */
-export interface VersionFacts {
+/** A file as a checkpoint found it. Ids are base64url of 16 bytes. */
+export interface CheckpointEntry {
   readonly path: MemoryPath;
   readonly id: string;
   readonly bound: bigint;
@@ -19,43 +19,40 @@ export interface VersionFacts {
   readonly size: number;
   readonly previous: string;
   readonly writer: string;
-}
-
-/** What an entry names as `previous` where the file is new, and as `writer` where no actor is known. */
-export const NO_VERSION: string = toBase64url(NO_ID);
-
-/** A file as a checkpoint found it. */
-export interface CheckpointEntry extends VersionFacts {
   readonly etag: string;
-  /** The keyed hash of its text, 43 characters: who once held the data key can exchange the text under an unchanged header. */
+  /** The keyed hash of its text, 43 characters: an attacker who once held the data key can exchange the text under the same header. */
   readonly textHash: string;
-  /** `young`: it was created a moment before, and its writer could still take it back. */
+  /** `young`: it was created a moment before the checkpoint, and its writer could still take it back. */
   readonly note: '' | 'young';
 }
 
-/** What the root of a checkpoint binds. */
+/** The `previous` of an entry whose file is new, and the `writer` of one without a known actor. */
+export const NO_VERSION: string = toBase64url(NO_ID);
+
+/** The facts that the root of a checkpoint binds. */
 export interface CheckpointFacts {
-  /** From 1, one more for each checkpoint of the tenant. */
+  /** The number of the checkpoint: from 1, one more for each of the tenant. */
   readonly number: number;
   readonly files: number;
-  /** Between these moments each entry was current, by the clock of the process; milliseconds since the epoch. */
+  /** The beginning of the time in which each entry was current at some moment, by the process's clock; milliseconds since the epoch. */
   readonly began: number;
+  /** The end of that time. */
   readonly ended: number;
-  /** Of the keyring. */
+  /** The epoch of the keyring. */
   readonly epoch: number;
   readonly keepsHistory: boolean;
 }
 
-/** The record of the class `checkpoints` that is written last. */
+/** The head of a checkpoint: the record of the class `checkpoints` that is written last. */
 export interface CheckpointHead extends CheckpointFacts {
-  /** In the ids of the records that hold the entries. */
+  /** The name of this run, which the ids of its parts carry. */
   readonly run: string;
   readonly parts: number;
   /** 32 bytes: the key of the root. */
   readonly secret: Uint8Array;
 }
 
-/** A number and 43 characters of a root, as `12:…`: what is kept outside of the store. */
+/** The line of a checkpoint, written `12:…`: its number and the 43 characters of its root. It is kept outside of the store. */
 export interface CheckpointLine {
   readonly number: number;
   readonly root: string;
@@ -63,7 +60,7 @@ export interface CheckpointLine {
 
 const LINE = /^([1-9]\d{0,11}):([A-Za-z0-9_-]{43})$/;
 
-/** @throws MemoryError `invalid_command`. */
+/** Reads a line. @throws MemoryError `invalid_command` for anything else. */
 export function parseLine(text: unknown): CheckpointLine {
   const [, number, root] = (typeof text === 'string' && LINE.exec(text.trim())) || [];
   if (number !== undefined && root !== undefined) return { number: Number(number), root };
@@ -86,7 +83,7 @@ export function headId(number: number): string {
   return `c${String(number).padStart(NUMBER_DIGITS, '0')}`;
 }
 
-/** Undefined for the id of anything else. */
+/** Reads the number of a checkpoint out of its head's id; undefined for any other id. */
 export function numberOfHead(id: string): number | undefined {
   return /^c\d{12}$/.test(id) ? Number(id.slice(1)) : undefined;
 }
@@ -95,17 +92,17 @@ export function partId(run: string, part: number): string {
   return `${partsOf(run)}${String(part).padStart(PART_DIGITS, '0')}`;
 }
 
-/** What the ids of the parts of one checkpoint begin with. */
+/** Makes the beginning that the ids of one checkpoint's parts share. */
 export function partsOf(run: string): string {
   return `p${run}_`;
 }
 
-/** Undefined for the id of anything but a part. */
+/** Reads the run out of the id of a part; undefined for any other id. */
 export function runOfPart(id: string): string | undefined {
   return /^p([\w-]{22})_\d{6}$/.exec(id)?.[1];
 }
 
-/** The root of a checkpoint with parts of these digests, in base64url. */
+/** Makes the root of a checkpoint from its head and the digests of its parts, in base64url. */
 export function rootOf({ secret, ...facts }: CheckpointHead, parts: readonly Uint8Array[]): string {
   return toBase64url(hashCheckpoint(secret, { facts: encodeFacts(facts), parts }));
 }
@@ -118,7 +115,7 @@ export function encodeHead({ secret, ...head }: CheckpointHead): Uint8Array {
   return encodeFields({ ...head, secret: toBase64url(secret) });
 }
 
-/** Undefined for anything but a head. */
+/** Decodes a head; undefined for any other content. */
 export function decodeHead(content: Uint8Array): CheckpointHead | undefined {
   const fields = decodeFields(content);
   if (fields === undefined) return undefined;
@@ -139,14 +136,14 @@ function isId(value: unknown): value is string {
   return idIn(value) !== undefined;
 }
 
-/** One line of a part, without its end. */
+/** Encodes an entry as one line of a part, without its end. */
 export function encodeEntry(entry: CheckpointEntry): Uint8Array {
   const { path, id, bound, mtime, size, previous, writer, etag, textHash, note } = entry;
   const facts = [path, id, String(bound), mtime, size, previous, writer];
   return encodeText(JSON.stringify([...facts, etag, textHash, note]));
 }
 
-/** Undefined for anything but the line of a file. */
+/** Decodes one line of a part; undefined for any other text. */
 function decodeEntry(line: string): CheckpointEntry | undefined {
   const fields = parseArray(line);
   if (fields?.length !== 10) return undefined;
@@ -170,7 +167,7 @@ function parseArray(line: string): readonly unknown[] | undefined {
   }
 }
 
-/** The files of a part, in steps of one each; it has one at least. Undefined for anything else. */
+/** Decodes the entries of a part, one at least, in a step for each; undefined for any other content. */
 export function* decodePart(content: Uint8Array): Generator<void, readonly CheckpointEntry[] | undefined> {
   const entries: CheckpointEntry[] = [];
   for (const line of decodeText(content)?.split('\n') ?? []) {

@@ -30,41 +30,41 @@ import { verifySince } from './verify.ts';
 import type { SinceLine } from './verify-since.ts';
 
 export interface WrittenCheckpoint {
-  /** Number and root: to be kept where who writes the store cannot write. */
+  /** Number and root, to be kept where nobody who writes the store can write. */
   readonly line: string;
   readonly number: number;
   /** 43 characters. */
   readonly root: string;
   readonly files: number;
-  /** When it was begun, by the clock of this process. */
+  /** The time at which it was begun, by the clock of this process. */
   readonly began: Date;
-  /** Paths of files that could not be opened: what lies there now is not in it. */
+  /** Paths of files that could not be opened, and are not in the checkpoint. */
   readonly unread: readonly string[];
 }
 
 export interface CheckpointOptions extends Call {
   /**
-   * The line of an earlier checkpoint, or `last`: the one that is stored. What is there is held to it first, and nothing is written
-   * where that finds an alarm.
+   * The line of an earlier checkpoint, or `last` for the newest stored one. The tenant is compared with it first, and no checkpoint
+   * is written where that finds an alarm.
    */
   readonly since?: string | undefined;
-  /** For how long the history is kept, in days. The memory's own unless given. */
+  /** The days for which the history is kept; the memory's own unless given. */
   readonly historyDays?: number | undefined;
 }
 
-/** No checkpoint was written: a line vouches for what lies there when it is taken. */
+/** The answer where no checkpoint was written: its line would vouch for what lies there. */
 export interface RefusedCheckpoint {
   readonly line: undefined;
-  /** All that was found since the earlier one; one of them at least is an alarm. */
+  /** All findings since the earlier checkpoint; one of them at least is an alarm. */
   readonly findings: readonly Finding[];
 }
 
 export interface NewCheckpoint extends WrittenCheckpoint {
-  /** With `since`: what was found, and is no alarm. */
+  /** The findings since the earlier checkpoint, none of which is an alarm; empty without `since`. */
   readonly findings: readonly Finding[];
   /**
-   * Why `verify` with this line cannot tell how a file ended, or what lay between two of its versions: the history is off, or was
-   * within the last hour (`history_off`), or is kept for a day or less (`not_kept`). Absent where it can.
+   * The reason why `verify` with this line cannot tell how a file ended, or what lay between two of its versions: the history is off,
+   * or was within the last hour (`history_off`), or is kept for a day or less (`not_kept`). Absent where `verify` can tell.
    */
   readonly untold?: 'history_off' | 'not_kept';
 }
@@ -72,9 +72,9 @@ export interface NewCheckpoint extends WrittenCheckpoint {
 export type CheckpointReport = NewCheckpoint | RefusedCheckpoint;
 
 /**
- * As `writeCheckpoint`; with `since` it compares first, as `verify` does, and writes nothing where it finds an alarm.
+ * Writes a checkpoint, as `writeCheckpoint` does. With `since` it compares first, as `verify` does, and stops at an alarm.
  *
- * @throws MemoryError `invalid_command` for what is no line; as `writeCheckpoint`.
+ * @throws MemoryError `invalid_command` for a `since` that is no line; as `writeCheckpoint`.
  */
 export async function checkpointTree(
   session: Session,
@@ -90,30 +90,30 @@ export async function checkpointTree(
   return { ...written, findings, ...(written.began.getTime() < from && { untold: otherwise }) };
 }
 
-/** Undefined for the last one where there is none. */
+/** Reads the option `since`; undefined for `last` where no checkpoint is stored. */
 async function lineIn(session: Session, call: Call, since: string): Promise<SinceLine | undefined> {
   if (since !== 'last') return parseLine(since);
   const number = await newestNumber(await openWritten(session, call));
   return number === 0 ? undefined : { number };
 }
 
-/** How a new checkpoint is stored. */
+/** The number and the parts of a new checkpoint. */
 interface CheckpointWriting {
-  /** The new number is larger, also where none is stored any more that is as large. */
+  /** The new number is larger than this, also where the checkpoint of this number is no longer stored. */
   readonly above?: number | undefined;
-  /** A record of entries ends with the one that reaches so many bytes; 4 MiB unless given. */
+  /** The size at which a part ends; 4 MiB unless given. */
   readonly partBytes?: number | undefined;
 }
 
 const PART_BYTES = 4_194_304;
-/** Processes that write checkpoints at once take numbers one after the other. */
+/** The most numbers that are tried: processes that write checkpoints at once take one after the other. */
 const ATTEMPTS = 64;
 
 /**
- * Writes a checkpoint: for each file the version that it had at some moment between begin and end. The files are listed twice, and
- * what only the second listing shows is taken up, so that a file which is renamed meanwhile is in it, twice at most. What the last
- * checkpoint says of an object that has not changed since is taken from there, and so is what one says that was cut off: two LISTs
- * for each 1,000 files, one GET for each file that changed, one for each part of those two, and a GET and a PUT for each part.
+ * Writes a checkpoint: for each file the version that it had at some moment between begin and end. It lists the files twice, so
+ * that a file which another process renames meanwhile is in it, once or twice. The entry of an object that has not changed is
+ * taken from the last checkpoint, or from one that was cut off after it. Two LISTs for each 1,000 files, one GET for each file that
+ * changed and for each part of those two checkpoints, and a GET and a PUT for each new part.
  *
  * @throws MemoryError `not_found` for a tenant that was never written to; what the store and the keyring throw.
  */
@@ -154,15 +154,21 @@ export async function writeCheckpoint(
   const last = await openWritten(session, call);
   await parts.end(last);
   const head = {
-    ...{ files, began, ended: session.stamps.now(), run, parts: parts.digests.length, secret },
-    ...{ epoch: last.keyring.epoch, keepsHistory: last.keyring.keepsHistory },
+    files,
+    began,
+    ended: session.stamps.now(),
+    run,
+    parts: parts.digests.length,
+    secret,
+    epoch: last.keyring.epoch,
+    keepsHistory: last.keyring.keepsHistory,
   };
   const number = await putHead(last, head, Math.max(known.newest, above));
   const root = rootOf({ ...head, number }, parts.digests);
   return { line: lineOf({ number, root }), number, root, files, began: new Date(began), unread: [...unread] };
 }
 
-/** The files of the tenant, page by page. Each comes with a keyring of its time: a walk may take longer than one may be held. */
+/** Lists the files of the tenant, page by page, each with a fresh keyring: a walk may take longer than one may be held. */
 async function* pagesOfFiles(
   session: Session,
   call: Call,
@@ -178,14 +184,14 @@ async function* pagesOfFiles(
   }
 }
 
-/** @throws MemoryError `not_found` for a tenant that was never written to. */
+/** Opens the work on a tenant. @throws MemoryError `not_found` for a tenant that was never written to. */
 export async function openWritten(session: Session, call: Call): Promise<Work> {
   const work = await openWork(session, call);
   if (work !== undefined) return work;
   throw new MemoryError('not_found', 'nothing was ever written for this tenant; is its name right?');
 }
 
-/** Tells what each file has now. Reads only files whose object has changed since it was known. Undefined: it is gone. */
+/** Makes the entry of each file, reading only those whose object has changed. Undefined: the file is gone. */
 async function versionsOf(
   work: Work,
   files: readonly ListedEntry[],
@@ -206,14 +212,14 @@ async function versionsOf(
 }
 
 /**
- * Whether the entry is of what the listing shows. Of an older version that is put back there may be an entry as well: where this
- * process has seen another one there, its guard has to judge the file.
+ * Tells whether an entry is of the object that the listing shows. An older version that was put back may have an entry as well:
+ * where this process has seen another version there, the file is read, so that its guard can judge it.
  */
 function isOf({ session }: Work, file: ListedEntry, entry: CheckpointEntry | undefined): boolean {
   return entry?.etag === file.etag && !session.history.knowsOther(file);
 }
 
-/** Undefined: it is gone. */
+/** Reads a file and makes its entry; undefined where it is gone. */
 async function read(work: Work, entry: ListedEntry): Promise<CheckpointEntry | 'unread' | undefined> {
   try {
     const file = await readListed(work, entry);
@@ -238,10 +244,10 @@ function createParts({
   secret,
   partBytes,
 }: Pick<CheckpointHead, 'run' | 'secret'> & { readonly partBytes: number }): {
-  /** Digests of the parts that are written, in their order. */
+  /** The digests of the parts that are written, in their order. */
   readonly digests: readonly Uint8Array[];
   add(work: Work, line: Uint8Array): Promise<void>;
-  /** Writes what is gathered, however little. */
+  /** Writes the last part, however small. */
   end(work: Work): Promise<void>;
 } {
   const digests: Uint8Array[] = [];
@@ -276,7 +282,7 @@ function joined(lines: readonly Uint8Array[]): Uint8Array {
 
 const NEW_LINE = 0x0a;
 
-/** Takes the first number that is free. What was written before is the checkpoint's own from here on. */
+/** Writes the head under the first number that is free. The parts that were written before belong to a checkpoint from here on. */
 async function putHead(work: Work, head: Omit<CheckpointHead, 'number'>, newest: number): Promise<number> {
   for (let number = newest + 1; number <= newest + ATTEMPTS; number++) {
     if (await create(work, headId(number), encodeHead({ ...head, number }))) return number;
@@ -284,7 +290,7 @@ async function putHead(work: Work, head: Omit<CheckpointHead, 'number'>, newest:
   throw new MemoryError('version_conflict', 'other processes wrote checkpoints at every attempt');
 }
 
-/** False: one is there already. */
+/** Creates a record of a checkpoint. False: one is there already. */
 async function create(work: Work, id: string, content: Uint8Array): Promise<boolean> {
   return 'etag' in (await writeRecord(work, { cls: 'checkpoints', id }, { content, base: undefined }));
 }

@@ -16,26 +16,26 @@ import {
 } from './migrated-versions.ts';
 import { type RenameWatch, watchRenames } from './rename-watch.ts';
 
-/** One look at every object. */
+/** The result of one look at every object. */
 export interface MigrationPass {
   readonly objects: number;
   readonly rebound: number;
-  /** Other writers wrote them meanwhile. */
+  /** Objects that other writers wrote meanwhile. */
   readonly newer: number;
-  /** Others deleted or renamed them meanwhile: they may lie where the listing had been already. */
+  /** Objects that others deleted or renamed meanwhile: they may lie where the listing had already passed. */
   readonly gone: number;
   readonly busy: number;
-  /** Those that were written a moment ago, and are left to a later pass. */
+  /** Objects that were written a moment ago, and are left to a later pass. */
   readonly young: number;
-  /** The pass ended at an object under the active key whose data key was drawn under an older one. */
+  /** True: the pass ended at an object under the active key whose data key was drawn under an older one. */
   readonly needsKey: boolean;
   /** The versions of the keys that the pass found objects under. */
   readonly found: ReadonlySet<number>;
-  /** How many objects the pass left under which version. */
+  /** The number of objects that the pass left under each version. */
   readonly left: ReadonlyMap<number, number>;
   /** The versions of the keys that damaged objects name. */
   readonly damaged: ReadonlySet<number>;
-  /** Objects that were too large to be read, so that their keys are not known. */
+  /** Objects that were too large to be read, so that their keys are unknown. */
   readonly unread: number;
   readonly problems: readonly Finding[];
 }
@@ -44,7 +44,7 @@ export interface MigrationPass {
 export type SettledVersions = Map<ObjectKey, ETag>;
 
 interface PassRequest extends Omit<MigrationWork, 'renames'> {
-  /** Nothing is written any more once an object under the active key has a data key that was drawn under an older one. */
+  /** Stops the pass at an object under the active key whose data key was drawn under an older one. */
   readonly endsWhereKeyIsNeeded: boolean;
   readonly context: Session;
   readonly keyring: LoadedKeyring;
@@ -53,13 +53,13 @@ interface PassRequest extends Omit<MigrationWork, 'renames'> {
   readonly onProgress: (progress: Progress) => void;
 }
 
-/** Looks at every object once, several at a time, and brings under the active key what is not. */
+/** Looks at every object once, several at a time, and brings those under other keys under the active one. */
 export async function migrateOnce(request: PassRequest): Promise<MigrationPass> {
   const { context, signal, settled, onProgress } = request;
   const { active } = request.keyring.keys;
   const work: Work = { session: context, keyring: request.keyring, call: { signal, onProgress } };
   const { records, ...counted } = await listRecords(work);
-  // Looks later than the listing: a rename that is under way is known by then if a copy of it was listed.
+  // The watch looks later than the listing, so it knows each rename of which a copy was listed.
   const task = { ...request, renames: watchRenames() };
   const notes = records.some(({ name }) => saysThatObjectsExpire(name))
     ? createMigrationNotes(work, new Set(records.map(({ object }) => object.etag)))
@@ -125,10 +125,9 @@ function count(counts: Map<number, number>, keyVersion: number): void {
 }
 
 /**
- * What became of one object; the key version is the one that it was found under. `settled`: it was under the active
- * key. `rebound`: it is now. `newer`: another writer has written it meanwhile. `busy`: left alone, because its
- * user would take the change for another writer's. `young`: left alone for a while, because its writer may
- * still take it back, by its ETag.
+ * The outcome for one object, with the key version that it was found under. `settled`: it was under the active key already.
+ * `rebound`: it is now. `newer`: another writer has written it meanwhile. `busy`: left alone, because its user would take the
+ * change for another writer's. `young`: left alone for a while, because its writer may still take it back by its ETag.
  */
 type MigratedObject =
   | { readonly state: 'settled'; readonly keyVersion: number; readonly etag: ETag }
@@ -136,26 +135,26 @@ type MigratedObject =
       readonly state: 'rebound';
       readonly keyVersion: number;
       readonly etag: ETag;
-      /** The version that it took the place of. */
+      /** The version that was replaced. */
       readonly replaced: WrittenVersion;
     }
   | { readonly state: 'newer' | 'busy' | 'young'; readonly keyVersion: number }
   | Exclude<Inspection, { readonly state: 'whole' }>;
 
 interface MigrationWork {
-  /** Seal again what has a data key that was drawn under an older key than the active one. */
+  /** Seals objects again whose data key was drawn under an older key than the active one. */
   readonly reencrypt: boolean;
   readonly renames: RenameWatch;
 }
 
-/** A turn's worker may still hold a younger receipt by its ETag; milliseconds by the server's clock. */
+/** The age below which a worker may still hold a receipt by its ETag; milliseconds by the server's clock. */
 const RECEIPT_IN_USE_MS = 960_000;
-/** A create may be taken back after its checks; milliseconds by the server's clock, which may tell whole seconds. */
+/** The age below which a writer may still take back a create; milliseconds by the server's clock, which may tell whole seconds. */
 const YOUNG_MS = 60_000;
 
 /**
  * Brings one object under the active key: GET, then PUT If-Match, confirmed. Name, version and origin stay.
- * Undefined: nothing is there any more. `needs_key`: the pass is to end here.
+ * Undefined: the object is gone. `needs_key`: the pass is to end here.
  */
 async function migrateObject(
   work: Work,
@@ -195,7 +194,7 @@ async function isInUse(
   return isRegister(record.name) && (await renames.isUnderWay(work));
 }
 
-/** Undefined: the object has changed since, or it cannot be told; the next pass looks again. */
+/** Writes the object again. Undefined: it has changed since, or no answer tells; the next pass looks again. */
 async function write(
   work: Work,
   { name, object: { key } }: ListedRecord,

@@ -8,19 +8,19 @@ import { judgeOldKeys, type KeyringFacts, readKeyringFacts, retireKeys } from '.
 import { rotateKey } from './rotate.ts';
 
 export interface MigrationProgress extends Progress {
-  /** From 1. */
+  /** The number of the pass, from 1. */
   readonly pass: number;
-  /** Nothing happens before that: milliseconds since the epoch, by this machine's clock. */
+  /** The end of a wait: milliseconds since the epoch, by this machine's clock. Absent while a pass is at work. */
   readonly waitingUntil?: number;
 }
 
 export interface MigrationReport {
   readonly passes: number;
-  /** Objects that the last pass looked at. */
+  /** The number of objects that the last pass looked at. */
   readonly objects: number;
   /** Objects brought under the active key, by all passes. */
   readonly rebound: number;
-  /** Times that another writer wrote an object first. */
+  /** The number of times that another writer wrote an object first. */
   readonly skipped: number;
   /** Objects that the last pass left alone, because a rename or a turn is at work with them. */
   readonly busy: number;
@@ -35,24 +35,24 @@ export interface MigrationReport {
   /** Old versions that stay until the damaged or too large objects among the problems are mended or removed. */
   readonly blocked: readonly number[];
   /**
-   * Undefined when no old key is left; otherwise a migration that begins from then on can retire what is left, unless it
-   * is blocked: milliseconds since the epoch, by the server's clock.
+   * The time from which a migration can retire the old keys that are left and not blocked: milliseconds since the epoch, by the
+   * server's clock. Undefined when no old key is left.
    */
   readonly retireAfter: number | undefined;
   /**
-   * A re-encryption has ended: all that can be opened has a data key that was drawn under the active key, which is the only one.
-   * A checkpoint that is taken now tells what somebody puts back from before.
+   * True: a re-encryption has ended. The active key is the only one, and all objects that open have data keys drawn under it. A
+   * checkpoint that is taken now later shows objects that somebody puts back from before.
    */
   readonly wantsCheckpoint: boolean;
 }
 
 export interface MigrateOptions {
   /**
-   * Seal what has a data key from before the active tenant key with a fresh one, instead of only binding it to that key.
+   * Seals objects whose data key is from before the active tenant key with a fresh one, instead of only binding them to that key.
    * The run makes a new tenant key first if such an object stands under the active key already.
    */
   readonly reencrypt?: boolean | undefined;
-  /** Continue until the old keys are retired. */
+  /** Continues until the old keys are retired. */
   readonly wait?: boolean | undefined;
   /** The longest time to live that any process gives its keyring; 900,000 by default. */
   readonly ttlMs?: number | undefined;
@@ -62,18 +62,18 @@ export interface MigrateOptions {
 
 type MigrateRequest = MigrateOptions & { readonly editor: KeyringEditor };
 
-/** After so many passes in a row that all found something to write, others are simply at work. */
+/** The most passes in a row: where each found something to write, others are simply at work. */
 const MOST_PASSES = 8;
 const LOOK_AGAIN_MS = 10_000;
 const CATCH_UP_MS = 1_000;
 const LONGEST_PAUSE_MS = 30_000;
-/** Servers tell the time in whole seconds. */
+/** The step of a server's clock, which tells whole seconds. */
 const CLOCK_STEP_MS = 1_000;
 
 /**
  * Brings every object of the tenant under the active tenant key, and retires the other keys: they leave the keyring
- * when a pass that began at least twice `ttlMs` after the keyring was last written found no object under them. Killed
- * at any moment it is simply run again. Objects that cannot be opened are reported and never written.
+ * when a pass that began at least twice `ttlMs` after the last write of the keyring found no object under them. Killed
+ * at any moment it is simply run again. It reports objects that cannot be opened, and never writes them.
  *
  * @throws MemoryError what the store, the keyring and the root key throw; `aborted`.
  */
@@ -137,7 +137,7 @@ type OnePass = (
   pass: { readonly number: number; readonly endsWhereKeyIsNeeded: boolean },
 ) => Promise<MigrationPass>;
 
-/** The passes of one run, each of which knows what those before it have seen. */
+/** Makes the passes of one run, each of which knows what those before it have seen. */
 function createPasses(context: Session, options: MigrateOptions): OnePass {
   const { reencrypt = false, signal, onProgress } = options;
   let known: { readonly active: number; readonly settled: SettledVersions } | undefined;
@@ -152,7 +152,7 @@ function createPasses(context: Session, options: MigrateOptions): OnePass {
   };
 }
 
-/** The process's own keyring once it is not older than `epoch`, past its cache where that is behind. */
+/** Loads the keyring of this process, and looks past its cache until it has at least `epoch`. */
 async function catchUp(context: Session, epoch: number, { signal }: MigrateOptions): Promise<LoadedKeyring> {
   let loaded = await context.keyrings.load({ signal });
   for (let looks = 0; loaded === undefined || loaded.epoch < epoch; looks++) {
@@ -162,7 +162,7 @@ async function catchUp(context: Session, epoch: number, { signal }: MigrateOptio
   return loaded;
 }
 
-/** In short pieces: a machine that slept looks at its clocks again soon. */
+/** Waits in short pieces, so that a machine that slept looks at its clocks again soon. */
 async function waitFor(
   context: Session,
   ms: number,
@@ -193,9 +193,19 @@ function reportOf(
   return { ...facts, objects, busy, young, problems, versions };
 }
 
-/** Of a tenant that has no keyring, and so nothing to migrate. */
+/** The report for a tenant without a keyring. */
 const NOTHING_TO_MIGRATE: MigrationReport = {
-  ...{ passes: 0, objects: 0, rebound: 0, skipped: 0, busy: 0, young: 0 },
-  ...{ problems: [], versions: [], madeKey: undefined, retired: [], blocked: [], retireAfter: undefined },
+  passes: 0,
+  objects: 0,
+  rebound: 0,
+  skipped: 0,
+  busy: 0,
+  young: 0,
+  problems: [],
+  versions: [],
+  madeKey: undefined,
+  retired: [],
+  blocked: [],
+  retireAfter: undefined,
   wantsCheckpoint: false,
 };

@@ -8,36 +8,36 @@ import { timeIn } from '../tree/record-values.ts';
 import { decodeFields, encodeFields, readRecord, writeRecord } from '../tree/sealed-record.ts';
 import { uncancelled, type Work } from '../tree/session.ts';
 
-/** What a version was before migrations wrote it again: the version that its writer made, and when. */
+/** The version that a writer made, and when, before migrations wrote it again. */
 export type WrittenVersion = Pick<ObjectMeta, 'etag' | 'lastModified'>;
 
-/** Versions that migrations wrote, by ETag, with those that they replaced. */
+/** The versions that migrations wrote, with those that they replaced. */
 export interface MigratedVersions {
-  /** The version itself where no migration wrote it. */
+  /** Finds the version that a writer made; the given one where no migration wrote it. */
   writtenVersion(object: WrittenVersion): WrittenVersion;
 }
 
 interface MigratedVersion extends WrittenVersion {
-  /** When a migration noted it, milliseconds since the epoch. */
+  /** The time at which a migration noted it, milliseconds since the epoch. */
   readonly since: number;
 }
 
 interface StoredVersions {
   readonly versions: ReadonlyMap<ETag, MigratedVersion>;
-  /** Undefined: none were ever noted. */
+  /** The ETag of the record; undefined where there is none. */
   readonly etag: ETag | undefined;
 }
 
 const NOTES = { cls: 'journal', id: 'swept' } as const;
 const MAX_BYTES = 16_777_216;
-/** Of more, those that were written last are forgotten: they count as written by the migration. */
+/** The most versions that are noted. Beyond them the youngest are forgotten: they count as written by the migration. */
 const MOST_VERSIONS = 60_000;
 const NOTE_AFTER = 1_000;
-/** A pass takes no longer than this, in milliseconds. */
+/** The longest time that a pass takes, in milliseconds. */
 const FRESH_MS = DAY_MS;
 const ATTEMPTS = 5;
 
-/** One GET. What cannot be read is as if it were not there: then objects count as written when they were migrated. */
+/** Reads the notes of migrations. One GET. Without readable notes objects count as written when they were migrated. */
 export async function readMigratedVersions(work: Work): Promise<MigratedVersions> {
   const { versions } = await readStored(work).catch((error: unknown) => {
     if (!isDamaged(error)) throw error;
@@ -49,24 +49,24 @@ export async function readMigratedVersions(work: Work): Promise<MigratedVersions
   return { writtenVersion: (object) => versions.get(object.etag) ?? object };
 }
 
-/** Whether an object of that name says that files or turns of the tenant expire, or is one of those that may. */
+/** Tells whether the name of an object shows that something of the tenant expires: marks of expiry, or a history record. */
 export function saysThatObjectsExpire(name: LogicalName): boolean {
   return name === classLogicalName('journal', 'expiry') || isHistoryName(name);
 }
 
 /** Notes of what one pass of a migration wrote again, so that expiry can tell that from the writers' own versions. */
 interface MigrationNotes {
-  /** Resolves at once but for every thousandth version. */
+  /** Notes a version. Resolves at once, except for every thousandth version. */
   note(made: ETag, replaced: WrittenVersion): Promise<void>;
-  /** Writes down what is left. */
+  /** Writes the notes that are left. */
   finish(): Promise<void>;
 }
 
 export const NO_NOTES: MigrationNotes = { async note() {}, async finish() {} };
 
-/** @param listed ETags of what the pass has seen: other versions are gone, unless a migration has made them since. */
+/** @param listed ETags of the objects that the pass has seen: other versions are gone, except those that a migration has made since. */
 export function createMigrationNotes(work: Work, listed: ReadonlySet<ETag>): MigrationNotes {
-  // What was migrated must not be forgotten because the migration is cancelled.
+  // The notes of finished writes are kept though the migration is cancelled.
   const unhurried = uncancelled(work);
   let pending = new Map<ETag, WrittenVersion>();
   let writing: Promise<void> = Promise.resolve();
@@ -136,7 +136,7 @@ async function readStored(work: Work): Promise<StoredVersions> {
   return { versions: decodeVersions(record.content), etag: record.etag };
 }
 
-/** @throws MemoryError `integrity` for what is malformed. */
+/** Decodes the notes of migrations. @throws MemoryError `integrity` for malformed content. */
 export function decodeVersions(content: Uint8Array): StoredVersions['versions'] {
   const { versions } = decodeFields(content) ?? {};
   if (!Array.isArray(versions) || versions.length > MOST_VERSIONS) throw objectRefused();

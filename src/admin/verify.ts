@@ -25,28 +25,29 @@ import { type SeenHistory, watchHistory } from './verify-history.ts';
 import { type SinceLine, type SinceReport, type SinceWatch, watchSince } from './verify-since.ts';
 
 export interface VerifyOptions extends Call {
-  /** Remove the older place of duplicates and finish a directory rename whose process is gone; nothing else is changed. */
+  /** Removes the older place of duplicates, and finishes a directory rename whose process is gone; changes nothing else. */
   readonly repair?: boolean | undefined;
-  /** The line of a checkpoint, kept outside of the store: what is not the same since, or came of it, is a finding. */
+  /** The line of a checkpoint, kept outside of the store: each difference that the history does not explain is a finding. */
   readonly since?: string | undefined;
-  /** For how long the history is kept, in days. The memory's own unless given. */
+  /** The days for which the history is kept; the memory's own unless given. */
   readonly historyDays?: number | undefined;
 }
 
 export interface Verification {
-  /** Files that were read and are whole, and their content in bytes. */
+  /** Files that were read and are whole. */
   readonly files: number;
+  /** The bytes of their content. */
   readonly bytes: number;
   readonly findings: readonly Finding[];
-  /** How many objects, files or not, name which version of the tenant key; empty for a tenant without a keyring. */
+  /** The number of objects, files and others, under each version of the tenant key; empty for a tenant without a keyring. */
   readonly keyVersions: readonly KeyVersionUse[];
-  /** With `since`: the checkpoint that was compared with. */
+  /** The checkpoint that was compared with, where `since` is given. */
   readonly since?: SinceReport;
 }
 
 /**
- * Reads and opens every object of the tenant: its files, the register of its renames, and what lies beside them. What
- * is wrong is a value; a tenant that was never written to has nothing wrong. Without `repair` nothing is written.
+ * Reads and opens every object of the tenant: its files, the register of its renames, and the records beside them. Answers damage
+ * as findings; a tenant that was never written to has none. Writes only with `repair`.
  *
  * @throws MemoryError what the store and the keyring throw.
  */
@@ -57,7 +58,7 @@ export async function verifyTree(
   return verifySince(context, since === undefined ? undefined : parseLine(since), options);
 }
 
-/** As `verifyTree`, against a checkpoint of which the number alone may be known. */
+/** Verifies as `verifyTree` does, against a checkpoint of which the number alone may be known. */
 export async function verifySince(
   context: Session,
   line: SinceLine | undefined,
@@ -86,11 +87,13 @@ async function verifyWork(
   const { own, others } = splitByOrigin(groups, register.entry);
   const renames = renameFindings(register, recovered, own.length);
   const duplicates = await settleDuplicates(work, { groups: others, isRenaming: isAlive(register), repair });
-  // First what the checkpoint says: then one model of the past serves both.
+  // The comparison with the checkpoint comes first: then one model of the past serves both.
   const since = (await watch?.findings(work, { history, historyDays, renaming: register.entry?.from })) ?? [];
   const versions = await history.findings(work, { historyDays });
   return {
-    ...{ files, bytes, keyVersions },
+    files,
+    bytes,
+    keyVersions,
     findings: sortFindings([...renames, ...duplicates, ...versions, ...since, ...findings]),
   };
 }
@@ -98,7 +101,7 @@ async function verifyWork(
 interface Register {
   readonly entry: RenameEntry | undefined;
   readonly ageMs: number;
-  /** Why it could not be opened. */
+  /** The error by which it could not be opened. */
   readonly fault?: MemoryErrorCode;
 }
 
@@ -134,7 +137,7 @@ async function recoverRename(work: Work): Promise<Recovered | undefined> {
   }
 }
 
-/** A rename that was left says so first; why is behind it. */
+/** Finds the error that stopped a rename: the front one only says that the rename was left. */
 function causeOf(error: MemoryError): MemoryError {
   const isFront = error.code === 'outcome_unknown' || error.code === 'unavailable';
   return isFront && error.cause instanceof MemoryError ? causeOf(error.cause) : error;
@@ -165,7 +168,7 @@ function renameFinding(
   return { kind: 'rename', state, phase, from, to, ageMs, files };
 }
 
-/** Copies that carry the id of the rename in the register are its own to finish or to take back. */
+/** Sets apart the copies that carry the id of the rename in the register: it finishes them or takes them back itself. */
 function splitByOrigin(
   groups: readonly (readonly Place[])[],
   entry: RenameEntry | undefined,
@@ -179,12 +182,12 @@ function splitByOrigin(
 }
 
 interface Everything extends Verification {
-  /** Places that hold one content between them, two or more each, the longest unchanged one first. */
+  /** Groups of two or more places with the same content, in each the longest unchanged place first. */
   readonly groups: readonly (readonly Place[])[];
   readonly history: SeenHistory;
 }
 
-/** Objects that vanish meanwhile are not counted. What is wrong with the register of renames is a finding of its own. */
+/** Reads all objects, and leaves out those that vanish meanwhile. Damage of the register of renames is found elsewhere. */
 async function readAll(work: Work, watch?: SinceWatch): Promise<Everything> {
   const { records, ...counted } = await listRecords(work);
   const active = work.keyring.keys.active.version;
@@ -218,13 +221,16 @@ async function readAll(work: Work, watch?: SinceWatch): Promise<Everything> {
     .map(([version, objects]) => ({ version, objects, active: version === active }))
     .sort((a, b) => a.version - b.version);
   return {
-    ...{ files, bytes, keyVersions, history },
+    files,
+    bytes,
+    keyVersions,
+    history,
     findings: [...findings, ...clashes, ...countFindings(counted)],
     groups: [...places.values()].filter((group) => group.length > 1).map(oldestFirst),
   };
 }
 
-/** What opens, and says what no record of that name may say, is damaged as well. */
+/** Finds a record that opens and is malformed: that is damage as well. */
 async function malformed(
   { call }: Work,
   { cls, name }: ListedRecord,
@@ -235,7 +241,7 @@ async function malformed(
   return isNone ? { kind: 'damaged_record', name } : undefined;
 }
 
-/** No stamp of a process in time is so far ahead, by whichever clock it goes (docs/protocols.md, "Clocks"). */
+/** Finds a time that is too far ahead for any process with a right clock (docs/protocols.md, "Clocks"). */
 function aheadOf(
   { session: { clock, stamps } }: Work,
   { name }: ListedRecord,
@@ -245,14 +251,14 @@ function aheadOf(
   return aheadMs > MOST_SKEW_MS ? [{ kind: 'ahead', name, aheadMs }] : [];
 }
 
-/** Listings often tell the time more precisely than the answer to a GET, which knows whole seconds. */
+/** Makes the place of a file. Its time comes from the listing where that is of the same version: a GET tells whole seconds only. */
 function placeOf(path: MemoryPath, listed: ListedObject, version: SealedVersion): Place {
   const { id, bound, origin, stored } = version;
   const { etag, lastModified } = listed.etag === stored.etag ? listed : stored;
   return { path, key: listed.key, etag, lastModified, size: stored.size, origin, id, bound };
 }
 
-/** So many paths are taken apart before everything else in the process has its turn. */
+/** After 1,000 paths everything else in the process has its turn. */
 const PATHS_PER_TURN = 1_000;
 
 function* findClashes(paths: readonly MemoryPath[]): Generator<void, readonly Finding[]> {
