@@ -11,21 +11,21 @@ interface BackupRequest {
   readonly from: string;
   /** An empty file of the caller's own that nobody else opens meanwhile. After a failure it holds nothing of use. */
   readonly to: string;
-  /** How long a part waits for other processes before `unavailable`, in milliseconds; 10,000 unless given. */
+  /** The time that a part waits for other processes before `unavailable`, in milliseconds; 10,000 unless given. */
   readonly busyTimeoutMs?: number;
   readonly signal?: AbortSignal | undefined;
-  /** Told after each part. `total` is how many objects there were at the beginning. */
+  /** Called after each part. `total` is at first the number of objects at the beginning, and grows where more are copied. */
   readonly onProgress?: (progress: { readonly done: number; readonly total: number }) => void;
 }
 
-/** A part is copied in some milliseconds; a writer waits for no longer. */
+/** The most objects and bytes of a part, which is copied in some milliseconds: a writer waits no longer. */
 const PART_OBJECTS = 250;
 const PART_BYTES = 1_048_576;
 
 /**
- * Copies a store with all its tenants, sealed as it is, into another file. The copy is what the store held at one
- * moment: part after part is copied while others write, and in the end what they changed since is looked for and copied again
- * while they wait, some 20 µs for each object; where nobody wrote there is nothing to look for. When this resolves the copy is on the disk.
+ * Copies a store with all its tenants, sealed as it is, into another file. The copy is the store of one moment: part after part is
+ * copied while others write; in the end, while they wait, it finds what they changed since and copies that again, some 20 µs for
+ * each object. Where nobody wrote, this end is skipped. When the promise resolves, the copy is on the disk.
  *
  * @throws MemoryError `misconfigured` where there is no store; `unavailable` where the disk of the copy is full or fails;
  * `aborted`; what the store throws.
@@ -39,7 +39,7 @@ export async function backUpSqlite(request: BackupRequest): Promise<{ readonly o
   const source = createSqliteConnection({ path, busyTimeoutMs, mustExist: true });
   const copy = intoCopy(() => makeDatabase(to));
   try {
-    // There is nothing to go back to: a copy that is not finished is thrown away.
+    // The copy needs no journal: an unfinished one is thrown away.
     intoCopy(() => copy.exec('PRAGMA journal_mode = OFF; BEGIN'));
     const total = await source.read(countObjects, signal);
     let done = 0;
@@ -145,7 +145,7 @@ function countObjects(database: DatabaseSync): number {
   return Number(database.prepare('SELECT count(*) AS count FROM objects').get()?.['count']);
 }
 
-/** Runs a statement on the copy. Its failures are no failures of the store. */
+/** Runs a statement on the copy, whose failures are told apart from those of the store. */
 function intoCopy<T>(work: () => T): T {
   try {
     return work();

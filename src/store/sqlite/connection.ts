@@ -19,12 +19,12 @@ const SCHEMA_VERSION = 1;
 /** SQLite's name for a database without a file. */
 const IN_MEMORY = ':memory:';
 
-/** How long SQLite itself may block the event loop for a lock, in milliseconds, before the asynchronous retry. */
+/** The time that SQLite itself may block the event loop for a lock, in milliseconds, before the asynchronous retry. */
 const BLOCKING_WAIT_MS = 10;
 const MAX_PAUSE_MS = 50;
 const BEGIN_READING = 'BEGIN';
 const BEGIN_WRITING = 'BEGIN IMMEDIATE';
-/** As many as SQLite knows numbers for. */
+/** The most pages that SQLite has numbers for. */
 const MOST_PAGES = 4_294_967_294;
 
 // `body` comes last so that listing never reads the pages it spills over.
@@ -41,9 +41,9 @@ const SCHEMA = `
 
 interface ConnectionOptions {
   readonly path: string;
-  /** The file must exist, and neither it nor anything beside it is changed. */
+  /** The file must exist. The connection changes neither it nor anything beside it. */
   readonly readOnly?: boolean;
-  /** The file must be a store: an empty one is not made into a new store. */
+  /** The file must be a store already: an empty one is refused. */
   readonly mustExist?: boolean;
   /** Bound on waiting for a lock, in milliseconds. */
   readonly busyTimeoutMs: number;
@@ -52,11 +52,11 @@ interface ConnectionOptions {
 
 interface WriteOptions {
   readonly signal?: AbortSignal | undefined;
-  /** How much is written, about. */
+  /** The bytes that are written, about. */
   readonly bytes?: number;
-  /** On a full disk: what is freed may stay in the file until its pages are used again, if there is no other way. */
+  /** On a full disk, freed content may stay in the file until its pages are used again, if there is no other way. */
   readonly mayKeepFreed?: boolean;
-  /** On a full disk: the file may grow by what was in reserve, but for the part that every journal needs. */
+  /** On a full disk, the file may grow by the reserve, except for the part that every journal needs. */
   readonly mayUseReserve?: boolean;
 }
 
@@ -64,15 +64,15 @@ interface SqliteConnection {
   /** Runs `work` on one consistent state of the file. */
   read<T>(work: (database: DatabaseSync) => T, signal?: AbortSignal): Promise<T>;
   /**
-   * Runs `work` in a durable transaction, which it may share with other writes that wait; `outcome_unknown` when the file
-   * system failed at its COMMIT. On a full disk it runs once more, on what was kept in reserve: a change that finds room
-   * within the file then comes through. Nothing else makes the file larger before the reserve is whole again.
+   * Runs `work` in a durable transaction, which it may share with other writes that wait; `outcome_unknown` when the file system
+   * failed at its COMMIT. On a full disk it runs once more, with the reserve released: a change that finds room within the file
+   * then comes through. No other write makes the file larger before the reserve is whole again.
    */
   write<T>(work: SqliteWork<T>, options?: WriteOptions): Promise<T>;
   close(): void;
 }
 
-/** One connection, opened by its first use and again after the file failed or was replaced. */
+/** Makes a connection, which its first use opens, and the next one after the file failed or was replaced. */
 export function createSqliteConnection(options: ConnectionOptions): SqliteConnection {
   const wait = options.pause ?? pause;
   // The working directory may be another one when the file is opened, or opened again.
@@ -115,7 +115,7 @@ export function createSqliteConnection(options: ConnectionOptions): SqliteConnec
     }
   };
 
-  /** To be called within a transaction. @param pages that the file may be made larger by; undefined: no bound. */
+  /** Bounds the growth of the file; called within a transaction. @param pages that the file may grow by; undefined: no bound. */
   const boundGrowth = (database: DatabaseSync, pages: number | undefined): void => {
     const bound = pages === undefined ? undefined : Number(pragma(database, 'page_count')) + pages;
     if (bound === growsTo) return;
@@ -123,7 +123,7 @@ export function createSqliteConnection(options: ConnectionOptions): SqliteConnec
     growsTo = bound;
   };
 
-  /** What is missing of the reserve is taken first, under the lock: no process takes what another has just given back. */
+  /** Completes the reserve first, under the lock: no process takes room that another has just released for a write. */
   const attemptAsUsual = <T>(work: SqliteWork<T>): T =>
     attempt(BEGIN_WRITING, (database) => {
       boundGrowth(database, reserve === undefined || reserve.take() ? undefined : 0);
@@ -139,7 +139,7 @@ export function createSqliteConnection(options: ConnectionOptions): SqliteConnec
     return attemptOnReserve(reserve, write);
   };
 
-  /** The lock is held from the release of the reserve until it is taken again. */
+  /** Runs a write with the reserve released, and holds the lock until the reserve is taken again. */
   const attemptOnReserve = <T>(room: DiskReserve, write: Write<T>): T => {
     let released: number | undefined;
     const attemptOnce = (keepsFreed: boolean): T =>
@@ -151,24 +151,24 @@ export function createSqliteConnection(options: ConnectionOptions): SqliteConnec
         return write.work(database, { keepsFreed });
       });
     try {
-      // Beyond the end of the transaction.
+      // The lock must outlast the transaction.
       opened().exec('PRAGMA locking_mode = EXCLUSIVE');
       try {
         return attemptOnce(false);
       } catch (error) {
         if (!isFull(error) || !write.mayKeepFreed) throw error;
-        // What is overwritten has to be journalled: of a large object, more than was in reserve.
+        // Overwritten pages have to be journalled, which for a large object takes more than the reserve.
         return attemptOnce(true);
       }
     } finally {
-      // Without the lock, which goes with a connection that broke, the next write takes it.
+      // A connection that broke has lost the lock: then the next write takes the reserve.
       if (released !== undefined && database !== undefined) room.take();
-      // With it goes the lock, and the next one works as usual again.
+      // The lock goes with the connection, and the next connection works as usual again.
       discard();
     }
   };
 
-  /** @param attemptInTurn is given what is to be called directly before each attempt. */
+  /** Repeats attempts until the lock is free. @param attemptInTurn gets a function, which it calls directly before each attempt. */
   const run = async <T>(
     attemptInTurn: (begin: () => void) => T | Promise<T>,
     signal: AbortSignal | undefined,
@@ -255,8 +255,8 @@ function isBroken(error: unknown): boolean {
 }
 
 /**
- * A rollback journal rather than a write-ahead log: what was acknowledged lies in the one file and its -journal, and
- * SQLite notices when the file is replaced. TRUNCATE syncs the end of a transaction, DELETE would not.
+ * Opens a store with a rollback journal rather than a write-ahead log: acknowledged writes lie in the one file and its -journal,
+ * and SQLite notices when the file is replaced. TRUNCATE syncs the end of a transaction, DELETE would not.
  */
 function openDatabase(file: string, options: Pick<ConnectionOptions, 'mustExist'>): DatabaseSync {
   if (file !== IN_MEMORY) makeDatabaseFile(file);
@@ -270,7 +270,7 @@ function openDatabase(file: string, options: Pick<ConnectionOptions, 'mustExist'
   }
 }
 
-/** Opens a file as it is, or makes a store of an empty one, unless it must be one. What is committed is on the disk. */
+/** Opens a store, or makes one of an empty file where it may. Commits are on the disk. */
 export function makeDatabase(
   file: string,
   { mustExist = false }: Pick<ConnectionOptions, 'mustExist'> = {},
@@ -279,7 +279,7 @@ export function makeDatabase(
   try {
     database.exec(`PRAGMA busy_timeout = ${BLOCKING_WAIT_MS}`);
     database.exec('PRAGMA synchronous = FULL');
-    // What was overwritten or deleted, such as the keys of a destroyed tenant, does not stay in the file.
+    // Overwritten and deleted content, such as the keys of a destroyed tenant, leaves the file.
     database.exec('PRAGMA secure_delete = ON');
     if (transact(database, BEGIN_READING, isNew)) {
       if (mustExist) throw emptyFile();
@@ -312,7 +312,7 @@ function initialize(database: DatabaseSync): void {
   if (isNew(database)) database.exec(SCHEMA);
 }
 
-/** To be asked within a transaction: another process may be making the file a store at this moment. */
+/** Tells whether a file is empty. Asked within a transaction: another process may be making the file a store at this moment. */
 function isNew(database: DatabaseSync): boolean {
   const application = pragma(database, 'application_id');
   const version = pragma(database, 'user_version');

@@ -3,17 +3,17 @@ import { basename, dirname, isAbsolute, join, resolve, sep } from 'node:path';
 import { fileCodeOf } from '../failures.ts';
 import { cannotBeOpened, sqliteFailure } from './errors.ts';
 
-/** As many as Linux follows. */
+/** The most links that are followed, as many as Linux follows. */
 const MOST_LINKS = 40;
 
-/** The path from the root. A separator at its end, which names a directory, stays. */
+/** Makes a path absolute. A separator at its end, which names a directory, stays. */
 export function absolute(path: string): string {
   return isAbsolute(path) ? path : join(resolve(), path);
 }
 
 /**
- * The file that the absolute path of a database leads to. Links are followed, also one to a file that is still to be
- * made: what SQLite and this module put beside the file then lies beside the file, and not beside a link.
+ * Finds the file that the absolute path of a database leads to. It follows links, also one to a file that is still to be made:
+ * the files that SQLite and this module put beside it then lie beside the file itself instead of the link.
  *
  * @throws MemoryError `misconfigured` where the path leads to anything but a file, or cannot lead to one.
  */
@@ -39,7 +39,7 @@ export function makeDatabaseFile(file: string): void {
   }
 }
 
-/** `realpath`, also of a file that does not exist in a directory that does. */
+/** Resolves a path as `realpath` does, also for a new file in an existing directory. */
 function followLinks(path: string): string {
   let place = path;
   for (let links = 0; links <= MOST_LINKS; links++) {

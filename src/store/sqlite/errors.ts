@@ -17,7 +17,7 @@ const NOTADB = 26;
 const READONLY_DBMOVED = READONLY | (4 << 8);
 const READONLY_ROLLBACK = READONLY | (3 << 8);
 
-/** The words in which SQLite itself tells of a code. Most errors of Deno's `node:sqlite` bring no other sign of it. */
+/** The words in which SQLite itself names a code. Most errors of Deno's `node:sqlite` carry only these. */
 const WORDS: readonly (readonly [string, number])[] = [
   ['database is locked', BUSY],
   ['database table is locked', LOCKED],
@@ -33,7 +33,7 @@ const WORDS: readonly (readonly [string, number])[] = [
 ];
 const UNNAMED = 1;
 
-/** SQLite's result code of an error thrown by `node:sqlite`, extended; undefined for every other error. */
+/** Finds the extended result code of an error that `node:sqlite` threw; undefined for every other error. */
 function resultCode(error: unknown): number | undefined {
   if (!(error instanceof Error)) return undefined;
   if ('errcode' in error) return typeof error.errcode === 'number' ? error.errcode : undefined;
@@ -46,23 +46,23 @@ function primaryCode(error: unknown): number | undefined {
   return code === undefined ? undefined : code & 0xff;
 }
 
-/** Another connection holds the lock; nothing was executed. */
+/** Tells whether another connection holds the lock; the statement had no effect then. */
 export function isBusy(error: unknown): boolean {
   const code = primaryCode(error);
   return code === BUSY || code === LOCKED;
 }
 
-/** The disk has no room, or the file may grow no further; nothing was executed. */
+/** Tells whether the disk is full, or the file may grow no further; the statement had no effect then. */
 export function isFull(error: unknown): boolean {
   return primaryCode(error) === FULL;
 }
 
-/** Whether `sqliteFailure` made it of a full disk. */
+/** Tells whether `sqliteFailure` made the error of a full disk. */
 export function isDiskFull(error: unknown): boolean {
   return hasReason(error, DISK_FULL);
 }
 
-/** What a change fails with on a full disk that keeps in one place what it deletes in another. */
+/** Makes the error of a delete that found no room on a full disk for the versions it must keep. */
 export function noRoomToKeep(cause: unknown): MemoryError {
   return new MemoryError(
     'unavailable',
@@ -71,13 +71,13 @@ export function noRoomToKeep(cause: unknown): MemoryError {
   );
 }
 
-/** The connection can no longer be trusted: it is opened again for the next verb. */
+/** Tells whether the connection can no longer be trusted: it is opened again for the next verb. */
 export function breaksConnection(error: unknown): boolean {
   const code = primaryCode(error);
   return code === IOERR || code === CORRUPT || code === NOTADB || resultCode(error) === READONLY_DBMOVED;
 }
 
-/** Whether a failed COMMIT may have taken effect all the same. A full disk and a lock are refused beforehand. */
+/** Tells whether a failed COMMIT may have taken effect all the same. A full disk and a lock refuse it beforehand. */
 export function leavesCommitUnknown(error: unknown): boolean {
   const code = primaryCode(error);
   return code !== BUSY && code !== LOCKED && code !== FULL && code !== READONLY;
@@ -91,7 +91,7 @@ export function cannotBeOpened(cause?: unknown): MemoryError {
   );
 }
 
-/** A failure of SQLite or of the file below it, in the operator's words. */
+/** Tells a failure of SQLite, or of the file below it, in the operator's words. */
 export function sqliteFailure(error: unknown): MemoryError {
   if (error instanceof MemoryError) return error;
   const cause = resultCode(error) === undefined ? redactedFileCause(error) : error;

@@ -3,32 +3,32 @@ import { hasCode } from '../../errors.ts';
 import { isBusy } from './errors.ts';
 import { gather, inTurn } from './turns.ts';
 
-/** One transaction has no more in it, so that other processes and the rest of this one have their turn. */
+/** The most that one transaction holds, so that other processes and the rest of this one have their turn. */
 const MOST_WRITES = 64;
 const MOST_BYTES = 4_194_304;
 const MOST_MS = 10;
 
-/** How a change is to be made. */
+/** The manner in which a change is made. */
 interface Manner {
-  /** What it frees gives no room to what it writes: that would have to be journalled. */
+  /** The change must write before it frees: pages that it freed and used again would have to be journalled. */
   readonly keepsFreed: boolean;
 }
 
 export type SqliteWork<T> = (database: DatabaseSync, manner: Manner) => T;
 
 export interface Write<T> {
-  /** Called directly before the work, perhaps more than once. What it throws is the outcome. */
+  /** Called directly before the work, perhaps more than once. An error that it throws is the outcome. */
   begin(): void;
   /** Called within a transaction, once more in another one where the first was rolled back. */
   readonly work: SqliteWork<T>;
-  /** What it writes, about. */
+  /** The bytes that it writes, about. */
   readonly bytes: number;
   readonly mayKeepFreed: boolean;
   readonly mayUseReserve: boolean;
 }
 
 interface Waiting extends Write<unknown> {
-  /** Shares a transaction with none: one of those that it was in failed. */
+  /** True: it needs a transaction of its own, because a shared one failed. */
   isAlone: boolean;
   outcome: Outcome | undefined;
   answer(outcome: Outcome): void;
@@ -37,22 +37,22 @@ interface Waiting extends Write<unknown> {
 type Outcome = { readonly result: unknown } | { readonly error: unknown };
 
 interface Transactions {
-  /** Commits what `work` has done, in one durable transaction, or nothing of it. */
+  /** Runs `work` in one durable transaction: all of it is committed, or nothing. */
   together(work: SqliteWork<void>): void;
-  /** The same for one write, with all that is done for it on a full disk. */
+  /** Commits one write, with the help that it gets on a full disk. */
   alone(write: Write<unknown>): unknown;
 }
 
 /**
- * Commits writes that wait for their turn in one transaction: the disk is waited for once. Where several came together the
- * next ones wait until no more have come for a millisecond. Each has an answer of its own, and none before the commit. Where the transaction fails nothing of it was done, and each is tried alone, so that a write fails
- * for its own reasons only; a lock that another process holds is the answer to all of them, and so is a commit whose
- * outcome no one knows.
+ * Commits writes that wait for their turn in one transaction, and so waits for the disk once. Where several came together, the next
+ * ones wait until no more have come for a millisecond. Each write gets its own answer, after the commit. Where the transaction
+ * fails, all of it is rolled back and each write is tried alone, so that a write fails for its own reasons only. A lock that another
+ * process holds is the answer to all of them, and so is a commit with an unknown outcome.
  */
 export function joinWrites({ together, alone }: Transactions): <T>(write: Write<T>) => Promise<T> {
   const queue: Waiting[] = [];
   let isScheduled = false;
-  /** How many the last transaction had. */
+  /** The number of writes in the last transaction. */
   let company = 0;
 
   const commitSome = (): void => {
@@ -61,7 +61,7 @@ export function joinWrites({ together, alone }: Transactions): <T>(write: Write<
     company = others.length + 1;
     if (others.length === 0) settle(first, () => alone(first));
     else queue.unshift(...commitTogether([first, ...others], together));
-    // What is tried alone has its turn at once, but for the others.
+    // Of writes that are tried alone, the first has its turn at once; the others wait for theirs.
     if (first.outcome === undefined) commitSome();
   };
   const commitInTurn = (): void => {
@@ -85,7 +85,7 @@ export function joinWrites({ together, alone }: Transactions): <T>(write: Write<
       outcome: undefined,
       answer(outcome) {
         own.outcome = outcome;
-        // At once: a caller that cancels later is told what became of it all the same.
+        // The answer comes at once: a caller that cancels later still learns the outcome.
         if ('error' in outcome) reject(outcome.error);
         else resolve(outcome.result as T);
       },
@@ -117,7 +117,7 @@ function isBegun(write: Waiting): boolean {
   }
 }
 
-/** Returns those that are still to be done. */
+/** Commits writes together, and returns those that are still to be done. */
 function commitTogether(writes: readonly Waiting[], together: Transactions['together']): readonly Waiting[] {
   const results: unknown[] = [];
   try {

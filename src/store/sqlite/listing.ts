@@ -14,7 +14,7 @@ interface PageRequest {
 
 interface Page {
   readonly objects: readonly ListedObject[];
-  /** Where the next page begins; undefined on the last one. */
+  /** The first key of the next page; undefined on the last page. */
   readonly next: Uint8Array | undefined;
 }
 
@@ -25,12 +25,12 @@ interface ListedRow {
   readonly size: number;
 }
 
-/** The bytes a key is stored and ordered by. */
+/** Encodes a key as the bytes by which it is stored and ordered. */
 export function keyBytes(key: string): Uint8Array {
   return encoder.encode(key);
 }
 
-/** The first key of a listing, never empty: SQLite in Node 22.13 takes an empty array for NULL, and no key is above that. */
+/** Finds the first key of a listing, at least one byte: SQLite in Node 22.13 takes an empty array for NULL, which is comparable with no key. */
 export function listingStart(prefix: string, startAfter: string | undefined): Uint8Array {
   const first = prefix === '' ? Uint8Array.of(0) : keyBytes(prefix);
   if (startAfter === undefined) return first;
@@ -38,7 +38,7 @@ export function listingStart(prefix: string, startAfter: string | undefined): Ui
   return compareBytes(after, first) > 0 ? after : first;
 }
 
-/** Reads one page: all rows at once, keys as text. Row by row they take SQLite and JavaScript half as long again. */
+/** Reads one page: all rows at once, with keys as text. Reading row by row takes half as long again. */
 export function readPage(database: DatabaseSync, { prefix, from, maxKeys }: PageRequest): Page {
   const end = prefixEnd(keyBytes(prefix));
   const select = database.prepare(
@@ -65,7 +65,7 @@ function keyAfter(key: Uint8Array): Uint8Array {
   return next;
 }
 
-/** The first key behind all that begin with the prefix. UTF-8 has no byte 0xFF, so the last byte has a successor. */
+/** Finds the first key behind all with the prefix. UTF-8 has no byte 0xFF, so the last byte has a successor. */
 function prefixEnd(prefix: Uint8Array): Uint8Array | undefined {
   const end = prefix.slice();
   const last = end.at(-1);

@@ -3,9 +3,8 @@ import { misconfigured } from '../../errors.ts';
 type NodeSqlite = typeof import('node:sqlite');
 
 /**
- * Loads `node:sqlite` without the line by which Node 22 calls it experimental: whoever only stores a memory can do nothing
- * about it. All other warnings are told as ever, for nothing else runs while the module is being loaded; and where a program
- * has loaded it before, it was told then.
+ * Loads `node:sqlite` without the line by which Node 22 calls it experimental: a user who stores a memory cannot act on it. All
+ * other warnings appear as ever. Where the program has loaded the module before, the line appeared then.
  *
  * @throws MemoryError `misconfigured` where this Node has none.
  */
@@ -15,7 +14,7 @@ export function loadNodeSqlite(): NodeSqlite {
     if (kind[0] === 'ExperimentalWarning' && String(warning).startsWith('SQLite ')) return;
     Reflect.apply(tell, process, [warning, ...kind]);
   };
-  // A program may have frozen `process`: then the line is told.
+  // A program may have frozen `process`: then the line appears.
   Reflect.set(process, 'emitWarning', tellOthers);
   try {
     const found: NodeSqlite | undefined = process.getBuiltinModule('node:sqlite');

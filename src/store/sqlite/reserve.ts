@@ -2,21 +2,21 @@ import { randomBytes } from 'node:crypto';
 import { closeSync, openSync, rmSync, statSync, writeSync } from 'node:fs';
 import { fileCodeOf } from '../failures.ts';
 
-/** Room on the disk that is kept for the day on which there is no other. Both verbs are for whoever holds the write lock. */
+/** Room on the disk that is kept for the day on which the disk is full. Only the holder of the write lock calls its verbs. */
 export interface DiskReserve {
-  /** Takes what is missing of it, as far as the disk has room. False where the disk has none for all of it. Never throws. */
+  /** Takes the missing part of the reserve. False where the disk has no room for all of it. Never throws. */
   take(): boolean;
-  /** Gives it back to the disk, and answers how many bytes it had. Never throws. */
+  /** Gives the reserve back to the disk, and answers how many bytes it had. Never throws. */
   release(): number;
 }
 
-/** A file of 1 MiB and its record are journalled in it, and the journal of a thousand small changes, one by one, fits often. */
+/** The size of the reserve: enough to journal a file of 1 MiB and its record, and often a thousand small changes, one by one. */
 const RESERVE_BYTES = 1_310_720;
-/** What is never used up: the journal of a change that makes the file no larger takes a fifth of it. */
+/** The part of the reserve that is never used up: the journal of a change within the file takes a fifth of it. */
 export const JOURNAL_BYTES: number = 131_072;
 const PIECE_BYTES = 65_536;
 
-/** The reserve beside the file of a database: a file of its name and `-reserve`, which holds nothing of use. */
+/** Makes the reserve of a database: a file beside it, named with `-reserve` at its end, which holds random bytes. */
 export function diskReserve(databaseFile: string): DiskReserve {
   const path = `${databaseFile}-reserve`;
   const size = (): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0;
@@ -35,7 +35,7 @@ export function diskReserve(databaseFile: string): DiskReserve {
         }
         return true;
       } catch (error) {
-        // Where it may not be written at all there is none, and the disk is as large as it is.
+        // Where this user may not write the file, there is no reserve, and the store works without one.
         return !['ENOSPC', 'EDQUOT'].includes(fileCodeOf(error) ?? '');
       }
     },

@@ -29,17 +29,17 @@ import { keyBytes, listingStart, readPage } from './listing.ts';
 interface SqliteStoreOptions {
   /** A file in an existing directory, or `:memory:` for a store that ends with the process. */
   readonly path: string;
-  /** The file must exist, and nothing is ever written to it: what would is `access_denied`. */
+  /** The file must exist, and is never written: a verb that would write is `access_denied`. */
   readonly readOnly?: boolean;
-  /** How long a verb waits for other processes before `unavailable`, in milliseconds; 10,000 unless given. */
+  /** The time that a verb waits for other processes before `unavailable`, in milliseconds; 10,000 unless given. */
   readonly busyTimeoutMs?: number;
   readonly clock?: () => number;
   readonly pause?: Pause;
 }
 
 /**
- * The embedded store: S3's semantics in one SQLite file, safe for many processes on a local disk. Guarded: a
- * delete with `ifMatch` is atomic. The file is opened by the first verb and made with mode 0600.
+ * Opens the embedded store: S3's semantics in one SQLite file, safe for many processes on a local disk. It is guarded: a delete
+ * with `ifMatch` is atomic. The first verb opens the file, or makes it with mode 0600.
  */
 export function openSqliteObjectStore(options: SqliteStoreOptions): ObjectStore {
   const clock = options.clock ?? Date.now;
@@ -84,7 +84,7 @@ export function openSqliteObjectStore(options: SqliteStoreOptions): ObjectStore 
     } catch (error) {
       if (targets.length === 1 || !isDiskFull(error)) throw error;
     }
-    // Each for itself needs less room.
+    // A delete of one object needs less room.
     const failures: DeleteFailure[] = [];
     for (const target of targets) {
       const failed = await deleteTogether([target], request).catch((error: unknown) => [
@@ -153,7 +153,7 @@ interface ObjectRow {
   readonly etag: ETag;
   readonly last_modified: number;
   readonly size: number;
-  /** null: not read, because it is too large or not asked for. */
+  /** null: the body was not read, because it is too large or the caller does not ask for it. */
   readonly body: Uint8Array | null;
 }
 
@@ -192,7 +192,7 @@ function putObject(
   return { etag: writeObject(database, target, now) };
 }
 
-/** Nothing is changed before all conditions hold. */
+/** Makes changes as one, once all conditions hold. */
 function makeChanges(
   database: DatabaseSync,
   {
@@ -228,7 +228,7 @@ function refusalOf(
   return currentETag(database, keyBytes(key)) === undefined ? undefined : 'exists';
 }
 
-/** @throws MemoryError that `isTooLate` knows. */
+/** Refuses a change past its bound. @throws MemoryError that `isTooLate` knows. */
 function refuseLate(sendBy: SendBound | undefined): void {
   const late = lateness(sendBy);
   if (late !== undefined) throw late;

@@ -1,23 +1,23 @@
 import { letOthersRun } from '../../time.ts';
 
-/** How long operations follow one another before everything else in the process has its turn, in milliseconds. */
+/** The time for which operations follow one another before everything else in the process has its turn, in milliseconds. */
 const STRETCH_MS = 10;
 
 /** Operations that wait, in the order in which they were asked for. */
 const waiting = new Set<() => void>();
-/** When the first operation after the last turn of the event loop began. */
+/** The time at which the first operation after the last turn of the event loop began. */
 let stretchBegan: number | undefined;
-/** Whether one that others may join was run since. */
+/** True: an operation that others may join has run in this turn of the event loop. */
 let joinedRan = false;
-/** How many connections wait for more to come. */
+/** The number of connections that wait for more operations. */
 let gathering = 0;
 
 /**
  * Runs an operation that blocks the event loop: at once, or after a turn of the event loop where operations have
  * followed one another for 10 ms. None overtakes another. All stores of the process take turns together, because they
  * share one event loop: a chain of calls that never waits for anything else would keep timers and signals waiting.
- * Of those that are run `together` the first of a turn runs at once, and the others wait for the next one, so that what
- * is asked for side by side is there when the first of them has its turn.
+ * Of the operations that run `together`, the first of a turn runs at once and the others wait for the next turn. This means that
+ * writes asked for side by side are all there when the first of them has its turn.
  */
 export function inTurn<T>(operation: () => T, kind: 'alone' | 'together' = 'alone'): T | Promise<T> {
   const isNow = waiting.size === 0 && isWithinStretch() && !(kind === 'together' && joinedRan);
@@ -35,10 +35,10 @@ export function inTurn<T>(operation: () => T, kind: 'alone' | 'together' = 'alon
   });
 }
 
-/** How long no more may have come before those that came are thought to be all, in milliseconds. */
+/** The pause after which no more operations are expected, in milliseconds. */
 const PAUSE_MS = 1;
 
-/** Lets everything else run until as many wait as one turn takes, or no more came for a millisecond; for 10 ms at most. */
+/** Lets everything else run until `most` operations wait, or no more came for a millisecond; for 10 ms at most. */
 export async function gather(count: () => number, most: number): Promise<void> {
   const began = performance.now();
   let [seen, since] = [count(), began];
