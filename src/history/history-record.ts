@@ -14,8 +14,8 @@ import { boundIn, idIn, numberIn, pathIn, timeIn } from '../tree/record-values.t
 import { decodeFields, encodeFields } from '../tree/sealed-record.ts';
 import type { EndedFile, Work } from '../tree/session.ts';
 
-/** One version of a file, as its wrap tells it. */
-export interface VersionFacts {
+/** The facts of one version of a file, as its wrap tells them. */
+export interface WrapFacts {
   readonly path: MemoryPath;
   /** 16 bytes. */
   readonly id: Uint8Array;
@@ -43,11 +43,11 @@ export type HistoryRecord =
   | (Noted & {
       readonly kind: 'replaced';
       readonly for?: 'delete';
-      readonly version: VersionFacts;
+      readonly version: WrapFacts;
       readonly text: Uint8Array;
     })
   /** The remains of such a record once the text was taken out. */
-  | (Noted & { readonly kind: 'redacted'; readonly version: VersionFacts })
+  | (Noted & { readonly kind: 'redacted'; readonly version: WrapFacts })
   /** The delete of files, each named with its version and bound. */
   | (Noted & { readonly kind: 'deleted'; readonly files: readonly EndedFile[] })
   /** The rename of files at or below `from` to the same place at or below `to`. */
@@ -154,7 +154,7 @@ function withText(fields: Readonly<Record<string, unknown>>, text = encodeText('
   return concat(lengthPrefixed(encodeFields(fields)), text);
 }
 
-function encodeVersion({ path, id, mtime, bound, previous, writer, size }: VersionFacts) {
+function encodeVersion({ path, id, mtime, bound, previous, writer, size }: WrapFacts) {
   return {
     path,
     mtime,
@@ -196,7 +196,7 @@ export function decodeHistoryRecord(content: Uint8Array): HistoryRecord | undefi
   return { ...noted, kind, from, to, files };
 }
 
-function decodeVersion(fields: Readonly<Record<string, unknown>>): VersionFacts | undefined {
+function decodeVersion(fields: Readonly<Record<string, unknown>>): WrapFacts | undefined {
   const [path, id] = [pathIn(fields['path']), idIn(fields['id'])];
   const [previous, writer] = [idIn(fields['previous']), idIn(fields['writer'])];
   const [mtime, size] = [numberIn(fields['mtime']), numberIn(fields['size'])];

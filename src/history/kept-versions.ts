@@ -23,7 +23,7 @@ import {
 import { eachConcurrently } from '../tree/concurrency.ts';
 import { openStored } from '../tree/read-file.ts';
 import type { Work } from '../tree/session.ts';
-import { decodeHistoryRecord, isRecordOf, type VersionFacts } from './history-record.ts';
+import { decodeHistoryRecord, isRecordOf, type WrapFacts } from './history-record.ts';
 import type { VersionId } from './past/past.ts';
 
 /** A text that is being taken out, and the known places of it. */
@@ -51,7 +51,7 @@ export interface Sought {
  */
 export function judgeText(
   { gone, paths, versions, text }: Sought,
-  { id, path, previous }: Pick<VersionFacts, 'id' | 'path' | 'previous'>,
+  { id, path, previous }: Pick<WrapFacts, 'id' | 'path' | 'previous'>,
   content: Uint8Array,
 ): 'by_id' | 'by_text' | 'elsewhere' | 'other' {
   if (gone.has(toBase64url(id))) return 'by_id';

@@ -7,7 +7,7 @@ import {
   encodeHistoryRecord,
   type HistoryRecord,
   historyRecordId,
-  type VersionFacts,
+  type WrapFacts,
 } from '../../src/history/history-record.ts';
 import { writeRecord } from '../../src/tree/sealed-record.ts';
 import type { EndedFile } from '../../src/tree/session.ts';
@@ -16,7 +16,7 @@ import { createSite } from '../support/test-tree.ts';
 
 const { historyRecords, actorRecords } = added;
 
-function flatVersion({ id, previous, writer, bound, ...rest }: VersionFacts) {
+function flatVersion({ id, previous, writer, bound, ...rest }: WrapFacts) {
   return {
     ...rest,
     bound: String(bound),
