@@ -28,7 +28,7 @@ import {
 import { contentOf, refuseTwoTexts } from './read-version.ts';
 
 /** The request to make a plan and carry it out. */
-export interface PlanRequest {
+interface PlanRequest {
   readonly call: Call;
   /** The versions that a bucket keeps beside the current objects. */
   readonly versions: ObjectVersions | undefined;

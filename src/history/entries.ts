@@ -12,9 +12,9 @@ export interface WrittenEntry {
   readonly kind: 'written';
   /** The path at which its text is, or was last. */
   readonly path: string;
-  /** Names the version. */
+  /** The name of the version. */
   readonly version: string;
-  /** By its writer's clock. */
+  /** The time of the write, by its writer's clock. */
   readonly time: Date;
   /** The actor on whose behalf it was written: its text, or where only its sealed hash is known, that. Absent without one. */
   readonly writer?: string;
@@ -39,7 +39,7 @@ export interface MovedEntry {
   readonly kind: 'renamed' | 'deleted';
   readonly path: string;
   readonly version: string;
-  /** By the clock of the process that did it. */
+  /** The time, by the clock of the process that did it. */
   readonly time: Date;
   readonly writer?: string;
   /** The new path of a rename. */

@@ -19,7 +19,7 @@ export interface WrapFacts {
   readonly path: MemoryPath;
   /** 16 bytes. */
   readonly id: Uint8Array;
-  /** When its content was written, by its writer's clock; milliseconds since the epoch. */
+  /** The time of the write, by its writer's clock; milliseconds since the epoch. */
   readonly mtime: number;
   readonly bound: bigint;
   /** The id of the version that it replaced; zeros for a new file. */
@@ -46,7 +46,7 @@ export type HistoryRecord =
       readonly version: WrapFacts;
       readonly text: Uint8Array;
     })
-  /** The remains of such a record once the text was taken out. */
+  /** The remains of a `replaced` record once the text was taken out. */
   | (Noted & { readonly kind: 'redacted'; readonly version: WrapFacts })
   /** The delete of files, each named with its version and bound. */
   | (Noted & { readonly kind: 'deleted'; readonly files: readonly EndedFile[] })

@@ -50,7 +50,7 @@ export async function judgePlan(
         refused.set(change, refusalOf(error as MemoryError));
       }
     };
-    // Where a rename was taken out, its text goes to another path, and is judged there.
+    // The text of a rename that was taken out goes to another path, and is judged there.
     const unjudged = planOf(draft).changes.filter((change) => !growths.has(change));
     await eachConcurrently(session, unjudged, judgeOne, ({ toVersion }) => texts.sizeOf(toVersion));
     const { changes } = planOf(draft);

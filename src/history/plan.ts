@@ -57,7 +57,7 @@ export interface HistoryPlan {
 /** A plan and its outcome. */
 export interface PlanOutcome extends HistoryPlan {
   /**
-   * `planned`: a dry run. `written`: the changes were made. `nothing`: there is nothing to change, and nothing was written.
+   * `planned`: a dry run. `written`: the changes were made. `nothing`: the files need no change.
    * `withheld`: the plan leaves files, and the caller asked for all or nothing.
    */
   readonly outcome: 'planned' | 'written' | 'nothing' | 'withheld';

@@ -14,7 +14,7 @@ import { type Untold, untoldOf } from './untold.ts';
 export interface TracedVersion {
   readonly path: string;
   readonly version: string;
-  /** By its writer's clock; absent where the version is not kept. */
+  /** The time of the write, by its writer's clock; absent where the version is not kept. */
   readonly time?: Date;
   readonly writer?: string;
   /** The fate of the version; absent where it is not kept. */

@@ -10,7 +10,8 @@ export type Receipt =
   | (Begun & { readonly state: 'free' })
   | { readonly state: 'done'; readonly message: string };
 
-export interface Begun {
+/** A turn that was begun, and its progress. */
+interface Begun {
   readonly message: string;
   readonly progress?: StoredText;
 }

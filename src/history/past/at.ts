@@ -85,9 +85,9 @@ export function unknownBefore(past: Past, version: Version, moment: Moment): Dou
 }
 
 /**
- * Tells whether a version without a predecessor was the first of its file. A process that kept no history named neither a
- * predecessor nor a writer, also where it replaced a file. After an operator has turned the history on, the processes follow
- * within an hour; for a moment before that, a version is sure to be new only once all have followed.
+ * Tells whether a version without a predecessor was the first of its file. A process without history leaves out both predecessor
+ * and writer, also where it replaces a file. After an operator has turned the history on, all processes follow within an hour;
+ * for a moment before that, a version is sure to be new only from then on.
  */
 function isCreation({ writer, mtime }: Version, { time, keptSince }: Moment): boolean {
   if (writer !== undefined) return true;

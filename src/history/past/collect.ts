@@ -117,6 +117,6 @@ function savedIn(id: string, record: SavedRecord): Sighting {
 const NO_KEY = new Uint8Array(ID_BYTES);
 
 /** Hashes a text for comparisons within this process, so that no text must stay in memory. */
-export function textHashOf(text: Uint8Array): string {
+function textHashOf(text: Uint8Array): string {
   return toBase64url(hash(32, NO_KEY, text));
 }

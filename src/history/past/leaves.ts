@@ -30,7 +30,7 @@ export function leavesIn(
 }
 
 /** The knowledge about versions that decides whether a planned leave happened. */
-export interface Witnesses {
+interface Witnesses {
   /** The bindings of a version, those that only leaves tell of as well. */
   bindings(id: VersionId): readonly Binding[];
   /** Ids of the versions that were written over a version. */

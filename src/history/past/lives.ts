@@ -53,7 +53,7 @@ function lifeAt(past: Past, id: VersionId, path: MemoryPath): Omit<Life, 'delete
 }
 
 /** Finds the renames that brought a version to a path, the last one first. */
-export function routeTo({ leavesOf }: Past, id: VersionId, path: MemoryPath): readonly Rename[] {
+function routeTo({ leavesOf }: Past, id: VersionId, path: MemoryPath): readonly Rename[] {
   const waiting = leavesOf(id).filter((leave): leave is Rename => leave.to !== undefined);
   const route: Rename[] = [];
   for (let at = path; waiting.length > 0; ) {

@@ -11,7 +11,7 @@ export interface Sighting extends VersionFacts, Omit<Binding, 'isThere' | 'isRen
 }
 
 /** Sightings and leaves, in any order, from which a past is made. */
-export interface Gathered {
+interface Gathered {
   readonly sightings: readonly Sighting[];
   readonly leaves: readonly ToldLeave[];
   readonly damaged: Pick<Damaged, 'records' | 'files'>;

@@ -47,7 +47,7 @@ export interface Version extends VersionFacts {
 }
 
 /** The note that a process saved a version before it replaced or deleted it: the version lay at that path then. */
-export interface Saved {
+interface Saved {
   /** The id of the record. */
   readonly record: string;
   /** The time, by the clock of the process that saved it; undefined once the text was taken out. */
