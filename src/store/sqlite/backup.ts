@@ -121,7 +121,7 @@ function copyPart(
 const ROW = 'key, hex(key) AS name, etag, length(body) AS size';
 const INSERT = 'INSERT OR REPLACE INTO objects (key, etag, last_modified, body) VALUES (?, ?, ?, ?)';
 
-/** How many of the rows make a part: one at least, whatever its size. */
+/** Counts the rows that make a part: one at least, whatever its size. */
 function countWithin(rows: readonly Row[]): number {
   let [count, bytes] = [0, 0];
   for (const { size } of rows.slice(0, PART_OBJECTS)) {

@@ -61,7 +61,7 @@ export function joinWrites({ together, alone }: Transactions): <T>(write: Write<
     company = others.length + 1;
     if (others.length === 0) settle(first, () => alone(first));
     else queue.unshift(...commitTogether([first, ...others], together));
-    // Of writes that are tried alone, the first has its turn at once; the others wait for theirs.
+    // The first of the writes that are tried alone has its turn at once; the others wait for theirs.
     if (first.outcome === undefined) commitSome();
   };
   const commitInTurn = (): void => {

@@ -35,7 +35,7 @@ export function diskReserve(databaseFile: string): DiskReserve {
         }
         return true;
       } catch (error) {
-        // Where this user may not write the file, there is no reserve, and the store works without one.
+        // A user who may not write the file has no reserve, and the store works without one.
         return !['ENOSPC', 'EDQUOT'].includes(fileCodeOf(error) ?? '');
       }
     },
