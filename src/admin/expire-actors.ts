@@ -35,7 +35,7 @@ export async function expireActors(
     ([, object]) => isOld(object) && now - object.lastModified > ACTOR_IN_USE_MS,
   );
   const isDue = writtenLongAgo(migrated, { now, limitMs: limitMs + BETWEEN_LOOKS_MS });
-  const known = old.some(([, object]) => isDue(object)) ? await readKnown(work, old) : [];
+  const known = old.some(([, object]) => isDue(object)) ? await readOpened(work, old) : [];
   // A record that cannot be opened is for `verify` to name, and no reason to look.
   if (!known.some(({ object }) => isDue(object))) return 0;
   const named = await readNamed(work);
@@ -58,7 +58,7 @@ interface KnownActor {
 }
 
 /** Reads the actors whose records can be opened and are still the versions listed. */
-async function readKnown(
+async function readOpened(
   work: Work,
   listed: readonly (readonly [id: string, ListedObject])[],
 ): Promise<readonly KnownActor[]> {

@@ -97,7 +97,7 @@ export async function watchSince(work: Work, line: SinceLine): Promise<SinceWatc
     async findings(now, { history, historyDays, renaming }) {
       const { collector } = history;
       for (const { previous, writer, ...entry } of entries)
-        collector.addSeen({ ...entry, previous: idOf(previous), writer: idOf(writer) });
+        collector.addSeen({ ...entry, previous: unlessNone(previous), writer: unlessNone(writer) });
       const judge = async (): Promise<readonly SinceFinding[]> => {
         const kept = await readKeptFrom(now, historyDays);
         const past = await collector.past();
@@ -164,7 +164,7 @@ async function lookAgain(
   await eachConcurrently(work.session, named, look, ({ object }) => object.size);
 }
 
-function idOf(text: string): string | undefined {
+function unlessNone(text: string): string | undefined {
   return text === NO_VERSION ? undefined : text;
 }
 

@@ -234,7 +234,7 @@ function asNew(scene: Scene, file: Binding): SinceFinding | undefined {
     const { bound: last } = replaced ?? file;
     if (entries.length > 0) return entries.some(({ bound }) => bound <= last) ? undefined : wrong();
     if (past.versions.has(previous)) continue;
-    // Where the history ought to have that version, `verify` names it as missing.
+    // `verify` names that version as missing where the history ought to have it.
     return mtime < kept.from
       ? { ...untold(file, kept.otherwise), expected: { version: previous } }
       : undefined;
