@@ -1,5 +1,5 @@
 import { hasCode } from '../../errors.ts';
-import { directoryPrefix } from '../../format/object-keys.ts';
+import { directoryPrefix, type ObjectKey } from '../../format/object-keys.ts';
 import { millisecondsOf } from '../../format/wrap.ts';
 import { inNfc, type MemoryPath, parseMemoryPath } from '../../language/path.ts';
 import type { ListedObject } from '../../store/port.ts';
@@ -14,9 +14,14 @@ import { type Collector, createCollector } from './collect.ts';
 import type { Past, VersionId } from './past.ts';
 import { readHistoryContent } from './records.ts';
 
+/** The most often that files are listed while other processes rename, write or delete some. */
+const ROUNDS = 8;
+
 /**
  * Reads all files and records of the tenant: a LIST for each 1,000 of both and a GET for each. It reads the files first; a
- * version that another process replaces meanwhile is then among the records. Only facts stay in memory.
+ * version that another process replaces meanwhile is then among the records. Where there are over 1,000 files, or one was gone
+ * when it was read, a rename may have brought it behind the listing: it lists them until that shows nothing new. Only facts stay
+ * in memory.
  *
  * @param onProgress gets how many were read, and how many were listed by then.
  */
@@ -24,14 +29,31 @@ export async function readWholePast(work: Work, onProgress?: Call['onProgress'])
   const collector = createCollector();
   let [done, total] = [0, 0];
   const count = (): void => onProgress?.({ done: ++done, total });
-  let foreign = 0;
-  for await (const { objects } of pagesBelow(work, { prefix: filePrefix(work) })) {
-    const files = filesIn(work, objects);
-    foreign += objects.length - files.length;
-    total += files.length;
-    await addFiles(work, collector, files, count);
+  const read = new Map<ObjectKey, Pick<ListedEntry, 'path' | 'etag'>>();
+  for (let round = 1, isWhole = false; round <= ROUNDS && !isWhole; round++) {
+    const listed = new Set<ObjectKey>();
+    let [pages, foreign] = [0, 0];
+    isWhole = true;
+    for await (const { objects } of pagesBelow(work, { prefix: filePrefix(work) })) {
+      const all = filesIn(work, objects);
+      foreign += objects.length - all.length;
+      pages++;
+      for (const { key } of all) listed.add(key);
+      const files = all.filter(({ key, etag }) => read.get(key)?.etag !== etag);
+      for (const { key, path, etag } of files) read.set(key, { path, etag });
+      total += files.length;
+      const areThere = await addFiles(work, collector, files, count);
+      const isNew = round > 1 ? files.length > 0 : pages > 1;
+      if (isNew || !areThere) isWhole = false;
+    }
+    if (round === 1) warnOfForeign(work, foreign);
+    for (const [key, { path }] of read) {
+      if (listed.has(key)) continue;
+      read.delete(key);
+      collector.removeFile(path);
+      isWhole = false;
+    }
   }
-  warnOfForeign(work, foreign);
   for await (const { ids } of pagesOfIds(work, 'history')) {
     total += ids.length;
     await addRecords(work, collector, ids, count);
@@ -97,19 +119,30 @@ export async function readNewestOfAll(
   { count, isEnough }: Newest,
   onProgress?: Call['onProgress'],
 ): Promise<Past> {
-  const files: ListedObject[] = [];
-  for await (const { objects } of pagesBelow(work, { prefix: filePrefix(work) }))
-    for (const each of objects) files.push(each);
+  const listFiles = async (): Promise<readonly ListedObject[]> => {
+    const found: ListedObject[] = [];
+    for await (const { objects } of pagesBelow(work, { prefix: filePrefix(work) }))
+      for (const each of objects) found.push(each);
+    return found;
+  };
+  let files = await listFiles();
   const whole = historyHash(work, WHOLE_TREE);
   const collector = createCollector();
   const read = new Set<string>();
   const isNew = (name: string): boolean => read.size < read.add(name).size;
   // Some files and records have no entry of their own; twice as many are usually enough at once.
   for (let newest = 2 * count + 1; ; newest *= GROWTH) {
-    const times = files.map(({ lastModified }) => lastModified);
-    const oldest = nthNewest(times, newest) - SKEW_MS;
-    const young = files.filter(({ key, lastModified }) => lastModified >= oldest && isNew(key));
-    await addFiles(work, collector, filesIn(work, young));
+    let times: number[] = [];
+    for (let round = 1, isWhole = false; round <= ROUNDS && !isWhole; round++) {
+      // A rename may have brought one behind the listing.
+      if (round > 1) files = await listFiles();
+      times = files.map(({ lastModified }) => lastModified);
+      const oldest = nthNewest(times, newest) - SKEW_MS;
+      const young = files.filter(
+        ({ key, etag, lastModified }) => lastModified >= oldest && isNew(`${key} ${etag}`),
+      );
+      isWhole = await addFiles(work, collector, filesIn(work, young));
+    }
     // After the files: a version that was replaced meanwhile is listed here.
     const ids: (ListedId & { readonly time: number })[] = [];
     for await (const page of pagesOfIds(work, 'history'))
@@ -285,31 +318,37 @@ function filesIn(work: Work, objects: readonly ListedObject[]): readonly ListedE
   return objects.flatMap((object) => decodeEntry(work, { ...at, object }) ?? []);
 }
 
+/** Adds what the files hold; false where some were gone. */
 async function addFiles(
   work: Work,
   collector: Collector,
   files: readonly ListedEntry[],
   onRead: () => void = () => {},
-): Promise<void> {
+): Promise<boolean> {
+  let isWhole = true;
   const addOne = async (file: ListedEntry): Promise<void> => {
-    await addFile(collector, file.path, readListed(work, file));
+    if (!(await addFile(collector, file.path, readListed(work, file)))) isWhole = false;
     onRead();
   };
   await eachConcurrently(work.session, files, addOne, ({ size }) => size);
+  return isWhole;
 }
 
+/** Adds what a file holds; false where there is none. */
 async function addFile(
   collector: Collector,
   path: MemoryPath,
   reading: Promise<SealedVersion | undefined>,
-): Promise<void> {
+): Promise<boolean> {
   try {
     const file = await reading;
-    if (file !== undefined) collector.addFile(path, file);
+    if (file === undefined) return false;
+    collector.addFile(path, file);
   } catch (error) {
     if (!isNotWhole(error)) throw error;
     collector.addDamagedFile(path);
   }
+  return true;
 }
 
 async function addRecords(
