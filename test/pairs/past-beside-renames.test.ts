@@ -69,9 +69,9 @@ describe.each(Object.entries(RENAMES))('beside the rename %s, at each request', 
       expect(texts, `${request}`).toContain('one');
     }));
 
-  it.each([undefined, 4])('a list of %s entries has the version that went', (limit) =>
+  it.each([{}, { limit: 4 }])('a list with %j has the version that went', (options) =>
     atEach(rename, async ({ reader }, request) => {
-      const page = await historyOf(reader).list(undefined, { limit });
+      const page = await historyOf(reader).list(undefined, options);
       const written = page.filter((entry) => entry.kind === 'written' && entry.writer === 'bob');
       expect(written, `${request}`).toHaveLength(1);
     }),
