@@ -32,8 +32,8 @@ export interface SinceWatch {
   /** Takes what the scan has read of one object. */
   saw(record: ListedRecord, inspection: Inspection): void;
   /**
-   * Compares once the scan is over. Where it finds something, it lists the tenant once more and reads what has changed, so that a
-   * change by another process during the scan is no finding.
+   * Compares once the scan is over. Where it finds something, it lists the tenant once more, and again while files go meanwhile,
+   * and reads what has changed, so that a change by another process during the scan is no finding.
    */
   findings(
     work: Work,
@@ -105,7 +105,8 @@ export async function watchSince(work: Work, line: SinceLine): Promise<SinceWatc
       };
       let found = await judge();
       const late: Finding[] = [];
-      if (found.length > 0 || exchanged.size > 0) {
+      for (let look = 1, isLast = false; look <= LOOKS && !isLast; look++) {
+        if (found.length === 0 && exchanged.size === 0) break;
         const take = (record: ListedRecord, inspection: Inspection): void => {
           const finding = findingOf(record, inspection);
           const isTold = record.cls === 'data' && unopened.has(record.path);
@@ -113,7 +114,7 @@ export async function watchSince(work: Work, line: SinceLine): Promise<SinceWatc
           history.saw(record, inspection);
           saw(record, inspection);
         };
-        await lookAgain(now, { collector, take, read, records });
+        isLast = await lookAgain(now, { collector, take, read, records });
         const again = new Set((await judge()).map(nameOf));
         found = found.filter((finding) => again.has(nameOf(finding)));
       }
@@ -132,7 +133,13 @@ export async function watchSince(work: Work, line: SinceLine): Promise<SinceWatc
   };
 }
 
-/** Reads files and records that are new or have changed since the scan, and forgets those that are gone: files first, then records. */
+/** The most often that the tenant is listed once more, while other processes rename or delete files. */
+const LOOKS = 8;
+
+/**
+ * Reads files and records that are new or have changed since the scan, and forgets those that are gone: files first, then records.
+ * False where a file went meanwhile, and a rename may have brought it behind the listing.
+ */
 async function lookAgain(
   work: Work,
   {
@@ -143,18 +150,24 @@ async function lookAgain(
   }: {
     readonly collector: Collector;
     readonly take: SinceWatch['saw'];
-    readonly read: ReadonlyMap<MemoryPath, ETag>;
+    readonly read: Map<MemoryPath, ETag>;
     readonly records: ReadonlySet<LogicalName>;
   },
-): Promise<void> {
+): Promise<boolean> {
+  let isWhole = true;
+  const forget = (path: MemoryPath): void => {
+    isWhole = false;
+    read.delete(path);
+    collector.removeFile(path);
+  };
   const look = async (record: ListedRecord): Promise<void> => {
     const inspection = await inspectRecord(work, record);
     if (inspection !== undefined) take(record, inspection);
-    else if (record.cls === 'data') collector.removeFile(record.path);
+    else if (record.cls === 'data') forget(record.path);
   };
   const files = (await listFileRecords(work)).records;
   const there = new Set(files.map(({ path }) => path));
-  for (const path of read.keys()) if (!there.has(path)) collector.removeFile(path);
+  for (const path of read.keys()) if (!there.has(path)) forget(path);
   const changed = files.filter(({ path, object }) => read.get(path) !== object.etag);
   await eachConcurrently(work.session, changed, look, ({ object }) => object.size);
   const named = (await listIds(work, 'history')).flatMap(({ id, object }) => {
@@ -162,6 +175,7 @@ async function lookAgain(
     return records.has(record.name) ? [] : [record];
   });
   await eachConcurrently(work.session, named, look, ({ object }) => object.size);
+  return isWhole;
 }
 
 function unlessNone(text: string): string | undefined {

@@ -233,4 +233,26 @@ describeOnBothKinds('verify since a checkpoint', (newSite) => {
     });
     expect((await verifyTree(process.session, { since: line })).findings).toEqual([]);
   });
+
+  it('follows a file that is renamed at each look, and takes it for none that is gone', async () => {
+    const { site, client: renamer, later, checkpoint } = await start();
+    await later();
+    const line = await checkpoint();
+    await later();
+    const client = await site.client();
+    const { layout, keyring } = { ...client, ...(await client.open()) };
+    const [first, ...others] = ['b', 'c', 'e', 'f'].map((name) => `/memories/${name}`);
+    let path = first ?? '';
+    client.intercept(async (call, proceed) => {
+      if (call.verb !== 'get' || call.key !== fileKey(layout, keyring.names, at(path))) return proceed();
+      const to = others.shift();
+      if (to === undefined) return proceed();
+      const from = path;
+      path = to;
+      await renamer.rename(from, to);
+      return proceed();
+    });
+    expect((await verifyTree(client.session, { since: line })).findings).toEqual([]);
+    expect(others).toEqual([]);
+  });
 });
