@@ -50,6 +50,8 @@ describe('honest processes that crash, rename, migrate keys and restore', () => 
     'findD 1357',
     // The same, and a migration bound the copy again a day later.
     'long5 2064',
+    // A resumed rename copied a file to where its copy had been edited, and that second copy was deleted.
+    'whole b 48072',
     // It was renamed, and back by a process that was cut off, while its source was edited there.
     'findE 4289',
     // It was put back on purpose, and had been written over, deleted and renamed before the history began anew.

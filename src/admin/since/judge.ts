@@ -331,8 +331,14 @@ function replacedBy(scene: Scene, version: Version): Binding | undefined {
 /** Tells whether the binding that a version replaced had ended before, by a delete or another version: then it was put back. */
 function hadGone(scene: Scene, version: Version, replaced: Binding): boolean {
   const { past, kept, leavesOf } = scene;
+  const written = birthOf(scene, version);
+  // A copy that a resumed rename brought there behind the version may have been deleted since.
   const isDeleted = leavesOf(replaced.id).some(
-    ({ from, to, bound }) => to === undefined && from === replaced.path && bound >= replaced.bound,
+    ({ from, to, bound }) =>
+      to === undefined &&
+      from === replaced.path &&
+      bound >= replaced.bound &&
+      (written === undefined || bound < written.bound),
   );
   const others = past.successors(replaced.id).filter(({ id }) => id !== version.id);
   return (
