@@ -115,7 +115,7 @@ export interface History {
    * time, size and writer stay, with who took it out and when. Its limits are in docs/history.md.
    *
    * @throws MemoryError `not_found`; `invalid_command` (`reason: 'current'`) while files hold that text, which `paths` and
-   * `versions` name: those files are edited or deleted, those versions redacted, and then this one again; `unavailable` where
+   * `versions` name: those files are edited or deleted, this version is redacted again, and then those; `unavailable` where
    * other processes move the text at every look; `access_denied` where the bucket's own versions may not be removed: then it is
    * run again.
    */

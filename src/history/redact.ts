@@ -397,7 +397,7 @@ function stillCurrent(holding: readonly Holding[]): MemoryError {
   const [paths, versions] = [named.map(({ path }) => path), named.map(({ id }) => id)];
   return new MemoryError(
     'invalid_command',
-    'A file holds that text now, so it cannot be taken out of the history: edit or delete the file first, redact the version of it that is named, then this one again. A file that a rename left at two places is made one by "verify --repair".',
+    'A file holds that text now, so it cannot be taken out of the history: edit or delete the file first, redact this version again, then the version of the file that is named. A file that a rename left at two places is made one by "verify --repair".',
     { details: { reason: 'current', paths, versions } },
   );
 }

@@ -203,12 +203,12 @@ describe('redact', () => {
     const failure: unknown = await other.redact(version).catch((error: unknown) => error);
     const restored = await versionOf(history, PATH);
     expect(failure).toMatchObject({
-      message: expect.stringContaining('redact the version of it that is named'),
+      message: expect.stringContaining('then the version of the file that is named'),
       details: { reason: 'current', paths: [PATH], versions: [restored.version] },
     });
     await overwrite(client, PATH, 'clean again');
-    await history.redact(restored);
     await history.redact(version);
+    await history.redact(restored);
     expect(await search()).toEqual([]);
   });
 

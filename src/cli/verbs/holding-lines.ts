@@ -15,8 +15,8 @@ export async function tellingWhatHolds<T>(report: Report, work: Promise<T>): Pro
       const version = versions[index];
       const name = version === undefined ? 'VERSION, which "log" names' : shortVersion(version);
       // Where the text is out of its own version already, that one no longer tells which others had it.
-      const again = isWrittenBack ? '' : ', and run this again';
-      const toDo = `edit or delete the file, then "redact" ${path} ${name}${again}`;
+      const again = isWrittenBack ? '' : ' run this again,';
+      const toDo = `edit or delete the file,${again} then "redact" ${path} ${name}`;
       const held = version === undefined ? '' : `  ${name}`;
       await report.entry({ what: 'holds', path, version, toDo }, `holds    ${path}${held}: ${toDo}`);
     }

@@ -92,7 +92,7 @@ describe('redact', () => {
       const now = (await kept.memory.history.list(PATH))[0]?.version ?? '';
       const { code, text: said } = await redact({ version: now, yes });
       expect(code).toMatchObject({ code: 'invalid_command', details: { reason: 'current' } });
-      const toDo = `edit or delete the file, then "redact" ${PATH} ${now.slice(0, 8)}, and run this again`;
+      const toDo = `edit or delete the file, run this again, then "redact" ${PATH} ${now.slice(0, 8)}`;
       expect(said).toBe(`holds    ${PATH}  ${now.slice(0, 8)}: ${toDo}\n`);
       const { text: lines } = await redact({ version: now, yes }, { json: true });
       expect(JSON.parse(lines)).toEqual({ event: 'entry', what: 'holds', path: PATH, version: now, toDo });
