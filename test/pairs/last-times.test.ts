@@ -43,7 +43,6 @@ const COMMANDS: readonly (readonly [string, readonly string[], string])[] = [
   ['tenant history', ['tenant', 'history', '--json'], SHOWN],
   ['ls', ['ls', '-l', '/memories'], SHOWN],
   ['stat', ['stat', A], SHOWN],
-  ['verify', ['verify'], ''],
   ['trace', ['trace', A, '--json'], SHOWN],
   ['checkpoint', ['checkpoint'], ''],
 ];
@@ -52,6 +51,12 @@ describe('what was written at the last time that the format allows', () => {
   it.each(COMMANDS)('is told by %s', async (_, args, told) => {
     const { code, stdout, stderr } = await run(args);
     expect({ code, stderr, stdout }).toMatchObject({ code: 0, stdout: expect.stringContaining(told) });
+  });
+
+  it('is named by verify as ahead of the time now', async () => {
+    const { code, stdout } = await run(['verify']);
+    expect(code).toBe(1);
+    expect(stdout).toMatch(/^FAIL {2}\/memories\/a was written \d+ hours ahead of the time now/m);
   });
 
   it('is told by restore-at, which withholds what lay there before, and by show', async () => {
