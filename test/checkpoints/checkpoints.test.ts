@@ -54,6 +54,8 @@ describe('honest processes that crash, rename, migrate keys and restore', () => 
     'whole b 48072',
     // It was renamed, and back by a process that was cut off, while its source was edited there.
     'findE 4289',
+    // The same, and a migration bound the copy again hours later.
+    'whole b 75465',
     // It was put back on purpose, and had been written over, deleted and renamed before the history began anew.
     ...['rule 177', 'rule 1261', 'rule 86'],
     // It had been renamed to a place where nothing is known of it.

@@ -137,7 +137,8 @@ function hadEnded(scene: Scene, file: Binding): SinceFinding | undefined {
 /**
  * Finds a version that was put back and bound again since, such as by a migration of keys: it had been deleted or written over
  * where it lies, and at each other path where it is known to have lain. Where it still lay elsewhere when the file was bound, a
- * rename has brought it again, and that is no finding.
+ * rename has brought it again, and that is no finding. It cannot be told where the file bears the mark of a rename and lay
+ * elsewhere until after its end here.
  */
 function cameOfNothing(scene: Scene, file: Binding): SinceFinding | undefined {
   const { past, kept } = scene;
@@ -158,10 +159,14 @@ function cameOfNothing(scene: Scene, file: Binding): SinceFinding | undefined {
   };
   const ends = new Map(others.map((binding) => [binding.path, endOf(binding)]));
   if (!ends.has(file.path) || [...ends.values()].includes(undefined)) return undefined;
+  const endedHere = Number(ends.get(file.path));
   ends.delete(file.path);
-  const lasted = Math.max(...[...ends.values()].map(Number)) - millisecondsOf(file.bound);
+  const endedElsewhere = Math.max(...[...ends.values()].map(Number));
+  const lasted = endedElsewhere - millisecondsOf(file.bound);
   if (lasted > CLOCK_MS) return undefined;
-  return lasted < -CLOCK_MS ? older(scene, file) : untold(file, 'clock');
+  // A rename that was cut off may have brought it in that time, and a migration has bound it since.
+  const mayBeCopy = file.isRenamed && endedElsewhere >= endedHere;
+  return lasted < -CLOCK_MS && !mayBeCopy ? older(scene, file) : untold(file, 'clock');
 }
 
 /**
