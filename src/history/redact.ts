@@ -56,7 +56,7 @@ interface Erasure extends Sought {
   isBegun: boolean;
   /** The number of records out of which the text was taken. */
   count: number;
-  /** The end of the wait for others, by the session's clock; undefined while there is none. */
+  /** The end of the wait for others, by the clock that is never set (milliseconds); undefined while there is none. */
   waitsUntil: number | undefined;
 }
 
@@ -207,14 +207,14 @@ async function takeOutAll(work: Work, erasure: Erasure): Promise<void> {
   );
 }
 
-async function waitForOthers({ session: { clock, pause }, call }: Work, erasure: Erasure): Promise<void> {
-  erasure.waitsUntil ??= clock() + WAITED_MS;
+async function waitForOthers({ session: { monotonic, pause }, call }: Work, erasure: Erasure): Promise<void> {
+  erasure.waitsUntil ??= monotonic() + WAITED_MS;
   await pause(LOOK_AGAIN_MS, call.signal);
 }
 
 /** Tells whether others have had their time: a text that is still unjoined to the file belongs to another file. */
 function isOver({ session }: Work, { waitsUntil }: Erasure): boolean {
-  return waitsUntil !== undefined && session.clock() >= waitsUntil;
+  return waitsUntil !== undefined && session.monotonic() >= waitsUntil;
 }
 
 /**
