@@ -50,7 +50,7 @@ describeOnS3('sealed-memory verify', ['minio', 'versitygw'], (server) => {
       expect(stdout.split('\n')).toEqual([
         expect.stringMatching(/^wait {2}\/memories\/from\.md and \/memories\/deep\/down\/to\.md /),
         'keys  version 1, active: 3 objects',
-        'FAIL  3 files, 22 bytes: 1 finding left',
+        'wait  3 files, 22 bytes: 1 finding left',
         '',
       ]);
       expect(code).toBe(1);
