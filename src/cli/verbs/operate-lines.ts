@@ -114,6 +114,7 @@ export function migrationLines(
   const { passes, objects, rebound, busy, young, problems, versions, retired, blocked, retireAfter } = report;
   const { madeKey, wantsCheckpoint } = report;
   const again = `run "sealed-memory keys migrate${reencrypt ? ' --reencrypt' : ''}" again`;
+  const isAllUnderActive = versions.every(({ active, objects: count }) => active || count === 0);
   const held = versions.map(({ version, active, objects: count }) => {
     return `${active ? 'ok   ' : 'old  '} key ${version}: ${counted(count, 'object')}${active ? ', active' : ''}`;
   });
@@ -139,7 +140,7 @@ export function migrationLines(
       ? []
       : [`to do old keys can be retired from ${timeOf(retireAfter)} on — ${again} then, or use --wait`]),
     `${problems.length === 0 ? 'ok    ' : 'FAIL  '}${counted(objects, 'object')} looked at, ${rebound} brought under the active key, in ${counted(passes, 'pass', 'passes')}`,
-    ...(reencrypt && rebound === 0
+    ...(reencrypt && rebound === 0 && isAllUnderActive
       ? [
           'note  no data key is older than the active key — "sealed-memory keys rotate" first, after a compromise',
         ]

@@ -378,10 +378,12 @@ describe('the commands on a screen', () => {
       return shown.join('');
     };
     const checkpoint = 'to do take a checkpoint now ("sealed-memory checkpoint --since" and the last line';
-    expect(await said()).toContain(
-      'no data key is older than the active key — "sealed-memory keys rotate" first',
-    );
+    const nothingToDo = 'no data key is older than the active key — "sealed-memory keys rotate" first';
+    expect(await said()).toContain(nothingToDo);
     await runRotate({}, invocationOf({ isForEyes: true }).invocation);
+    const leftYoung = await said();
+    expect(leftYoung).toContain('wait  left for the next pass: 1 object written a moment ago');
+    expect(leftYoung).not.toContain(nothingToDo);
     age(61_000);
     await runMigrate({}, invocationOf({ isForEyes: true }).invocation);
     age(61_000);
