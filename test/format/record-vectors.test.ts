@@ -107,3 +107,29 @@ it('the vectors of records are read by kind, but for those whose names say every
   const unread = added.records.map(({ kind }) => kind).filter((kind) => !(kind in READERS));
   expect(unread).toEqual(['access']);
 });
+
+/** A record of each kind whose arrays have a bound, with that many elements. */
+const BOUNDED: readonly (readonly [kind: string, most: number, record: (count: number) => object])[] = [
+  ['journal/expiry', 20_000, (count) => ({ marks: repeated(count, (at) => [hashLike(at), '', 0]) })],
+  ['journal/swept', 60_000, (count) => ({ versions: repeated(count, (at) => [String(at), '', 0, 0]) })],
+  ['answers', 2_000, (count) => ({ outcome: 'answered', text: '', messages: [], trace: traceOf(count) })],
+  ['receipts/progress', 2_000, (count) => ({ messages: [], text: '', usage: {}, trace: traceOf(count) })],
+];
+
+const repeated = <T>(count: number, make: (at: number) => T): readonly T[] =>
+  Array.from({ length: count }, (_, at) => make(at));
+
+const hashLike = (at: number): string => toBase64url(new Uint8Array(32).fill(at & 255).fill(at >> 8, 1));
+
+const traceOf = (count: number): object => ({
+  turn: 't',
+  unlisted: 0,
+  list: repeated(count, () => ({ kind: 'deleted', path: '' })),
+});
+
+it.each(BOUNDED)('%s has at most %i elements in its array', async (kind, most, record) => {
+  const read = async (count: number): Promise<unknown> =>
+    READERS[kind]?.(new TextEncoder().encode(JSON.stringify(record(count))));
+  expect(await read(most)).toBeDefined();
+  await expect(read(most + 1)).rejects.toMatchObject({ code: 'integrity' });
+});

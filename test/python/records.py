@@ -212,12 +212,12 @@ def line_of(head, parts):
 
 def read_checkpoint(records, line):
     """Head and lines of the checkpoint of that line among the contents of records by id; None for what is none."""
-    number = int(line.partition(":")[0])
+    number, root = int(line.partition(":")[0]), line.partition(":")[2]
     head = read_record("checkpoints/head", records.get(head_id(number), b""))
     if head is None or head["number"] != number:
         return None
     parts = [records.get(part_id(head["run"], i)) for i in range(head["parts"])]
     lines = [read_record("checkpoints/part", part) if part is not None else None for part in parts]
-    if None in lines or line_of(head, parts) != line or sum(map(len, lines)) != head["files"]:
+    if None in lines or line_of(head, parts).partition(":")[2] != root or sum(map(len, lines)) != head["files"]:
         return None
     return {"head": head, "lines": [entry for part in lines for entry in part]}

@@ -40,6 +40,7 @@ ACCEPTED = [
     ("deleted, no file", {**DELETED, **FIRST, "files": []}, b""),
     ("moved, a file", {**MOVED, "from": FILES[0][0], "to": "/memories/b.txt", "files": FILES[:1]}, b""),
     ("moved, a directory", MOVED, b""),
+    ("moved, out of the whole tree", {**MOVED, "from": "/memories"}, b""),
     ("moved, into a directory of its own", {**MOVED, "to": "/memories/notes/notes"}, b""),
     ("moved, no file", {**MOVED, "files": []}, b""),
 ]
@@ -61,8 +62,11 @@ WHOLE = {"replaced": (REPLACED, TEXT), "redacted": (REDACTED, b""), "deleted": (
 REFUSED_FIELDS = {"kind": NO_KIND, "at": NO_TIME, "by": NO_ID}
 REFUSED_OF_VERSION = {**REFUSED_FIELDS, "path": NO_PATH, "mtime": NO_NUMBER, "size": NO_NUMBER, "id": NO_ID,
                       "bound": NO_BOUND, "previous": NO_ID, "writer": NO_ID}
-REFUSED = {"replaced": REFUSED_OF_VERSION, "redacted": {**REFUSED_FIELDS, "size": NO_NUMBER}, "deleted": {**REFUSED_FIELDS, "files": NO_FILES},
-           "moved": {"from": NO_PATH, "to": NO_PATH, "files": [*NO_FILES, *OUTSIDE]}}
+# Of a field that two kinds share, a few values for the second one.
+FEW = {name: REFUSED_OF_VERSION[name][:2] for name in ("path", "mtime", "id", "bound", "previous", "writer")}
+REFUSED = {"replaced": REFUSED_OF_VERSION, "redacted": {**REFUSED_FIELDS, "size": NO_NUMBER, **FEW},
+           "deleted": {**REFUSED_FIELDS, "files": NO_FILES},
+           "moved": {"at": NO_TIME[-1:], "by": NO_ID[1:2], "from": NO_PATH, "to": NO_PATH, "files": [*NO_FILES, *OUTSIDE]}}
 
 def refused_records():
     for kind, (fields, text) in WHOLE.items():
@@ -107,7 +111,11 @@ def accepted(what, fields, text):
 
 def history_records():
     spaced = lp(json.dumps(dict(reversed(REDACTED.items())), indent=1).encode())
+    twice = lp(b'{"at":0,"by":1,"kind":"deleted",' + compact(REDACTED)[1:])
+    otherwise = lp(compact(REDACTED).replace(b":13,", b":13.0,").replace(b":1700000001000,", b":1.700000001e12,"))
     return {"accept": [*(accepted(*c) for c in ACCEPTED),
+                       {**accepted("redacted, fields that stand twice", REDACTED, b""), "content": twice.hex()},
+                       {**accepted("redacted, numbers with a fraction and an exponent", REDACTED, b""), "content": otherwise.hex()},
                        {**accepted("redacted, in another order, with spaces", REDACTED, b""), "content": spaced.hex()}],
             "refuse": [{"what": what, "content": b.hex()} for what, b in refused_records()]}
 

@@ -19,7 +19,9 @@ MESSAGES = [{"role": "user", "content": "Größe 日本 😀"}]
 TOUCHES = [{"kind": "read", "path": "/memories/a", "version": b64u(A)}, {"kind": "written", "path": "/memories/a", "version": b64u(B)},
            {"kind": "deleted", "path": "/memories/a"}, {"kind": "renamed", "path": "/memories/a", "to": "/memories/b"}]
 NO_TOUCH = [1, None, [], {}, {"kind": "read", "path": "/memories/a"}, {"kind": "read", "path": 1, "version": "v"},
-            {"kind": "renamed", "path": "/memories/a"}, {"kind": "seen", "path": "/memories/a"}, {"path": "/memories/a"}]
+            {"kind": "renamed", "path": "/memories/a"}, {"kind": "renamed", "path": "/memories/a", "to": 1},
+            {"kind": "read", "path": "/memories/a", "version": 1}, {"kind": "written", "path": "/memories/a"},
+            {"kind": "written", "path": "/memories/a", "version": None}, {"kind": "read", "version": "v"}, {"kind": "seen", "path": "/memories/a"}, {"path": "/memories/a"}]
 TRACE = {"turn": "turn_01", "follows": HASH, "list": TOUCHES, "unlisted": 0}
 NO_TRACE = [*NO_OBJECT, {}, *({k: x for k, x in TRACE.items() if k != gone} for gone in ("turn", "list", "unlisted")),
             {**TRACE, "turn": 1}, {**TRACE, "follows": 1}, {**TRACE, "unlisted": -1}, {**TRACE, "list": {}},
@@ -79,9 +81,10 @@ JSON_KINDS = {
          "held": [*NO_OBJECT, {}, *(without(HOLD, name) for name in HOLD), {**HOLD, "leaseMs": -1}, {**HOLD, "owner": 1}, {**HOLD, "turn": 1}]},
         {"held"}),
     "conversations/body": (
-        [BODY, {**BODY, "messages": [], "more": 1}],
+        [BODY, {**BODY, "messages": [], "more": 1},
+         {**BODY, "last": {**BODY["last"], "answer": {"text": "", "outcome": 1, "messages": None, "trace": []}}}],
         {"messages": NO_LIST, "last": [*NO_OBJECT, {}, *(without(BODY["last"], name) for name in BODY["last"]),
-         {**BODY["last"], "turn": 1}, {**BODY["last"], "from": -1}, {**BODY["last"], "answer": {}}, {**BODY["last"], "answer": {"text": 1}}]},
+         {**BODY["last"], "turn": 1}, {**BODY["last"], "from": -1}, *({**BODY["last"], "answer": x} for x in NO_OBJECT), {**BODY["last"], "answer": {}}, {**BODY["last"], "answer": {"text": 1}}]},
         set()),
     "checkpoints/head": (
         [HEAD, {**HEAD, "files": 0, "parts": 0, "keepsHistory": False}, {**HEAD, "number": 10**12 - 1, "epoch": 2**32 - 1},
@@ -165,7 +168,7 @@ def record_ids():
         "actors": [{"actor": actor, "id": keyed_hash(NK, "actors", actor)} for actor in ("turn_01-A", "Größe 日本 😀")],
         "sessions": [{"key": key, "page": page, "id": r.page_id(NK, key, page)} for key in SESSION_KEYS for page in (0, 12, 10**8 - 1)],
         "conversations": [{"conversation": c, "random": x.hex(), "head": r.conversation_id(NK, c), "body": r.body_id(NK, c, x)}
-                          for c in ("c-1", "Größe \"日本\" 😀", "\\\n") for x in (A[:12], b"\xff" * 12)],
+                          for c in ("c-1", "Größe \"日本\" 😀", "<b>&'\u2029</b>", "\\\n") for x in (A[:12], b"\xff" * 12)],
         "prompts": [{"conversation": c, "turn": t, "id": r.prompt_id(NK, c, t)} for c in (None, "c-1", "null") for t in ("turn_01-A", "\"\\")],
         "checkpoints": [*({"number": n, "id": r.head_id(n)} for n in (1, 7, 10**12 - 1)),
                         *({"run": b64u(A), "part": n, "id": r.part_id(b64u(A), n)} for n in (0, 12, 999_999))],
