@@ -258,7 +258,8 @@ describe('sealed-memory import and export', { timeout: 120_000 }, () => {
     expect(statSync(to).mode & 0o777).toBe(0o600);
     expect(sealed.subarray(0, 21).toString()).toBe('age-encryption.org/v1');
     // Each long enough that random bytes do not hold it by chance.
-    for (const text of ['notes/deep/bytes', 'notes/日本 b.md', 'one\r\ntwo']) expect(sealed.includes(text)).toBe(false);
+    for (const text of ['notes/deep/bytes', 'notes/日本 b.md', 'one\r\ntwo'])
+      expect(sealed.includes(text)).toBe(false);
     const decrypter = new Decrypter();
     decrypter.addIdentity(identity);
     const opened = join(folder, 'opened');
