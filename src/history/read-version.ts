@@ -75,10 +75,17 @@ export function takenOut(): MemoryError {
   });
 }
 
-/** Tells whether any record says that the text of a version was taken out. A LIST for each 1,000 records, a GET for each of the version's. */
-export async function isRedactedElsewhere(work: Work, id: VersionId): Promise<boolean> {
-  for (const each of await listIds(work, 'history')) {
-    if (!isRecordOf(each.id, id)) continue;
+/**
+ * Tells whether any record says that the text of a version was taken out: of all records, or of those whose ids have a
+ * `beginning`, and of these without the one `but`. A LIST for each 1,000 of them, a GET for each of the version's.
+ */
+export async function isRedactedElsewhere(
+  work: Work,
+  id: VersionId,
+  { beginning, but }: { readonly beginning?: string | undefined; readonly but?: string } = {},
+): Promise<boolean> {
+  for (const each of await listIds(work, 'history', beginning)) {
+    if (!isRecordOf(each.id, id) || each.id === but) continue;
     const record = await readHistoryRecord(work, each.id);
     if (record?.kind === 'redacted' && toBase64url(record.version.id) === id) return true;
   }

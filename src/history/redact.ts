@@ -364,9 +364,23 @@ async function readCopy(work: Work, id: string): Promise<Copy | undefined> {
   return { id, etag: stored.etag, record };
 }
 
-/** Takes the text out of a record that was written in vain, where another record says that the version was redacted before. */
-export async function redactSavedInVain(work: Work, record: string, version: Uint8Array): Promise<void> {
-  if (!(await isRedactedElsewhere(work, toBase64url(version)))) return;
+/**
+ * Takes the text out of a record that was written in vain, where another record says that the version was redacted before: any
+ * record, or one whose id has the `beginning`.
+ */
+export async function redactSavedInVain(
+  work: Work,
+  {
+    record,
+    version,
+    beginning,
+  }: {
+    readonly record: string;
+    readonly version: Uint8Array;
+    readonly beginning: string | undefined;
+  },
+): Promise<void> {
+  if (!(await isRedactedElsewhere(work, toBase64url(version), { beginning, but: record }))) return;
   const copy = await readCopy(work, record);
   if (copy !== undefined) await redactCopy(work, copy);
 }

@@ -23,6 +23,7 @@ import {
   decodeHistoryRecord,
   encodeHistoryRecord,
   type HistoryRecord,
+  historyHash,
   historyRecordId,
   WHOLE_TREE,
 } from './history-record.ts';
@@ -45,10 +46,16 @@ export const VERSION_SAVER: HistorySaver = {
   },
   async savedInVain(work, path, { id, bound }) {
     const now = await reviewFile(withoutLimit(work), path);
-    // The version is in the file or was replaced there: a redaction looks at such a record, whenever it was written.
-    if (now !== undefined && [now.id, now.previous].some((each) => sameBytes(each, id))) return;
+    // No redaction has ended while a file holds the version.
+    if (now !== undefined && sameBytes(now.id, id)) return;
+    // Replaced at its path it has a record there, though of another bound where a migration or a rename bound it again.
+    const isReplacedHere = now !== undefined && sameBytes(now.previous, id) && sameBytes(now.origin, NO_ID);
     const { redactSavedInVain } = await import('./redact.ts');
-    await redactSavedInVain(work, historyRecordId(work, { path, bound, id }), id);
+    await redactSavedInVain(work, {
+      record: historyRecordId(work, { path, bound, id }),
+      version: id,
+      beginning: isReplacedHere ? `${historyHash(work, path)}_` : undefined,
+    });
   },
   async readToSave(work, path) {
     try {

@@ -242,8 +242,9 @@ export interface HistorySaver {
   ): Promise<void>;
   /**
    * Looks again after a version was saved that another process was first to replace, rename or delete: where its text was
-   * redacted before it was saved here, it is taken out of this record too. A GET; where the file does not tell that the
-   * version was replaced at its path, a LIST for each 1,000 records, and a GET for each record of the version.
+   * redacted before it was saved here, it is taken out of this record too. A GET; where the file has another version, a LIST
+   * for each 1,000 records of the path, or of all paths where the file does not tell that the version was replaced at this one,
+   * and a GET for each other record of the version.
    */
   savedInVain(
     work: Work,

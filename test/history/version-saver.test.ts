@@ -15,6 +15,7 @@ import { readFile } from '../../src/tree/read-file.ts';
 import type { Work } from '../../src/tree/session.ts';
 import { countCalls, noAnswer, type StoreCall } from '../doubles/intercepted-store.ts';
 import { keepingClient } from '../support/history-site.ts';
+import { createOperator } from '../support/key-operator.ts';
 import {
   at,
   bytes,
@@ -388,6 +389,9 @@ describe('a version that a process holds', () => {
       ({ kind }) => kind === 'written',
     ) ?? expect.unreachable('there is a version');
 
+  const redactFirst = async (client: TestClient, path: string) =>
+    createHistory(client.session, client.tree).redact(await firstOf(client, path));
+
   /** Keys of the records that hold the text. */
   async function kept(client: TestClient): Promise<readonly string[]> {
     const { layout, store } = client.session;
@@ -453,8 +457,7 @@ describe('a version that a process holds', () => {
       async (_, client) => {
         await client.rename(PATH, OTHER);
         await client.tree.overwrite(at(OTHER), bytes('clean'));
-        const history = createHistory(client.session, client.tree);
-        await history.redact(await firstOf(client, OTHER));
+        await redactFirst(client, OTHER);
         await client.create(PATH, 'another');
       },
     ],
@@ -475,6 +478,49 @@ describe('a version that a process holds', () => {
     expect(await kept(client)).toEqual([]);
   });
 
+  describe.each<readonly [string, (site: TestSite, client: TestClient) => Promise<unknown>]>([
+    [
+      'elsewhere, and came back since',
+      async (_, client) => {
+        await client.rename(PATH, OTHER);
+        await client.tree.overwrite(at(OTHER), bytes('clean'));
+        await redactFirst(client, OTHER);
+        await client.rename(OTHER, PATH);
+      },
+    ],
+    [
+      'behind a rename there and back',
+      async (_, client) => {
+        await client.rename(PATH, OTHER);
+        await client.rename(OTHER, PATH);
+        await client.tree.overwrite(at(PATH), bytes('clean'));
+        await redactFirst(client, PATH);
+      },
+    ],
+    [
+      'behind a migration',
+      async (site, client) => {
+        await (await createOperator(site)).migrate({ reencrypt: true });
+        await client.tree.overwrite(at(PATH), bytes('clean'));
+        await redactFirst(client, PATH);
+      },
+    ],
+  ])('and that was redacted %s', (_, redact) => {
+    it.each<readonly [string, (client: TestClient) => Promise<unknown>]>([
+      ['an edit', (warm) => warm.append(PATH, '!')],
+      ['an overwrite', (warm) => warm.tree.overwrite(at(PATH), bytes('over'))],
+    ])('is taken out of the record that %s leaves in vain', async (_, change) => {
+      const { site, client, warm } = await held();
+      const operator = await createOperator(site);
+      await operator.rotate();
+      await site.time.pause(1_200_000);
+      await warm.text(PATH);
+      await redact(site, client);
+      await change(warm);
+      expect(await kept(client)).toEqual([]);
+    });
+  });
+
   it.each<readonly [string, (client: TestClient) => Promise<unknown>]>([
     ['an edit', (warm) => warm.append(PATH, '!')],
     ['an overwrite', (warm) => warm.tree.overwrite(at(PATH), bytes('over'))],
@@ -488,7 +534,7 @@ describe('a version that a process holds', () => {
         met = true;
         await client.rename(PATH, OTHER);
         await client.tree.overwrite(at(OTHER), bytes('clean'));
-        await createHistory(client.session, client.tree).redact(await firstOf(client, OTHER));
+        await redactFirst(client, OTHER);
         await client.create(PATH, 'another');
       }
       return proceed();
