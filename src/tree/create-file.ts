@@ -8,9 +8,9 @@ import type { ETag } from '../store/port.ts';
 import { refuseTooLarge } from './admission.ts';
 import { clashError, findClash } from './clashes.ts';
 import { untilSettled } from './concurrency.ts';
-import { type ConditionalWrite, confirmedPut } from './confirmed-put.ts';
+import { type ConditionalWrite, type ConfirmedPut, confirmedPut } from './confirmed-put.ts';
 import type { FileVersion } from './read-file.ts';
-import type { Quota, SizedVersion, Work } from './session.ts';
+import { type Quota, type SizedVersion, uncancelled, type Work } from './session.ts';
 import { headSettled, keepWritten, recallSettled, untilSettledAs } from './settled.ts';
 import { notTakenBack, orTakeBack, undoPut, type Written } from './undo.ts';
 
@@ -24,8 +24,7 @@ import { notTakenBack, orTakeBack, undoPut, type Written } from './undo.ts';
 export async function createFile(work: Work, path: MemoryPath, content: Uint8Array): Promise<ETag> {
   const key = fileKey(work.session.layout, work.keyring.names, path);
   return withinLimits(work, { key, replaced: undefined, size: content.length }, async () => {
-    const { version, write } = textWrite(work, path, content);
-    const outcome = await confirmedPut(work, { ...write, mode: 'create' });
+    const { version, outcome } = await putText(work, path, { content, mode: 'create' });
     if ('conflict' in outcome) throw new MemoryError('already_exists', 'a file of that path exists');
     await refuseClash(work, { path, key, etag: outcome.etag, mark: { created: version.id } });
     keepWritten(work, path, outcome);
@@ -45,13 +44,12 @@ export async function overwriteFile(work: Work, path: MemoryPath, content: Uint8
   const attempt = async (current: SizedVersion | undefined): Promise<'again' | undefined> => {
     if (current === undefined) refuseTooDeep(path);
     const mode: ConditionalWrite['mode'] = current === undefined ? 'create' : { ifMatch: current.etag };
-    const replaced = await saved(work, path, current);
-    const { version, write } = textWrite(work, path, content, replaced);
-    const outcome = await confirmedPut(work, { ...write, mode });
-    if ('conflict' in outcome) {
-      if (replaced !== undefined) await work.saver?.savedInVain(work, path, replaced);
-      return 'again';
-    }
+    const { version, outcome } = await putText(work, path, {
+      content,
+      mode,
+      replaced: toSave(work, current),
+    });
+    if ('conflict' in outcome) return 'again';
     if (current === undefined) {
       await refuseClash(work, { path, key, etag: outcome.etag, mark: { created: version.id } });
     }
@@ -81,13 +79,9 @@ export async function replaceVersion(
 ): Promise<ETag> {
   const key = fileKey(work.session.layout, work.keyring.names, path);
   const replace = async (current?: SizedVersion): Promise<ETag> => {
-    const replaced = await saved(work, path, current);
-    const { write } = textWrite(work, path, content, replaced);
-    const outcome = await confirmedPut(work, { ...write, mode: { ifMatch: version } });
-    if ('conflict' in outcome) {
-      if (replaced !== undefined) await work.saver?.savedInVain(work, path, replaced);
-      throw replacedMeanwhile(work, key);
-    }
+    const text = { content, mode: { ifMatch: version }, replaced: toSave(work, current) };
+    const { outcome } = await putText(work, path, text);
+    if ('conflict' in outcome) throw replacedMeanwhile(work, key);
     keepWritten(work, path, outcome);
     return outcome.etag;
   };
@@ -120,11 +114,47 @@ function look(work: Work, path: MemoryPath): Promise<SizedVersion | undefined> {
   return work.saver?.readToSave(work, path) ?? headSized(work, path);
 }
 
-/** Where the tenant keeps history: saves what is to be replaced and returns it. */
-async function saved(work: Work, path: MemoryPath, current: SizedVersion | undefined) {
-  const version = work.saver && current?.version;
-  if (version !== undefined) await work.saver?.saveReplaced(work, path, version);
-  return version;
+/** Answers the version that is to be saved; without history a write names none that it replaces. */
+function toSave({ saver }: Work, current: SizedVersion | undefined): SizedVersion['version'] {
+  return saver && current?.version;
+}
+
+/** A text that was judged, and what it takes the place of. */
+interface NewText {
+  readonly content: Uint8Array;
+  readonly mode: ConditionalWrite['mode'];
+  /** The version that it replaces, where that was read. */
+  readonly replaced?: Omit<OpenedObject, 'origin' | 'drawnUnder'> | undefined;
+}
+
+/**
+ * Puts a text into a file. Where the tenant keeps history, it saves first what is replaced, and where the write then comes to
+ * nothing, it looks again at what was saved, though the caller has cancelled. Of two failures the first is told.
+ *
+ * @throws MemoryError what `textWrite` and `confirmedPut` throw.
+ */
+export async function putText(
+  work: Work,
+  path: MemoryPath,
+  { content, mode, replaced }: NewText,
+): Promise<{ readonly version: Version; readonly outcome: ConfirmedPut }> {
+  const lookAgain = async (): Promise<void> => {
+    if (replaced !== undefined) await work.saver?.savedInVain(uncancelled(work), path, replaced);
+  };
+  const put = async () => {
+    if (replaced !== undefined) await work.saver?.saveReplaced(work, path, replaced);
+    const { version, write } = textWrite(work, path, content, replaced);
+    return { version, outcome: await confirmedPut(work, { ...write, mode }) };
+  };
+  const written = await put().catch(async (error: unknown) => {
+    await lookAgain().catch(() => {});
+    throw error;
+  });
+  if ('conflict' in written.outcome) {
+    work.session.cache.drop(fileKey(work.session.layout, work.keyring.names, path));
+    await lookAgain();
+  }
+  return written;
 }
 
 export async function headSized(work: Work, path: MemoryPath): Promise<SizedVersion | undefined> {

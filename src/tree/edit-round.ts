@@ -4,8 +4,7 @@ import { MEMORY_ROOT, type MemoryPath } from '../language/path.ts';
 import { LONGEST_ANSWER_MS } from '../time.ts';
 import { admitContent } from './admission.ts';
 import { untilSettled } from './concurrency.ts';
-import { confirmedPut } from './confirmed-put.ts';
-import { textWrite } from './create-file.ts';
+import { putText } from './create-file.ts';
 import type { FileVersion } from './read-file.ts';
 import type { Call, Room, Work } from './session.ts';
 import { keep, recallSettled, reviewSettled } from './settled.ts';
@@ -127,12 +126,9 @@ export async function editTogether(
     let written: Written | undefined;
     if (judged.changes) {
       const replaced = current;
-      await work.saver?.saveReplaced(work, path, replaced);
-      const { write } = textWrite(work, path, judged.content, replaced);
-      const outcome = await confirmedPut(work, { ...write, mode: { ifMatch: replaced.etag } });
+      const text = { content: judged.content, mode: { ifMatch: replaced.etag }, replaced };
+      const { outcome } = await putText(work, path, text);
       if ('conflict' in outcome) {
-        work.session.cache.drop(key);
-        await work.saver?.savedInVain(work, path, replaced);
         if (outcome.conflict === 'missing') throw missingFile();
         return 'again';
       }

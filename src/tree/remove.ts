@@ -5,7 +5,7 @@ import { untilSettled } from './concurrency.ts';
 import { deleteObjects } from './confirmed-put.ts';
 import { type ListedEntry, listDirectory, listPath, type PathKind } from './list-directory.ts';
 import type { RenameRegister } from './rename/rename-register.ts';
-import type { EndedFile, Work } from './session.ts';
+import { type EndedFile, uncancelled, type Work } from './session.ts';
 import { notTakenBack } from './undo.ts';
 
 /** How often files that were changed meanwhile, or left without an answer, are looked for again. */
@@ -68,9 +68,10 @@ async function removeFile(work: Work, file: ListedEntry): Promise<'again' | unde
   return 'again';
 }
 
-/** At what was saved and is not deleted, because another process was first. */
+/** Looks at what was saved and is not deleted, mostly because another process was first; though the caller has cancelled. */
 async function lookAgain(work: Work, saved: readonly EndedFile[]): Promise<void> {
-  for (const [path, id, bound] of saved) await work.saver?.savedInVain(work, path, { id, bound });
+  const unhurried = uncancelled(work);
+  for (const [path, id, bound] of saved) await work.saver?.savedInVain(unhurried, path, { id, bound });
 }
 
 /** A refusal stands only where the file is seen to be there still: part of a guarded delete may have been done. */

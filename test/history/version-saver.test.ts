@@ -478,6 +478,44 @@ describe('a version that a process holds', () => {
     expect(await kept(client)).toEqual([]);
   });
 
+  describe.each<readonly [string, (cancel: AbortController) => Error | undefined]>([
+    [
+      'cancelled',
+      (cancel) => {
+        cancel.abort();
+        return undefined;
+      },
+    ],
+    ['refused', () => new MemoryError('unavailable', 'nothing is written now')],
+    ['left without an answer', noAnswer],
+  ])('and that was redacted elsewhere, in a write that is then %s,', (_, fail) => {
+    it.each<readonly [string, (client: TestClient, signal: AbortSignal) => Promise<unknown>]>([
+      ['an edit', (warm, signal) => warm.append(PATH, '!', signal)],
+      ['an overwrite', (warm, signal) => warm.tree.overwrite(at(PATH), bytes('over'), { signal })],
+      ['a delete', (warm, signal) => warm.tree.remove(at(PATH), { signal })],
+    ])('is taken out of the record that %s leaves', async (_, change) => {
+      const { client, warm } = await held();
+      const cancel = new AbortController();
+      let saved = false;
+      warm.intercept(async (call, proceed) => {
+        if (isPut(call, 'history') && !saved) {
+          saved = true;
+          await client.rename(PATH, OTHER);
+          await client.tree.overwrite(at(OTHER), bytes('clean'));
+          await redactFirst(client, OTHER);
+          await client.create(PATH, 'another');
+        } else if (isPut(call, 'data') || call.verb === 'delete') {
+          const failure = fail(cancel);
+          if (failure !== undefined) throw failure;
+        }
+        return proceed();
+      });
+      await expect(change(warm, cancel.signal)).rejects.toThrow();
+      expect(saved).toBe(true);
+      expect(await kept(client)).toEqual([]);
+    });
+  });
+
   describe.each<readonly [string, (site: TestSite, client: TestClient) => Promise<unknown>]>([
     [
       'elsewhere, and came back since',
