@@ -192,21 +192,37 @@ const ROUNDS = 8;
  * Makes the record anew where an earlier attempt saved the version and came to nothing: its time in the history begins only now.
  * Once a record says that the version was to be deleted, each later one says so too. Undefined where the record there stays:
  * it is young and says all, or it was redacted, or it cannot be opened, which is for a verification to tell.
+ *
+ * @throws MemoryError `integrity` where the record there is of another version.
  */
 async function renewal(work: Work, { id, record }: NewRecord): Promise<NewRecord | undefined> {
+  const found = await readEarlier(work, id);
+  if (found === undefined) return { id, record };
+  if (found === 'damaged') return undefined;
+  const { earlier } = found;
+  refuseAnother(record, earlier);
+  if (record.kind !== 'replaced' || earlier?.kind !== 'replaced') return undefined;
+  const saysAll = record.for === undefined || earlier.for !== undefined;
+  if (saysAll && found.ageMs <= RENEWED_AFTER_MS) return undefined;
+  const purpose = earlier.for && { for: earlier.for };
+  return { id, record: { ...record, ...purpose }, base: found.etag };
+}
+
+async function readEarlier(work: Work, id: string) {
   try {
     const found = await readRecord(work, { cls: 'history', id, maxBytes: MAX_CONTENT_BYTES });
-    if (found === undefined) return { id, record };
-    const earlier = decodeHistoryRecord(found.content);
-    if (record.kind !== 'replaced' || earlier?.kind !== 'replaced') return undefined;
-    const saysAll = record.for === undefined || earlier.for !== undefined;
-    if (saysAll && found.ageMs <= RENEWED_AFTER_MS) return undefined;
-    const purpose = earlier.for && { for: earlier.for };
-    return { id, record: { ...record, ...purpose }, base: found.etag };
+    return found && { ...found, earlier: decodeHistoryRecord(found.content) };
   } catch (error) {
-    if (isDamaged(error)) return undefined;
+    if (isDamaged(error)) return 'damaged';
     throw error;
   }
+}
+
+/** @throws MemoryError `integrity` where the record is of another version, so that this one can be saved nowhere. */
+function refuseAnother(record: HistoryRecord, earlier: HistoryRecord | undefined): void {
+  if (earlier === undefined || !('version' in record) || !('version' in earlier)) return;
+  if (sameBytes(record.version.id, earlier.version.id)) return;
+  throw new MemoryError('integrity', 'A record of another version lies where this one is to be saved.');
 }
 
 function writtenMeanwhile(): MemoryError {

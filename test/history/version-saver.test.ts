@@ -5,8 +5,13 @@ import { seal } from '../../src/format/object.ts';
 import { fileKey, logicalName } from '../../src/format/object-keys.ts';
 import { MAX_CONTENT_BYTES, MOST_KEPT_BYTES } from '../../src/format/sizes.ts';
 import { newVersion } from '../../src/format/version.ts';
+import { NO_ID } from '../../src/format/wrap.ts';
 import { createHistory } from '../../src/history/history.ts';
-import type { HistoryRecord } from '../../src/history/history-record.ts';
+import {
+  encodeHistoryRecord,
+  type HistoryRecord,
+  historyRecordId,
+} from '../../src/history/history-record.ts';
 import { readHistoryRecord } from '../../src/history/past/records.ts';
 import { VERSION_SAVER } from '../../src/history/version-saver.ts';
 import { textWrite } from '../../src/tree/create-file.ts';
@@ -15,7 +20,7 @@ import { readFile } from '../../src/tree/read-file.ts';
 import type { Work } from '../../src/tree/session.ts';
 import { countCalls, noAnswer, type StoreCall } from '../doubles/intercepted-store.ts';
 import { keepingClient } from '../support/history-site.ts';
-import { createOperator } from '../support/key-operator.ts';
+import { createOperator, putRecord } from '../support/key-operator.ts';
 import {
   at,
   bytes,
@@ -333,6 +338,30 @@ describe('an actor', () => {
     expect(await client.text('/memories/y')).toBe('y');
   });
 });
+
+it.each(['replaced', 'redacted'] as const)(
+  'a version is not replaced where a record %s of another one lies at its id',
+  async (kind) => {
+    const site = await createSite();
+    const client = await keepingClient(site);
+    await client.create(PATH, 'text');
+    const work = await client.open();
+    const file = (await readFile(work, at(PATH))) ?? expect.unreachable('it was created');
+    const id = file.id.slice();
+    id[15] = (id[15] ?? 0) ^ 1;
+    const { mtime, bound, previous, writer } = file;
+    const version = { path: at(PATH), id, mtime, bound, previous, writer, size: 5 };
+    const noted = { at: mtime, by: NO_ID, version };
+    const record: HistoryRecord =
+      kind === 'redacted' ? { kind, ...noted } : { kind, ...noted, text: bytes('other') };
+    await putRecord(work, 'history', historyRecordId(work, version), encodeHistoryRecord(record));
+    const refusal = expect.objectContaining({ code: 'integrity' });
+    await expect(client.append(PATH, '!')).rejects.toEqual(refusal);
+    await expect(client.tree.overwrite(at(PATH), bytes('over'))).rejects.toEqual(refusal);
+    await expect(client.remove(PATH)).rejects.toMatchObject({ code: expect.stringMatching(/integrity/) });
+    expect(await client.text(PATH)).toBe('text');
+  },
+);
 
 describe('a text that is too long for a record', () => {
   /** Stands for so many bytes, which no test needs to hold. */
