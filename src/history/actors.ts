@@ -1,4 +1,4 @@
-import { isDamaged, MemoryError } from '../errors.ts';
+import { hasReason, isDamaged, MemoryError } from '../errors.ts';
 import { toBase64url } from '../format/encoding.ts';
 import { objectRefused } from '../format/object.ts';
 import { classKey } from '../format/object-keys.ts';
@@ -31,13 +31,23 @@ const named = new WeakMap<Work['session']['keyrings'], Named>();
 /** The most actors that a process remembers; then it forgets all, and names each again. */
 const MOST_NAMED = 10_000;
 
-/** Writes down who the actor of the call is, unless this process has done so in the last day. */
-export async function nameActor(work: Work): Promise<void> {
+/**
+ * Writes down who the actor of the call is, unless this process has done so in the last day. `before` a delete the record may take
+ * the room that a full store keeps for deletes.
+ */
+export async function nameActor(work: Work, before?: 'delete'): Promise<void> {
   const { actor } = work.call;
   if (actor === undefined) return;
   checkActor(actor, 'actor');
-  // Several commands may wait for this write: one that is cancelled must not cancel it for the others.
-  await oncePerKey(namedBy(work), actor, () => putActor(uncancelled(work), actor));
+  try {
+    // Several commands may wait for this write: one that is cancelled must not cancel it for the others.
+    await oncePerKey(namedBy(work), actor, () => putActor(uncancelled(work), actor));
+  } catch (error) {
+    // The commands that share the write above may not take that room.
+    const isForDelete = before === 'delete' && work.session.store.changeAll !== undefined;
+    if (!isForDelete || !hasReason(error, 'disk_full')) throw error;
+    await putActor(uncancelled(work), actor, before);
+  }
 }
 
 function namedBy({ session }: Work): Map<string, Promise<void>> {
@@ -54,9 +64,9 @@ function namedBy({ session }: Work): Map<string, Promise<void>> {
 const ROUNDS = 8;
 
 /** Writes the record of an actor unless a young one is there. An old one is replaced: an expiry run may be about to delete it. */
-async function putActor(work: Work, actor: string): Promise<void> {
+async function putActor(work: Work, actor: string, before?: 'delete'): Promise<void> {
   const id = work.keyring.names.keyedHash('actors', actor);
-  const record = { cls: 'actors', id, content: encodeFields({ actor }) } as const;
+  const record = { cls: 'actors', id, content: encodeFields({ actor }), before } as const;
   const { store, layout } = work.session;
   let base: ETag | undefined;
   for (let round = 0; round < ROUNDS; round++) {

@@ -387,7 +387,7 @@ export async function redactSavedInVain(
 
 /** Takes the text out of a record. Undefined: the record has expired, or another process was first. */
 async function redactCopy(work: Work, found: Copy): Promise<ETag | undefined> {
-  await nameActor(work);
+  await nameActor(work, 'delete');
   let copy: Copy | undefined = found;
   for (let round = 0; round < ROUNDS; round++) {
     if (copy?.record.kind !== 'replaced') return undefined;

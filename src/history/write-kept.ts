@@ -1,6 +1,7 @@
 import { hasCode, MemoryError } from '../errors.ts';
 import type { ETag } from '../store/port.ts';
-import { writeRecord } from '../tree/sealed-record.ts';
+import { confirmedChange } from '../tree/confirmed-change.ts';
+import { recordWrite, writeRecord } from '../tree/sealed-record.ts';
 import type { Work } from '../tree/session.ts';
 
 export interface KeptRecord {
@@ -9,6 +10,8 @@ export interface KeptRecord {
   readonly content: Uint8Array;
   /** The version that is replaced; undefined: the record is created. */
   readonly base?: ETag | undefined;
+  /** The change that needs the record: a delete lets it take room that the store keeps for deletes, where it keeps some. */
+  readonly before?: 'delete' | undefined;
 }
 
 /**
@@ -19,9 +22,16 @@ export interface KeptRecord {
  */
 export async function writeKept(
   work: Work,
-  { cls, id, content, base }: KeptRecord,
+  { cls, id, content, base, before }: KeptRecord,
 ): Promise<'written' | 'conflict'> {
+  const { store } = work.session;
   try {
+    if (before === 'delete' && store.changeAll !== undefined) {
+      const writes = [recordWrite(work, { cls, id }, { content, base })];
+      const change = { writes, deletes: [], forDeletes: true };
+      const conflicts = await confirmedChange(work, store.changeAll.bind(store), change);
+      return conflicts.length > 0 ? 'conflict' : 'written';
+    }
     const written = await writeRecord(work, { cls, id }, { content, base });
     return 'conflict' in written ? 'conflict' : 'written';
   } catch (cause) {

@@ -226,10 +226,11 @@ export interface HistorySaver {
   writerOf(work: Work): Uint8Array | undefined;
   /**
    * Writes down who the actor is, before anything is sealed on its behalf. One PUT for each actor in the life of a process.
+   * `before` a delete that PUT may take the room that a full store keeps for deletes.
    *
    * @throws MemoryError `misconfigured` for what is no actor.
    */
-  nameActor(work: Work): Promise<void>;
+  nameActor(work: Work, before?: 'delete'): Promise<void>;
   /**
    * Saves a version that is about to be replaced, or `before` a delete. One PUT; where it was saved before, it stays as it is,
    * unless it now goes by a delete and the record does not say so.

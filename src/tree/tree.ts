@@ -94,12 +94,12 @@ export function createTree(context: Session): Tree {
       throw asOfRead(error);
     }
   };
-  const changing = async (options: Call): Promise<Work> => {
+  const changing = async (options: Call, before?: 'delete'): Promise<Work> => {
     refuseWriting(context);
     const work = await openWork(context, options);
     if (work === undefined) throw new MemoryError('not_found', 'the tenant has no memory yet');
     await recovery.before(work);
-    await work.saver?.nameActor(work);
+    await work.saver?.nameActor(work, before);
     return work;
   };
   /** The tenant's work, and the content as it may be written there. Nothing is written before it is admitted. */
@@ -184,7 +184,7 @@ export function createTree(context: Session): Tree {
       const { removePath } = await import('./remove.ts');
       await orTooDeep(
         path,
-        changing(options).then((work) => removePath(work, renames, { path, version })),
+        changing(options, 'delete').then((work) => removePath(work, renames, { path, version })),
       );
       options.onTouch?.({ kind: 'deleted', path });
     },

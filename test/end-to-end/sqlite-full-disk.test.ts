@@ -65,6 +65,12 @@ describe.skipIf(MOUNTING === undefined && !inCi)('a memory on a disk without a b
     },
   );
 
+  it('lets files be deleted on behalf of actors who are named nowhere yet, and texts be redacted', {
+    timeout: SLOW,
+  }, () => {
+    expect(runOn('8m', 'actors', 'on')).toEqual({ deleted: { done: 20 }, named: 20, redacted: 'done' });
+  });
+
   it.each(['off', 'on'] as const)('lets files expire, with history %s', { timeout: SLOW }, (history) => {
     const { files, marked, deleted, records = 0, findings } = runOn('5m', 'expires', history) as Expiry;
     expect(files).toBeGreaterThan(60);

@@ -149,6 +149,35 @@ const PARTS: Readonly<Record<string, () => Promise<unknown>>> = {
     return { files: paths.length, codes, reserve: sizeOf(`${file}-reserve`), taken: held() - before };
   },
 
+  /** Deletes files on behalf of actors that nobody has named, each beside a create, and redacts what the first one had. */
+  async actors() {
+    const memory = await open();
+    const paths = (await fill(memory)).slice(0, 20);
+    takeTheRest();
+    const { files, history } = memory;
+    const codes = async (run: Promise<unknown>): Promise<string> =>
+      run.then(
+        () => 'done',
+        ({ code }) => code,
+      );
+    const deleted = await tally(
+      (async function* () {
+        for (const [index, path] of paths.entries()) {
+          const actor = `actor ${index}`;
+          void codes(files.write('/memories/more.md', 'x'.repeat(20_000), { actor }));
+          yield codes(files.remove(path, { actor }));
+        }
+      })(),
+    );
+    const entries = await history.list();
+    const named = entries.filter(({ kind, writer }) => kind === 'deleted' && writer?.startsWith('actor '));
+    const [first = ''] = paths;
+    const version = entries.find(({ kind, path }) => kind === 'written' && path === first)?.version ?? '';
+    const redacted = await codes(history.redact({ path: first, version }, { actor: 'another' }));
+    await memory.close();
+    return { deleted, named: named.length, redacted };
+  },
+
   /** Lets every file expire, and then what the history has of them. */
   async expires() {
     const memory = await open();
