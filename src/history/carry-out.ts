@@ -83,6 +83,7 @@ export async function carryOut(session: Session, tree: Tree, request: PlanReques
     for (const each of redacted) {
       draft.renames.delete(each.path);
       draft.writes.delete(each.path);
+      draft.deletes.delete(each.path);
       draft.left.set(each.path, each);
     }
     const isTight = await judgePlan(work, { past, texts, draft });

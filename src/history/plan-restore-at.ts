@@ -20,7 +20,7 @@ export function planRestoreAt(past: Past, moment: RestoredMoment): Draft {
   const begins = beginningOf(past);
   const isBefore = begins !== undefined && time < begins;
   const draft = { ...draftPlan(past, isHidden), ...(isBefore && { begins: dateOf(begins) }) };
-  const { writes, left } = draft;
+  const { writes, deletes, left } = draft;
   const then = treeAt(past, moment);
   const isMeant = (path: MemoryPath): boolean => path === below || isWithin(path, below);
   if (past.damaged.records.length > 0) left.set(below, { path: below, reason: 'damaged' });
@@ -44,7 +44,7 @@ export function planRestoreAt(past: Past, moment: RestoredMoment): Draft {
     const first = past.ancestors(id).at(-1) ?? current;
     const unknown = first && first.mtime >= time ? unknownBefore(past, first, moment) : undefined;
     if (unknown !== undefined) left.set(path, { path, ...unknown });
-    else writes.set(path, { path, what: 'delete', fromVersion: id });
+    else deletes.set(path, { path, what: 'delete', fromVersion: id });
   }
   return draft;
 }

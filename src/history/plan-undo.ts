@@ -77,7 +77,7 @@ function planPresent(context: UndoContext, life: Life): void {
   const before = textBefore(context, life);
   const fromVersion = newest.id;
   if (before === 'nothing') {
-    draft.writes.set(path, { path, what: 'delete', fromVersion });
+    draft.deletes.set(path, { path, what: 'delete', fromVersion });
     return;
   }
   if ('reason' in before) {
@@ -87,7 +87,7 @@ function planPresent(context: UndoContext, life: Life): void {
   const at = pathBefore(context, life);
   // A rename back that was cut off has left the file at both paths.
   const isAtBoth = at !== path && past.files.get(at)?.id === newest.id;
-  if (isAtBoth) draft.writes.set(path, { path, what: 'delete', fromVersion });
+  if (isAtBoth) draft.deletes.set(path, { path, what: 'delete', fromVersion });
   else if (at !== path) draft.renames.set(path, { path, what: 'rename', fromVersion, to: at });
   if (before !== newest)
     draft.writes.set(at, { path: at, what: 'replace', fromVersion, toVersion: before.id });
@@ -96,7 +96,7 @@ function planPresent(context: UndoContext, life: Life): void {
 /** Plans for a file whose delete is to be undone. */
 function planDeleted(context: UndoContext, life: DeletedLife): void {
   const { past, draft, force } = context;
-  const { writes, left } = draft;
+  const { writes, deletes, left } = draft;
   const before = textBefore(context, life);
   if (before === 'nothing') return;
   if ('reason' in before) {
@@ -104,19 +104,21 @@ function planDeleted(context: UndoContext, life: DeletedLife): void {
     return;
   }
   const path = pathBefore(context, life);
-  const planned = writes.get(path);
+  const planned = writes.get(path) ?? deletes.get(path);
   const now = draft.renames.has(path) ? undefined : past.versions.get(past.files.get(path)?.id ?? '');
   const chain = now === undefined ? [] : [now, ...past.ancestors(now.id)];
   if (hasSame(chain, before)) {
     // The delete was undone before, perhaps on behalf of the same actor, perhaps over another file at the path.
-    if (planned?.what === 'delete') writes.delete(path);
+    deletes.delete(path);
     if (left.get(path)?.reason === 'built_on' && hasSame(chain.slice(0, 1), before)) left.delete(path);
     return;
   }
   const toVersion = before.id;
-  if (now !== undefined && (force || planned?.what === 'delete'))
+  if (now !== undefined && (force || planned?.what === 'delete')) {
+    deletes.delete(path);
     writes.set(path, { path, what: 'replace', fromVersion: now.id, toVersion });
-  else if (now === undefined && planned === undefined) writes.set(path, { path, what: 'create', toVersion });
+  } else if (now === undefined && planned === undefined)
+    writes.set(path, { path, what: 'create', toVersion });
   else {
     const coming = planned?.toVersion === undefined ? [] : [planned.toVersion];
     const later = now === undefined ? coming : chain.map(({ id }) => id);

@@ -85,10 +85,12 @@ export interface Texts {
   sizeOf(version: string | undefined): number;
 }
 
-/** A plan that is being made, by paths. Renames are carried out before writes. */
+/** A plan that is being made, by paths. A file that is deleted may make way for one that is renamed there, and written then. */
 export interface Draft {
   readonly renames: Map<string, PlannedChange>;
+  /** Creates and replacements, at the paths that renames lead to. */
   readonly writes: Map<string, PlannedChange>;
+  readonly deletes: Map<string, PlannedChange>;
   readonly left: Map<string, LeftFile>;
   /** The paths of the files that are there. */
   readonly files: readonly MemoryPath[];
@@ -100,11 +102,12 @@ export interface Draft {
 export type IsHidden = (path: MemoryPath) => boolean;
 
 export function draftPlan({ files }: Past, isHidden: IsHidden): Draft {
-  return { renames: new Map(), writes: new Map(), left: new Map(), files: [...files.keys()], isHidden };
+  const [renames, writes, deletes, left] = [new Map(), new Map(), new Map(), new Map()];
+  return { renames, writes, deletes, left, files: [...files.keys()], isHidden };
 }
 
-export function planOf({ renames, writes, left, begins }: Draft): HistoryPlan {
-  const changes = [...renames.values(), ...writes.values()].sort(byPath);
+export function planOf({ renames, writes, deletes, left, begins }: Draft): HistoryPlan {
+  const changes = [...renames.values(), ...writes.values(), ...deletes.values()].sort(byPath);
   return { changes, left: [...left.values()].sort(byPath), ...(begins !== undefined && { begins }) };
 }
 
@@ -113,15 +116,14 @@ export function planOf({ renames, writes, left, begins }: Draft): HistoryPlan {
  * that it takes out may block others, so it looks again until all that remain have their paths free.
  */
 export function settleDraft(draft: Draft): void {
-  const { renames, writes, files, isHidden } = draft;
-  for (const changes of [renames, writes])
+  const { renames, writes, deletes, files, isHidden } = draft;
+  for (const changes of [renames, writes, deletes])
     for (const change of changes.values())
       if ([change.path, change.to ?? change.path].some((path) => isHidden(path as MemoryPath)))
         leaveChange(draft, change, { reason: 'hidden_by_mount' });
   for (let isSettled = false; !isSettled; ) {
     const staying = new Set<string>(files);
-    for (const { path, what } of writes.values()) if (what === 'delete') staying.delete(path);
-    for (const path of renames.keys()) staying.delete(path);
+    for (const path of [...deletes.keys(), ...renames.keys()]) staying.delete(path);
     const directories = new Set<string>(directoriesOf([...staying] as MemoryPath[]));
     const isOccupied = (path: string): boolean =>
       staying.has(path) ||
@@ -140,13 +142,13 @@ export function settleDraft(draft: Draft): void {
 
 /** Takes a change out of the plan, and says why. Where that is a rename, the file gets its text at the old path. */
 export function leaveChange(
-  { renames, writes, left }: Draft,
-  { path, to, fromVersion, toVersion: version = fromVersion }: PlannedChange,
+  { renames, writes, deletes, left }: Draft,
+  { path, what, to, fromVersion, toVersion: version = fromVersion }: PlannedChange,
   { reason, ...why }: Pick<LeftFile, 'reason' | 'rules' | 'limit'>,
 ): void {
   left.set(path, { path, reason, ...(version !== undefined && { version }), ...why });
   if (to === undefined) {
-    writes.delete(path);
+    (what === 'delete' ? deletes : writes).delete(path);
     return;
   }
   renames.delete(path);
