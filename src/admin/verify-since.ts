@@ -32,8 +32,9 @@ export interface SinceWatch {
   /** Takes what the scan has read of one object. */
   saw(record: ListedRecord, inspection: Inspection): void;
   /**
-   * Compares once the scan is over. Where it finds something, it lists the tenant once more, and again while files go meanwhile,
-   * and reads what has changed, so that a change by another process during the scan is no finding.
+   * Compares once the scan is over. Where it finds something, it lists the tenant once more, and again while files go meanwhile
+   * or two looks find different things wrong with a file, and reads what has changed. So a change by another process during the
+   * scan is no finding, and a file with which something is wrong at each look is one.
    */
   findings(
     work: Work,
@@ -114,9 +115,11 @@ export async function watchSince(work: Work, line: SinceLine): Promise<SinceWatc
           history.saw(record, inspection);
           saw(record, inspection);
         };
-        isLast = await lookAgain(now, { collector, take, read, records });
-        const again = new Set((await judge()).map(nameOf));
-        found = found.filter((finding) => again.has(nameOf(finding)));
+        const isWhole = await lookAgain(now, { collector, take, read, records });
+        const before = { names: new Set(found.map(nameOf)), paths: new Set(found.map(({ path }) => path)) };
+        // Something is wrong with the file at each look, though an attacker may make it another thing each time.
+        found = (await judge()).filter(({ path }) => before.paths.has(path));
+        isLast = isWhole && found.every((finding) => before.names.has(nameOf(finding)));
       }
       if (fault !== undefined)
         return [

@@ -234,6 +234,26 @@ describeOnBothKinds('verify since a checkpoint', (newSite) => {
     expect((await verifyTree(process.session, { since: line })).findings).toEqual([]);
   });
 
+  it('names a file that an attacker touches again while it looks: what is wrong there is another thing at each look', async () => {
+    const { site, client, later, checkpoint, bucket, putBack, drop, nameOf } = await start();
+    const old = await bucket();
+    await later();
+    const line = await checkpoint();
+    await client.append('/memories/b', ' b1');
+    await client.append('/memories/b', ' b2');
+    await later();
+    const name = await nameOf('/memories/b');
+    await putBack(old, name);
+    const process = await site.client();
+    process.intercept(async (call, proceed) => {
+      const answer = await proceed();
+      if (call.verb === 'get' && call.key.endsWith(name)) await drop('/memories/b');
+      return answer;
+    });
+    const { findings } = await verifyTree(process.session, { since: line });
+    expect(findings).toMatchObject([{ kind: 'since', state: 'gone', path: '/memories/b' }]);
+  });
+
   it('follows a file that is renamed at each look, and takes it for none that is gone', async () => {
     const { site, client: renamer, later, checkpoint } = await start();
     await later();
