@@ -143,9 +143,14 @@ export function isUntold(finding: Finding): boolean {
 
 const ALARMS: ReadonlySet<Finding['kind']> = new Set([
   ...(['since', 'checkpoint', 'keyring', 'history', 'damaged', 'damaged_record', 'unknown_key'] as const),
+  // The next checkpoint would leave the file out, and nothing would miss it from then on.
+  'too_large' as const,
 ]);
 
-/** Whether it says that somebody changed the store who has no keys, or that it is damaged. */
+/**
+ * Tells whether a finding says that somebody changed the store who has no keys, that it is damaged, or that a file could not be
+ * compared because of its size.
+ */
 export function isAlarm(finding: Finding): boolean {
   return ALARMS.has(finding.kind) && !isUntold(finding);
 }

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { checkpointTree } from '../../src/admin/checkpoint.ts';
 import { turnTenantHistory } from '../../src/admin/turn-history.ts';
 import { verifyTree } from '../../src/admin/verify.ts';
-import { fileKey, logicalName } from '../../src/format/object-keys.ts';
+import { fileKey, logicalName, type ObjectKey } from '../../src/format/object-keys.ts';
 import { exchangeText } from '../support/exchange-text.ts';
 import { createOperator } from '../support/key-operator.ts';
 import { at, describeOnBothKinds, inTime } from '../support/test-tree.ts';
@@ -168,6 +168,17 @@ describeOnBothKinds('verify since a checkpoint', (newSite) => {
     await later();
     await drop('/memories/b');
     expect(await since(vouching)).toEqual(['gone b']);
+  });
+
+  it('lets no checkpoint leave out a file that is larger than the limit, for nothing would miss it later', async () => {
+    const { site, client, later, checkpoint, since, nameOf } = await start();
+    await later();
+    const line = await checkpoint();
+    const key = `${client.layout.data}${await nameOf('/memories/b')}` as ObjectKey;
+    await site.base.put(key, new Uint8Array(2_000_000), { mode: 'overwrite' });
+    expect(await since(line)).toEqual(['too_large']);
+    const taken = await checkpointTree((await site.client()).session, { since: line });
+    expect(taken.line).toBeUndefined();
   });
 
   it('takes no note of a number: a new checkpoint is above that of its line', async () => {
