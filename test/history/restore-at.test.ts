@@ -10,7 +10,7 @@ import { readHistoryRecord } from '../../src/history/past/records.ts';
 import { writeRecord } from '../../src/tree/sealed-record.ts';
 import { historyOf, keepingClient, textsOf } from '../support/history-site.ts';
 import { createOperator } from '../support/key-operator.ts';
-import { dieAt, someDeaths } from '../support/killed-run.ts';
+import { dieAt, everyDeath, someDeaths } from '../support/killed-run.ts';
 import { MIGRATIONS, migrateFile } from '../support/migrate-file.ts';
 import {
   at,
@@ -85,6 +85,24 @@ describeOnBothKinds('the files of a moment', (newSite) => {
       `written ${B}`,
     ]);
     expect(await historyOf(client).restoreAt(then)).toEqual({ outcome: 'nothing', changes: [], left: [] });
+  });
+
+  it('name a version that a rename of which nothing tells has brought to where another one lay', async () => {
+    for (const death of everyDeath(16)) {
+      const site = await newSite();
+      const client = await keepingClient(site);
+      await client.create(A, 'a');
+      await client.create(B, 'b');
+      const then = await moment(site);
+      await client.rename(A, C);
+      const renamer = await keepingClient(site);
+      renamer.intercept(dieAt(death));
+      await renamer.rename(B, A).catch(() => undefined);
+      await site.time.pause(60_000);
+      const { left } = await historyOf(await keepingClient(site)).restoreAt(then);
+      if (left.length === 0)
+        expect(await textsOf(client), JSON.stringify(death)).toEqual({ [A]: 'a', [B]: 'b' });
+    }
   });
 
   it('are planned without a write, each change with its versions', async () => {

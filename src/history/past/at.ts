@@ -46,6 +46,8 @@ export function treeAt(past: Past, moment: Moment): TreeAt {
   const bornAt = createBirths(past);
   const stays = new Map<MemoryPath, Stay>();
   const doubts = new Map<MemoryPath, Doubt>();
+  /** By path: a version that a rename of which nothing tells brought there, perhaps after the moment. */
+  const unplaced = new Map<MemoryPath, Doubt>();
   /** The last time before the moment at which a version came to a path. */
   const arrivals = new Map<MemoryPath, number>();
   const unsure: Stay[] = [];
@@ -61,7 +63,7 @@ export function treeAt(past: Past, moment: Moment): TreeAt {
     }
     if (bornAt(version) < time) {
       for (const { path, before } of lain.unknown)
-        if (time <= before) doubts.set(path, { reason: 'unrecorded', version: version.id });
+        if (time <= before) unplaced.set(path, { reason: 'unrecorded', version: version.id });
     } else {
       const unknown = unknownBefore(past, version, moment);
       if (unknown !== undefined) doubts.set(past.birthplace(version.id) ?? version.path, unknown);
@@ -73,6 +75,10 @@ export function treeAt(past: Past, moment: Moment): TreeAt {
     doubts.set(path, { reason: 'unrecorded', version: version.id });
   }
   for (const path of stays.keys()) doubts.delete(path);
+  // Another version may have lain at that path then. This one lay somewhere else, and it is unknown where unless it has a stay.
+  const placed = new Set([...stays.values()].map(({ version }) => version.id));
+  for (const [path, doubt] of unplaced)
+    if (!stays.has(path) || !placed.has(doubt.version)) doubts.set(path, doubt);
   return { files: new Map([...stays].map(([path, { version }]) => [path, version])), doubts };
 }
 
