@@ -44,28 +44,40 @@ export function planUndo(
     life.deleted === undefined ? [] : [{ ...life, deleted: life.deleted }],
   );
   deleted.sort((a, b) => b.deleted.at - a.deleted.at);
+  const deletedAt = Map.groupBy(deleted, ({ path }) => path);
   for (const life of lives)
-    if (life.deleted === undefined) planPresent(context, withEarlierLife(context, life, deleted));
+    if (life.deleted === undefined) planPresent(context, withEarlierLives(context, life, deletedAt));
   for (const life of deleted) if (isMeant(life.deleted.by)) planDeleted(context, life);
   return draft;
 }
 
 /**
- * Joins a file to its earlier life where another actor deleted it and created it again with the same text, as the undo of that
- * delete does. This means that the undone actor's texts in the earlier life are found as well.
+ * Joins a file to its earlier lives where another actor deleted it and created it again with the same text, as the undo of that
+ * delete does. This means that the undone actor's texts in the earlier lives are found as well.
+ *
+ * @param deletedAt the deleted files of each path, the last one first.
  */
-function withEarlierLife(context: UndoContext, life: Life, deleted: readonly DeletedLife[]): Life {
-  const { isMeant } = context;
-  const first = life.chain.at(-1);
-  if (first === undefined || first.previous !== undefined || isMeant(first.writer)) return life;
-  const earlier = deleted.find(
-    ({ path, chain: [last], deleted: end }) =>
-      path === first.path && last !== undefined && haveSameText(last, first) && !isMeant(end.by),
-  );
-  if (earlier === undefined) return life;
-  const others = deleted.filter((other) => other !== earlier);
-  const { chain } = withEarlierLife(context, earlier, others);
-  return { ...life, chain: [...life.chain, ...chain] };
+function withEarlierLives(
+  { isMeant }: UndoContext,
+  life: Life,
+  deletedAt: ReadonlyMap<MemoryPath, readonly DeletedLife[]>,
+): Life {
+  const chain = [...life.chain];
+  const joined = new Set<Life>();
+  for (;;) {
+    const first = chain.at(-1);
+    if (first === undefined || first.previous !== undefined || isMeant(first.writer)) break;
+    const earlier = deletedAt.get(first.path)?.find((each) => {
+      const [last] = each.chain;
+      return (
+        !joined.has(each) && last !== undefined && haveSameText(last, first) && !isMeant(each.deleted.by)
+      );
+    });
+    if (earlier === undefined) break;
+    joined.add(earlier);
+    for (const version of earlier.chain) chain.push(version);
+  }
+  return { ...life, chain };
 }
 
 /** Plans for a file that is there. */
@@ -131,16 +143,26 @@ function textBefore(context: UndoContext, { chain, path }: Life): Before {
   const { isMeant, force, draft } = context;
   const [newest] = chain;
   let before: Before = newest ?? 'nothing';
-  for (let index = 0; index < chain.length; index++) {
-    const version = chain[index];
-    if (version === undefined || !isMeant(version.writer)) continue;
-    const start = index;
-    while (isMeant(chain[index + 1]?.writer)) index++;
-    const found = beforeThat(chain, index);
-    const later = chain.slice(0, start);
-    if (isVersion(found) && hasSame(later, found)) continue;
-    if (start === 0 || force) before = found;
-    else leaveBuiltOn(draft, { path, version: version.id, later: later.map(({ id }) => id) });
+  /** The ids and the texts of the versions behind which the walk has come. */
+  const [ids, texts] = [new Set<VersionId>(), new Set<string>()];
+  const hasCome = ({ id, textHash }: Version): boolean =>
+    ids.has(id) || (textHash !== undefined && texts.has(textHash));
+  for (let start = 0; start < chain.length; ) {
+    let end = start;
+    while (isMeant(chain[end]?.writer)) end++;
+    const version = chain[start];
+    const found = end > start ? beforeThat(chain, end - 1) : undefined;
+    if (version !== undefined && found !== undefined && !(isVersion(found) && hasCome(found))) {
+      if (start === 0 || force) before = found;
+      else if (!draft.left.has(path))
+        leaveBuiltOn(draft, { path, version: version.id, later: chain.slice(0, start).map(({ id }) => id) });
+    }
+    const next = Math.max(end, start + 1);
+    for (const { id, textHash } of chain.slice(start, next)) {
+      ids.add(id);
+      if (textHash !== undefined) texts.add(textHash);
+    }
+    start = next;
   }
   const isSame = newest !== undefined && isVersion(before) && haveSameText(newest, before);
   return isSame ? newest : before;
