@@ -12,6 +12,7 @@ import type { Tree } from '../tree/tree.ts';
 import { readActors } from './actors.ts';
 import { applyPlan } from './apply-plan.ts';
 import { judgePlan } from './judge-plan.ts';
+import { itemByItem } from './past/model.ts';
 import type { Past } from './past/past.ts';
 import { readWholePast } from './past/read.ts';
 import {
@@ -39,7 +40,8 @@ interface PlanRequest {
   readonly digest?: string | undefined;
   /** Set: a dry run names the actors whose texts would go. */
   readonly namesWriters?: true;
-  plan(past: Past, work: Work): Draft;
+  /** Plans in steps, between which others run. */
+  plan(past: Past, work: Work): Generator<void, Draft>;
 }
 
 /** The most plans for one request: where other processes change files between plan and writes, the next plan begins there. */
@@ -78,7 +80,7 @@ export async function carryOut(session: Session, tree: Tree, request: PlanReques
       },
       sizeOf: (id = '') => past.versions.get(id)?.size ?? 0,
     };
-    const draft = request.plan(past, work);
+    const draft = await itemByItem(request.plan(past, work), call.signal);
     // The texts of these files were taken out of the history while an earlier round wrote them.
     for (const each of redacted) {
       draft.renames.delete(each.path);

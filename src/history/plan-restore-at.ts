@@ -14,14 +14,17 @@ interface RestoredMoment {
   readonly isHidden: IsHidden;
 }
 
-/** Plans the changes that make the files at or below a path what they were at a moment. A file that it cannot restore is left. */
-export function planRestoreAt(past: Past, moment: RestoredMoment): Draft {
+/**
+ * Plans the changes that make the files at or below a path what they were at a moment, in steps. A file that it cannot restore is
+ * left.
+ */
+export function* planRestoreAt(past: Past, moment: RestoredMoment): Generator<void, Draft> {
   const { time, below, expiredBefore, isHidden } = moment;
-  const begins = beginningOf(past);
+  const begins = yield* beginningOf(past);
   const isBefore = begins !== undefined && time < begins;
   const draft = { ...draftPlan(past, isHidden), ...(isBefore && { begins: dateOf(begins) }) };
   const { writes, deletes, left } = draft;
-  const then = treeAt(past, moment);
+  const then = yield* treeAt(past, moment);
   const isMeant = (path: MemoryPath): boolean => path === below || isWithin(path, below);
   if (past.damaged.records.length > 0) left.set(below, { path: below, reason: 'damaged' });
   if (time < expiredBefore || isBefore) left.set(below, { path: below, reason: 'too_early' });
@@ -30,6 +33,7 @@ export function planRestoreAt(past: Past, moment: RestoredMoment): Draft {
     if (isMeant(path)) left.set(path, { path, reason, version });
 
   for (const [path, version] of then.files) {
+    yield;
     const now = past.files.get(path)?.id;
     if (!isMeant(path) || left.has(path) || now === version.id) continue;
     const current = now === undefined ? undefined : past.versions.get(now);
@@ -39,6 +43,7 @@ export function planRestoreAt(past: Past, moment: RestoredMoment): Draft {
       writes.set(path, { path, what: 'replace', fromVersion: current.id, toVersion: version.id });
   }
   for (const [path, { id }] of past.files) {
+    yield;
     if (!isMeant(path) || left.has(path) || then.files.has(path)) continue;
     const current = past.versions.get(id);
     const first = past.ancestors(id).at(-1) ?? current;
@@ -50,9 +55,15 @@ export function planRestoreAt(past: Past, moment: RestoredMoment): Draft {
 }
 
 /** Finds the time of the first known entry; undefined where there is none. */
-function beginningOf({ versions, leaves }: Past): number | undefined {
+function* beginningOf({ versions, leaves }: Past): Generator<void, number | undefined> {
   let begins: number | undefined;
-  for (const { mtime } of versions.values()) begins = Math.min(mtime, begins ?? mtime);
-  for (const { at } of leaves) begins = Math.min(at, begins ?? at);
+  for (const { mtime } of versions.values()) {
+    yield;
+    begins = Math.min(mtime, begins ?? mtime);
+  }
+  for (const { at } of leaves) {
+    yield;
+    begins = Math.min(at, begins ?? at);
+  }
   return begins;
 }

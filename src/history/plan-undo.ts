@@ -27,17 +27,17 @@ interface Lacking {
 }
 
 /**
- * Plans the undo of one actor's versions, renames and deletes, as far as no other actor has built on them: a text where it is the
- * file's newest, a rename where the file has stayed as it was since, a delete where the path is free now. A file that has its
+ * Plans the undo of one actor's versions, renames and deletes, in steps, as far as no other actor has built on them: a text where it
+ * is the file's newest, a rename where the file has stayed as it was since, a delete where the path is free now. A file that has its
  * earlier text again was undone before, and is passed over.
  */
-export function planUndo(
+export function* planUndo(
   past: Past,
   { isMeant, force, isHidden }: Undoing & { readonly isHidden: IsHidden },
-): Draft {
+): Generator<void, Draft> {
   const draft = draftPlan(past, isHidden);
   for (const path of past.damaged.files) draft.left.set(path, { path, reason: 'damaged' });
-  const lives = livesOf(past);
+  const lives = yield* livesOf(past);
   const context = { past, isMeant, force, draft };
   // Among files deleted at one path the last one gets the path.
   const deleted = lives.flatMap((life) =>
@@ -45,9 +45,14 @@ export function planUndo(
   );
   deleted.sort((a, b) => b.deleted.at - a.deleted.at);
   const deletedAt = Map.groupBy(deleted, ({ path }) => path);
-  for (const life of lives)
-    if (life.deleted === undefined) planPresent(context, withEarlierLives(context, life, deletedAt));
-  for (const life of deleted) if (isMeant(life.deleted.by)) planDeleted(context, life);
+  for (const life of lives) {
+    yield;
+    if (life.deleted === undefined) yield* planPresent(context, withEarlierLives(context, life, deletedAt));
+  }
+  for (const life of deleted) {
+    yield;
+    if (isMeant(life.deleted.by)) yield* planDeleted(context, life);
+  }
   return draft;
 }
 
@@ -81,12 +86,12 @@ function withEarlierLives(
 }
 
 /** Plans for a file that is there. */
-function planPresent(context: UndoContext, life: Life): void {
+function* planPresent(context: UndoContext, life: Life): Generator<void> {
   const { past, draft } = context;
   const { path, chain } = life;
   const [newest] = chain;
   if (newest === undefined) return;
-  const before = textBefore(context, life);
+  const before = yield* textBefore(context, life);
   const fromVersion = newest.id;
   if (before === 'nothing') {
     draft.deletes.set(path, { path, what: 'delete', fromVersion });
@@ -106,10 +111,10 @@ function planPresent(context: UndoContext, life: Life): void {
 }
 
 /** Plans for a file whose delete is to be undone. */
-function planDeleted(context: UndoContext, life: DeletedLife): void {
+function* planDeleted(context: UndoContext, life: DeletedLife): Generator<void> {
   const { past, draft, force } = context;
   const { writes, deletes, left } = draft;
-  const before = textBefore(context, life);
+  const before = yield* textBefore(context, life);
   if (before === 'nothing') return;
   if ('reason' in before) {
     left.set(life.path, { path: life.path, ...before });
@@ -138,8 +143,8 @@ function planDeleted(context: UndoContext, life: DeletedLife): void {
   }
 }
 
-/** Finds the version whose text the file should have: its newest one where nothing is to be undone. */
-function textBefore(context: UndoContext, { chain, path }: Life): Before {
+/** Finds the version whose text the file should have, in steps: its newest one where nothing is to be undone. */
+function* textBefore(context: UndoContext, { chain, path }: Life): Generator<void, Before> {
   const { isMeant, force, draft } = context;
   const [newest] = chain;
   let before: Before = newest ?? 'nothing';
@@ -159,6 +164,7 @@ function textBefore(context: UndoContext, { chain, path }: Life): Before {
     }
     const next = Math.max(end, start + 1);
     for (const { id, textHash } of chain.slice(start, next)) {
+      yield;
       ids.add(id);
       if (textHash !== undefined) texts.add(textHash);
     }

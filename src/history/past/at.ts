@@ -39,9 +39,9 @@ interface Stay {
 
 /**
  * Finds the files of a moment. Only what was written, renamed or deleted before the moment counts: a write of 12:00:00.000 is
- * not in the tree at 12:00:00.000.
+ * not in the tree at 12:00:00.000. It goes version by version.
  */
-export function treeAt(past: Past, moment: Moment): TreeAt {
+export function* treeAt(past: Past, moment: Moment): Generator<void, TreeAt> {
   const { time } = moment;
   const bornAt = createBirths(past);
   const stays = new Map<MemoryPath, Stay>();
@@ -52,6 +52,7 @@ export function treeAt(past: Past, moment: Moment): TreeAt {
   const arrivals = new Map<MemoryPath, number>();
   const unsure: Stay[] = [];
   for (const version of past.versions.values()) {
+    yield;
     const lain = whereabouts(past, version, bornAt);
     for (const stay of lain.stays) {
       const { path, from, to, certainTo } = stay;
@@ -70,16 +71,24 @@ export function treeAt(past: Past, moment: Moment): TreeAt {
     }
   }
   for (const { version, path, certainTo } of unsure) {
+    yield;
     // A version came to the path later, so this one was gone.
     if ((arrivals.get(path) ?? 0) > certainTo) continue;
     doubts.set(path, { reason: 'unrecorded', version: version.id });
   }
-  for (const path of stays.keys()) doubts.delete(path);
+  const files = new Map<MemoryPath, Version>();
+  for (const [path, { version }] of stays) {
+    yield;
+    doubts.delete(path);
+    files.set(path, version);
+  }
   // Another version may have lain at that path then. This one lay somewhere else, and it is unknown where unless it has a stay.
   const placed = new Set([...stays.values()].map(({ version }) => version.id));
-  for (const [path, doubt] of unplaced)
+  for (const [path, doubt] of unplaced) {
+    yield;
     if (!stays.has(path) || !placed.has(doubt.version)) doubts.set(path, doubt);
-  return { files: new Map([...stays].map(([path, { version }]) => [path, version])), doubts };
+  }
+  return { files, doubts };
 }
 
 /** Tells why it is unknown what a version replaced that was written after the moment; undefined where it is known. */

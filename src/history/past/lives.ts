@@ -16,17 +16,19 @@ export interface Life {
   readonly deleted: Leave | undefined;
 }
 
-/** Finds the life of each file, of the deleted ones as well. A version at two paths has a life at each. */
-export function livesOf(past: Past): readonly Life[] {
+/** Finds the life of each file, of the deleted ones as well, in steps. A version at two paths has a life at each. */
+export function* livesOf(past: Past): Generator<void, readonly Life[]> {
   const lives: Life[] = [];
   for (const { id, path } of past.files.values()) {
-    const life = lifeAt(past, id, path);
+    yield;
+    const life = yield* lifeAt(past, id, path);
     if (life !== undefined) lives.push({ ...life, deleted: undefined });
   }
   for (const leave of past.leaves) {
+    yield;
     const { id, from, to, state } = leave;
     if (to !== undefined || state === 'undone' || isBackSince(past, leave)) continue;
-    const life = lifeAt(past, id, from);
+    const life = yield* lifeAt(past, id, from);
     if (life !== undefined) lives.push({ ...life, deleted: leave });
   }
   return lives;
@@ -39,13 +41,18 @@ function isBackSince({ files, leavesOf }: Past, { id, from, bound }: Leave): boo
   return isThere || leavesOf(id).some((later) => later.from === from && later.bound > bound);
 }
 
-function lifeAt(past: Past, id: VersionId, path: MemoryPath): Omit<Life, 'deleted'> | undefined {
+function* lifeAt(
+  past: Past,
+  id: VersionId,
+  path: MemoryPath,
+): Generator<void, Omit<Life, 'deleted'> | undefined> {
   const version = past.versions.get(id);
   if (version === undefined) return undefined;
   const chain = [version, ...past.ancestors(id)];
   const renames: Rename[] = [];
   let at: MemoryPath | undefined = path;
   for (const each of chain) {
+    yield;
     if (at !== undefined) renames.push(...routeTo(past, each.id, at));
     at = past.birthplace(each.id);
   }

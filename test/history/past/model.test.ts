@@ -5,6 +5,7 @@ import { NO_ID } from '../../../src/format/wrap.ts';
 import { encodeHistoryRecord } from '../../../src/history/history-record.ts';
 import { type Collector, createCollector } from '../../../src/history/past/collect.ts';
 import { livesOf } from '../../../src/history/past/lives.ts';
+import { itemByItem } from '../../../src/history/past/model.ts';
 import { encodeText } from '../../../src/language/text.ts';
 import { at } from '../../support/test-tree.ts';
 
@@ -94,7 +95,7 @@ describe('the model of the past', () => {
     expect(atA && past.endOf(atA)).toMatchObject({ successor: { id: named('s') } });
     expect(atB && past.endOf(atB)).toBeUndefined();
     expect(past.versions.get(named('v'))?.text).toBe('current');
-    const lives = livesOf(past).map(({ path, chain }) => `${path} ${chain.length}`);
+    const lives = (await itemByItem(livesOf(past))).map(({ path, chain }) => `${path} ${chain.length}`);
     expect(lives.sort()).toEqual([`${A} 2`, `${B} 1`].sort());
   });
 
@@ -124,7 +125,7 @@ describe('the model of the past', () => {
   it('tells of a delete once, though two processes have written it down', async () => {
     const past = await telling().deleted('v', A, 2n).deleted('v', A, 2n).saved('v', A, 2n).collector.past();
     expect(past.leaves).toHaveLength(1);
-    expect(livesOf(past)).toHaveLength(1);
+    expect(await itemByItem(livesOf(past))).toHaveLength(1);
   });
 
   it('counts a planned rename as done once the version is known at its new place', async () => {
