@@ -3,6 +3,7 @@
  * files follow the clocks of their writers.
  */
 import type { MemoryPath } from '../../language/path.ts';
+import { push } from './model.ts';
 import type { Leave, Past, Version, VersionId } from './past.ts';
 
 /** An event of one file: a version was written, or one was renamed or deleted. */
@@ -40,7 +41,10 @@ export function* eventsInOrder(past: Past): Generator<void, readonly PlacedEvent
     const time = placed[start]?.time;
     let end = start + 1;
     while (placed[end]?.time === time) end++;
-    for (const each of yield* settle(placed.slice(start, end))) ordered.push(each);
+    for (const each of yield* settle(placed.slice(start, end))) {
+      yield;
+      ordered.push(each);
+    }
     start = end;
   }
   return ordered;
@@ -163,13 +167,23 @@ function nameOf(event: PastEvent): string {
 /** Orders the events of one millisecond so that no path holds two files at once, in steps. */
 function* settle(events: readonly Placed[]): Generator<void, Iterable<Placed>> {
   if (events.length === 1) return events;
-  const isIn = new Set(events);
+  const isIn = new Set<Placed>();
+  for (const event of events) {
+    yield;
+    isIn.add(event);
+  }
   /** Each event that leaves a path, with the event that came to it; undefined where that was in an earlier millisecond. */
-  const cameBy = new Map(
-    events.flatMap((event) => (event.leaves === undefined ? [] : [[event, arrivalOf(event, isIn)] as const])),
-  );
-  const leftAgain = new Set(cameBy.values());
-  const leaving = Map.groupBy(cameBy.keys(), ({ leaves }) => leaves);
+  const cameBy = new Map<Placed, Placed | undefined>();
+  const leftAgain = new Set<Placed | undefined>();
+  const leaving = new Map<MemoryPath, Placed[]>();
+  for (const event of events) {
+    yield;
+    if (event.leaves === undefined) continue;
+    const arrival = arrivalOf(event, isIn);
+    cameBy.set(event, arrival);
+    leftAgain.add(arrival);
+    push(leaving, event.leaves, event);
+  }
   const settled = new Set<Placed>();
   const under = new Set<Placed>();
   /** Tells whether an event of the same file before is still being placed: the order of a file comes first. */
