@@ -45,6 +45,9 @@ describe('a file of 1,001 versions', () => {
     if (last === undefined) throw new Error('the page is empty');
     const second = await history.list(NOTES, { limit: 20, before: last });
     expect([...first, ...second]).toEqual(all.slice(0, 40));
+    const { get } = await requestsOf(() => history.list(NOTES, { limit: 20, before: last }));
+    // The file, 21 records at first, and then four times as many.
+    expect(get).toBeLessThanOrEqual(25 + 4 * 21);
     const rest = await history.list(NOTES, { limit: 20, before: all.at(-6) as (typeof all)[number] });
     expect(rest).toEqual(all.slice(-5));
   });
