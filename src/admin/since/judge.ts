@@ -213,38 +213,43 @@ function asEntry(scene: Scene, file: Binding): SinceFinding | undefined {
 /** Judges a file whose version the checkpoint lacks: it must have come of one that the checkpoint has, or be new. */
 function asNew(scene: Scene, file: Binding): SinceFinding | undefined {
   const { past, facts, kept, entriesOf, cameOf } = scene;
-  if (isBefore(file, facts.began - CLOCK_MS)) return older(scene, file);
-  if (cameOf(file.id) !== undefined) return ofReplaced(scene, file, file);
+  const isOld = isBefore(file, facts.began - CLOCK_MS);
   const version = past.versions.get(file.id);
-  if (version === undefined) return undefined;
-  let wasMeanwhile = isMeanwhile(scene, file);
+  if (cameOf(file.id) !== undefined) return isOld ? older(scene, file) : ofReplaced(scene, file, file);
+  if (version === undefined) return isOld ? older(scene, file) : undefined;
+  /** A version of the chain was bound before the checkpoint, which lacks it. */
+  let wasBefore = isOld;
+  let wasMeanwhile = !isOld && isMeanwhile(scene, file);
   const isKnown = (id: VersionId): boolean => entriesOf(id).length > 0 || cameOf(id) !== undefined;
   const wrong = (): SinceFinding => (wasMeanwhile ? untold(file, 'clock') : older(scene, file));
   for (const at of [version, ...past.ancestors(file.id, isKnown)]) {
     const { id, mtime, previous } = at;
     const bindings = past.bindings(id);
-    wasMeanwhile ||= bindings.some((binding) => isMeanwhile(scene, binding));
-    // This version had been written before the checkpoint, which lacks it.
-    if (bindings.every((binding) => isBefore(binding, facts.began - CLOCK_MS))) return wrong();
+    wasMeanwhile ||= !isOld && bindings.some((binding) => isMeanwhile(scene, binding));
+    wasBefore ||= bindings.every((binding) => isBefore(binding, facts.began - CLOCK_MS));
     if (previous === undefined) {
+      if (wasBefore) return wrong();
       const born = Math.min(mtime, ...bindings.map(({ bound }) => millisecondsOf(bound)));
       if (born > facts.ended + CLOCK_MS) return undefined;
       return born >= facts.began - CLOCK_MS ? untold(file, 'clock') : wrong();
     }
     const replaced = replacedBy(scene, at);
     if (replaced && hadGone(scene, at, replaced)) return older(scene, file);
-    if (cameOf(previous) !== undefined) return ofReplaced(scene, file, replaced);
-    wasMeanwhile ||= replaced !== undefined && isMeanwhile(scene, replaced);
+    if (cameOf(previous) !== undefined) return wasBefore ? wrong() : ofReplaced(scene, file, replaced);
+    wasMeanwhile ||= !isOld && replaced !== undefined && isMeanwhile(scene, replaced);
     const entries = entriesOf(previous);
     const { bound: last } = replaced ?? file;
-    if (entries.length > 0) return entries.some(({ bound }) => bound <= last) ? undefined : wrong();
+    // It came of an entry: a clock that was set back since gives it an earlier bound than the checkpoint has.
+    if (entries.some(({ bound }) => bound <= last)) return wasBefore ? untold(file, 'clock') : undefined;
+    if (entries.length > 0) return wrong();
     if (past.versions.has(previous)) continue;
+    if (wasBefore) return wrong();
     // `verify` names that version as missing where the history ought to have it.
     return mtime < kept.from
       ? { ...untold(file, kept.otherwise), expected: { version: previous } }
       : undefined;
   }
-  return undefined;
+  return wasBefore ? wrong() : undefined;
 }
 
 /**

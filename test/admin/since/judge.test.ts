@@ -511,6 +511,27 @@ describe('it is untold', () => {
     ],
     ['where it was so before the checkpoint', { files: [{ id: 'n', bound: -10 }] }, 'untold clock a n'],
     [
+      'where it came of an entry, by a clock that was set back since the checkpoint',
+      {
+        entries: [E],
+        files: [{ id: 'f', bound: -HOUR, previous: 'e' }],
+        saved: [{ ...E, savedAt: -HOUR }],
+      },
+      'untold clock a f',
+    ],
+    [
+      'where it came of one that did, by such a clock',
+      {
+        entries: [E],
+        files: [{ id: 'g', bound: HOUR, previous: 'f' }],
+        saved: [
+          { ...E, savedAt: -HOUR },
+          { id: 'f', bound: -HOUR, previous: 'e', savedAt: HOUR },
+        ],
+      },
+      'untold clock a g',
+    ],
+    [
       'where it was bound while the checkpoint was taken',
       { files: [{ id: 'n', bound: HOUR }], takesMinutes: 3 * HOUR },
       'untold clock a n',
