@@ -3,7 +3,13 @@ import type { OpenedObject } from '../../format/object.ts';
 import { equalBytes, hash } from '../../format/sodium.ts';
 import { ID_BYTES, NO_ID } from '../../format/wrap.ts';
 import type { MemoryPath } from '../../language/path.ts';
-import { decodeHistoryRecord, idOf, versionOfRecord } from '../history-record.ts';
+import {
+  decodeHistoryRecord,
+  type HistoryRecord,
+  idOf,
+  versionOfRecord,
+  type WrapFacts,
+} from '../history-record.ts';
 import { leavesIn, type ToldLeave } from './leaves.ts';
 import { itemByItem, modelOf, type Sighting } from './model.ts';
 import type { Past, VersionFacts } from './past.ts';
@@ -37,17 +43,11 @@ export function createCollector(): Collector {
   const leaves = new Map<string, readonly ToldLeave[]>();
   let made: Promise<Past> | undefined;
   return {
-    addFile(path, { id, mtime, bound, previous, writer, content, origin }) {
+    addFile(path, { content, origin, ...wrap }) {
       made = undefined;
       damagedFiles.delete(path);
       files.set(path, {
-        id: toBase64url(id),
-        path,
-        bound,
-        mtime,
-        size: content.length,
-        previous: idOf(previous),
-        writer: idOf(writer),
+        ...factsOf({ ...wrap, path, size: content.length }),
         saved: undefined,
         textHash: textHashOf(content),
         file: { isRenamed: !equalBytes(origin, NO_ID) },
@@ -95,23 +95,20 @@ export function createCollector(): Collector {
   };
 }
 
-type SavedRecord = Extract<
-  NonNullable<ReturnType<typeof decodeHistoryRecord>>,
-  { readonly kind: 'replaced' | 'redacted' }
->;
-
-function savedIn(id: string, record: SavedRecord): Sighting {
+function savedIn(
+  id: string,
+  record: Extract<HistoryRecord, { readonly kind: 'replaced' | 'redacted' }>,
+): Sighting {
   const { version, at, by } = record;
-  const facts = {
-    ...version,
-    id: toBase64url(version.id),
-    previous: idOf(version.previous),
-    writer: idOf(version.writer),
-  };
+  const facts = factsOf(version);
   if (record.kind === 'replaced')
     return { ...facts, textHash: textHashOf(record.text), saved: { record: id, at, for: record.for } };
   const saved = { record: id, at: undefined, for: undefined };
   return { ...facts, textHash: undefined, redacted: { at, by: idOf(by) }, saved };
+}
+
+function factsOf({ path, id, mtime, bound, previous, writer, size }: WrapFacts) {
+  return { path, bound, mtime, size, id: toBase64url(id), previous: idOf(previous), writer: idOf(writer) };
 }
 
 const NO_KEY = new Uint8Array(ID_BYTES);

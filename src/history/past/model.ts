@@ -3,11 +3,12 @@ import { judgeLeaves, mergeLeaves, type ToldLeave } from './leaves.ts';
 import type { Binding, Damaged, End, Leave, Past, Version, VersionFacts, VersionId } from './past.ts';
 
 /** A version at one place, as a file, a record or something else tells of it. */
-export interface Sighting extends VersionFacts, Omit<Binding, 'isThere' | 'isRenamed'> {
+export interface Sighting
+  extends VersionFacts,
+    Pick<Version, 'textHash' | 'redacted'>,
+    Omit<Binding, 'isThere' | 'isRenamed'> {
   /** Set where a file told of the version. */
   readonly file?: { readonly isRenamed: boolean };
-  readonly textHash: string | undefined;
-  readonly redacted?: Version['redacted'];
 }
 
 /** Sightings and leaves, in any order, from which a past is made. */
@@ -143,20 +144,8 @@ function bindingOf({ id, path, bound, file, saved }: Sighting): Binding {
 }
 
 function versionOf(sighting: Sighting): Version {
-  const { id, mtime, size, previous, writer, path, bound, saved, textHash, redacted } = sighting;
-  return {
-    id,
-    mtime,
-    size,
-    previous,
-    writer,
-    text: textIn(sighting),
-    path,
-    bound,
-    record: saved?.record,
-    textHash,
-    ...(redacted !== undefined && { redacted }),
-  };
+  const { file: _, saved, ...facts } = sighting;
+  return { ...facts, text: textIn(sighting), record: saved?.record };
 }
 
 function textIn({ file, redacted, saved }: Sighting): Version['text'] {
