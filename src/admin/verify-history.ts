@@ -2,7 +2,8 @@ import { classLogicalName, type LogicalName } from '../format/object-keys.ts';
 import { isHistoryName } from '../history/history-record.ts';
 import { type Collector, createCollector } from '../history/past/collect.ts';
 import type { Past, Version } from '../history/past/past.ts';
-import type { HistoryFinding } from '../tree/findings.ts';
+import { eachConcurrently } from '../tree/concurrency.ts';
+import { type Finding, findingOf, type HistoryFinding } from '../tree/findings.ts';
 import { listIds } from '../tree/list-ids.ts';
 import { type Inspection, inspectRecord, type ListedRecord } from '../tree/scan.ts';
 import type { Work } from '../tree/session.ts';
@@ -10,21 +11,22 @@ import { identityOf, type VersionIdentity } from '../tree/version-history.ts';
 import { nameDamaged } from './damaged-records.ts';
 import { readKeptFrom } from './kept-from.ts';
 
-interface Retention {
-  readonly historyDays: number | undefined;
-}
-
 /** The history of files, which a verification watches while it reads everything. */
 export interface SeenHistory {
   /** Collects all that the verification read of files and of the history. */
   readonly collector: Collector;
   /** Takes what the scan read of one object. True: `findings` tells what is wrong with it. */
   saw(record: ListedRecord, inspection: Inspection): boolean;
+  /** Lists the history again, and takes the records that are new. Answers what is wrong with those, except what `findings` tells. */
+  seeAgain(work: Work): Promise<readonly Finding[]>;
   /**
-   * Finds what is wrong with the past. Where a version is missing, it lists the history once more, so that a version that was
+   * Finds what is wrong with the past. Where a version is missing, it sees the history again, so that a version that was
    * replaced meanwhile is no finding. Versions that were replaced more than `historyDays` ago may be absent.
    */
-  findings(work: Work, retention: Retention): Promise<readonly HistoryFinding[]>;
+  findings(
+    work: Work,
+    retention: { readonly historyDays: number | undefined },
+  ): Promise<readonly HistoryFinding[]>;
 }
 
 const RECORDS = '/history/';
@@ -51,19 +53,26 @@ export function watchHistory(): SeenHistory {
     else if (isRefused(inspection) && isHistoryName(name)) damaged.set(name, record);
     return damaged.has(name);
   };
-  /** Lists the history again, and takes the records that are new: a version replaced since the listing is among them. */
-  const seeAgain = async (work: Work): Promise<void> => {
-    for (const { id, object } of await listIds(work, 'history')) {
-      const record = { cls: 'history', name: classLogicalName('history', id), object } as const;
-      if (seen.has(record.name)) continue;
+  const seeAgain = async (work: Work): Promise<readonly Finding[]> => {
+    const found: Finding[] = [];
+    const seeOne = async (record: ListedRecord): Promise<void> => {
       const inspection = await inspectRecord(work, record);
-      if (inspection !== undefined) saw(record, inspection);
-    }
+      if (inspection === undefined || saw(record, inspection)) return;
+      const finding = findingOf(record, inspection);
+      if (finding !== undefined) found.push(finding);
+    };
+    const listed = (await listIds(work, 'history')).map(
+      ({ id, object }) => ({ cls: 'history', name: classLogicalName('history', id), object }) as const,
+    );
+    const late = listed.filter(({ name }) => !seen.has(name));
+    await eachConcurrently(work.session, late, seeOne, ({ object }) => object.size);
+    return found;
   };
 
   return {
     collector,
     saw,
+    seeAgain,
     async findings(work, { historyDays }) {
       let past = await collector.past();
       if (orphansOf(past).length > 0) {

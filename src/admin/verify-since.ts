@@ -1,13 +1,16 @@
 import { toBase64url } from '../format/encoding.ts';
-import { classLogicalName, type LogicalName } from '../format/object-keys.ts';
-import type { Collector } from '../history/past/collect.ts';
 import type { MemoryPath } from '../language/path.ts';
 import type { ETag } from '../store/port.ts';
 import { inTurns } from '../time.ts';
 import { eachConcurrently } from '../tree/concurrency.ts';
 import { type Finding, findingOf, isUntold, type SinceFinding } from '../tree/findings.ts';
-import { listIds } from '../tree/list-ids.ts';
-import { type Inspection, inspectRecord, type ListedRecord, listFileRecords } from '../tree/scan.ts';
+import {
+  type FileRecord,
+  type Inspection,
+  inspectRecord,
+  type ListedRecord,
+  listFileRecords,
+} from '../tree/scan.ts';
 import type { Work } from '../tree/session.ts';
 import { type CheckpointEntry, type CheckpointLine, NO_VERSION } from './checkpoint-record.ts';
 import { readKeptFrom } from './kept-from.ts';
@@ -40,7 +43,7 @@ export interface SinceWatch {
     work: Work,
     options: {
       /** The history as the same scan has watched it. */
-      readonly history: Pick<SeenHistory, 'collector' | 'saw'>;
+      readonly history: Omit<SeenHistory, 'findings'>;
       readonly historyDays: number | undefined;
       readonly renaming: MemoryPath | undefined;
     },
@@ -64,7 +67,6 @@ export async function watchSince(work: Work, line: SinceLine): Promise<SinceWatc
   const { head, entries } = typeof checkpoint === 'string' ? NOTHING : checkpoint;
   const texts = new Map(entries.map(({ id, textHash }) => [id, textHash]));
   const read = new Map<MemoryPath, ETag>();
-  const records = new Set<LogicalName>();
   const exchanged = new Set<MemoryPath>();
   /** Files that could not be opened. The verification itself tells of those that the scan met. */
   const unopened = new Set<MemoryPath>();
@@ -83,13 +85,11 @@ export async function watchSince(work: Work, line: SinceLine): Promise<SinceWatc
     if (isOther) exchanged.add(path);
     else exchanged.delete(path);
   };
-  const saw = (record: ListedRecord, inspection: Inspection): void => {
-    if (record.cls === 'data') sawFile(record.path, inspection);
-    if (record.cls === 'history') records.add(record.name);
-  };
 
   return {
-    saw,
+    saw(record, inspection) {
+      if (record.cls === 'data') sawFile(record.path, inspection);
+    },
     report: {
       number,
       files: entries.length,
@@ -108,30 +108,29 @@ export async function watchSince(work: Work, line: SinceLine): Promise<SinceWatc
       const late: Finding[] = [];
       for (let look = 1, isLast = false; look <= LOOKS && !isLast; look++) {
         if (found.length === 0 && exchanged.size === 0) break;
-        const take = (record: ListedRecord, inspection: Inspection): void => {
+        const take = (record: FileRecord, inspection: Inspection): void => {
           const finding = findingOf(record, inspection);
-          const isTold = record.cls === 'data' && unopened.has(record.path);
-          if (finding !== undefined && !isTold) late.push(finding);
+          if (finding !== undefined && !unopened.has(record.path)) late.push(finding);
           history.saw(record, inspection);
-          saw(record, inspection);
+          sawFile(record.path, inspection);
         };
-        const isWhole = await lookAgain(now, { collector, take, read, records });
+        const forget = (path: MemoryPath): void => {
+          read.delete(path);
+          collector.removeFile(path);
+        };
+        const isWhole = await lookAgain(now, { read, take, forget });
+        late.push(...(await history.seeAgain(now)));
         const before = { names: new Set(found.map(nameOf)), paths: new Set(found.map(({ path }) => path)) };
         // Something is wrong with the file at each look, though an attacker may make it another thing each time.
         found = (await judge()).filter(({ path }) => before.paths.has(path));
         isLast = isWhole && found.every((finding) => before.names.has(nameOf(finding)));
       }
-      if (fault !== undefined)
-        return [
-          { kind: 'checkpoint', state: fault, number },
-          ...late,
-          ...found.filter((each) => !isUntold(each)),
-        ];
-      const damaged = [...exchanged].map((path) => ({ kind: 'damaged', path }) as const);
       const { epoch } = now.keyring;
-      const isOld = epoch < head.epoch;
-      const keyring = { kind: 'keyring', expected: head.epoch, found: epoch } as const;
-      return [...(isOld ? [keyring] : []), ...damaged, ...late, ...found];
+      const first: Finding[] = [];
+      if (fault !== undefined) first.push({ kind: 'checkpoint', state: fault, number });
+      if (epoch < head.epoch) first.push({ kind: 'keyring', expected: head.epoch, found: epoch });
+      for (const path of exchanged) first.push({ kind: 'damaged', path });
+      return [...first, ...late, ...found.filter((each) => fault === undefined || !isUntold(each))];
     },
   };
 }
@@ -140,45 +139,33 @@ export async function watchSince(work: Work, line: SinceLine): Promise<SinceWatc
 const LOOKS = 8;
 
 /**
- * Reads files and records that are new or have changed since the scan, and forgets those that are gone: files first, then records.
- * False where a file went meanwhile, and a rename may have brought it behind the listing.
+ * Reads files that are new or have changed since the scan, and forgets those that are gone. False where a file went meanwhile, and
+ * a rename may have brought it behind the listing.
  */
 async function lookAgain(
   work: Work,
   {
-    collector,
-    take,
     read,
-    records,
+    take,
+    forget,
   }: {
-    readonly collector: Collector;
-    readonly take: SinceWatch['saw'];
-    readonly read: Map<MemoryPath, ETag>;
-    readonly records: ReadonlySet<LogicalName>;
+    readonly read: ReadonlyMap<MemoryPath, ETag>;
+    readonly take: (record: FileRecord, inspection: Inspection) => void;
+    readonly forget: (path: MemoryPath) => void;
   },
 ): Promise<boolean> {
-  let isWhole = true;
-  const forget = (path: MemoryPath): void => {
-    isWhole = false;
-    read.delete(path);
-    collector.removeFile(path);
-  };
-  const look = async (record: ListedRecord): Promise<void> => {
+  const { records } = await listFileRecords(work);
+  const there = new Set(records.map(({ path }) => path));
+  const gone = [...read.keys()].filter((path) => !there.has(path));
+  const changed = records.filter(({ path, object }) => read.get(path) !== object.etag);
+  const look = async (record: FileRecord): Promise<void> => {
     const inspection = await inspectRecord(work, record);
-    if (inspection !== undefined) take(record, inspection);
-    else if (record.cls === 'data') forget(record.path);
+    if (inspection === undefined) gone.push(record.path);
+    else take(record, inspection);
   };
-  const files = (await listFileRecords(work)).records;
-  const there = new Set(files.map(({ path }) => path));
-  for (const path of read.keys()) if (!there.has(path)) forget(path);
-  const changed = files.filter(({ path, object }) => read.get(path) !== object.etag);
   await eachConcurrently(work.session, changed, look, ({ object }) => object.size);
-  const named = (await listIds(work, 'history')).flatMap(({ id, object }) => {
-    const record = { cls: 'history', name: classLogicalName('history', id), object } as const;
-    return records.has(record.name) ? [] : [record];
-  });
-  await eachConcurrently(work.session, named, look, ({ object }) => object.size);
-  return isWhole;
+  for (const path of gone) forget(path);
+  return gone.length === 0;
 }
 
 function unlessNone(text: string): string | undefined {

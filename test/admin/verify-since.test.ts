@@ -2,7 +2,8 @@ import { expect, it } from 'vitest';
 import { checkpointTree } from '../../src/admin/checkpoint.ts';
 import { turnTenantHistory } from '../../src/admin/turn-history.ts';
 import { verifyTree } from '../../src/admin/verify.ts';
-import { fileKey, logicalName, type ObjectKey } from '../../src/format/object-keys.ts';
+import { classKey, fileKey, logicalName, type ObjectKey } from '../../src/format/object-keys.ts';
+import type { ListOptions } from '../../src/store/port.ts';
 import { exchangeText } from '../support/exchange-text.ts';
 import { createOperator } from '../support/key-operator.ts';
 import { at, describeOnBothKinds, inTime } from '../support/test-tree.ts';
@@ -56,6 +57,26 @@ describeOnBothKinds('verify since a checkpoint', (newSite) => {
     expect(await since(line)).toEqual(['gone b']);
     await putBack(old, '/data/');
     expect(await since(line)).toEqual(['older a']);
+  });
+
+  it('tells once of a damaged record that another process wrote behind the scan', async () => {
+    const { site, later, checkpoint, drop } = await start();
+    const line = await checkpoint();
+    await later();
+    await drop('/memories/b');
+    const { session } = await site.client();
+    const { store, layout } = session;
+    const key = classKey(layout, 'history', `${'a'.repeat(43)}_${'b'.repeat(11)}_${'c'.repeat(8)}`);
+    async function* list(options: ListOptions) {
+      if (options.prefix.endsWith('/history/'))
+        await site.base.put(key, new Uint8Array(400), { mode: 'overwrite' });
+      yield* store.list(options);
+    }
+    const { findings } = await verifyTree({ ...session, store: { ...store, list } }, { since: line });
+    expect(findings).toMatchObject([
+      { kind: 'history', state: 'damaged' },
+      { kind: 'since', state: 'gone' },
+    ]);
   });
 
   it('names a file that lay nowhere at the checkpoint, without its record too', async () => {
