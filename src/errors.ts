@@ -74,6 +74,19 @@ export function isDamaged(error: unknown): error is MemoryError {
   return hasCode(error, 'integrity', 'limit_exceeded');
 }
 
+/** Waits for what is read. Damage, which `verify` names, is passed over, and `otherwise` answers in its place. */
+export async function unlessDamaged<T, U = undefined>(
+  reading: Promise<T>,
+  otherwise?: (error: MemoryError) => U,
+): Promise<T | U> {
+  try {
+    return await reading;
+  } catch (error) {
+    if (!isDamaged(error)) throw error;
+    return otherwise?.(error) as U;
+  }
+}
+
 /** Stands for a file that `files.stat` refuses as damaged, for who would only delete it. @throws any other failure. */
 export function damagedFile(error: unknown): { readonly type: 'file' } {
   if (isDamaged(error)) return { type: 'file' };

@@ -1,4 +1,4 @@
-import { isDamaged, MemoryError } from '../errors.ts';
+import { MemoryError, unlessDamaged } from '../errors.ts';
 import { hashPart } from '../format/checkpoint-root.ts';
 import { toBase64url } from '../format/encoding.ts';
 import { equalBytes, KEY_BYTES } from '../format/sodium.ts';
@@ -221,21 +221,23 @@ function isOf({ session }: Work, file: ListedEntry, entry: CheckpointEntry | und
 
 /** Reads a file and makes its entry; undefined where it is gone. */
 async function read(work: Work, entry: ListedEntry): Promise<CheckpointEntry | 'unread' | undefined> {
-  try {
-    const file = await readListed(work, entry);
-    if (file === undefined) return undefined;
-    const { bound, mtime, previous, writer, content, stored, origin } = file;
-    const id = toBase64url(file.id);
-    const isNew = equalBytes(previous, NO_ID) && equalBytes(origin, NO_ID);
-    const isYoung = isNew && ageOf(stored) <= SETTLED_MS;
-    const ids = { previous: toBase64url(previous), writer: toBase64url(writer) };
-    const facts = { path: entry.path, id, bound, mtime, size: content.length, ...ids };
-    const textHash = work.keyring.names.textHash(content);
-    return { ...facts, etag: stored.etag, textHash, note: isYoung ? 'young' : '' };
-  } catch (error) {
-    if (!isDamaged(error)) throw error;
-    return 'unread';
-  }
+  const file = await unlessDamaged(readListed(work, entry), () => 'unread' as const);
+  if (file === undefined || file === 'unread') return file;
+  const { bound, mtime, previous, writer, content, stored, origin } = file;
+  const isNew = equalBytes(previous, NO_ID) && equalBytes(origin, NO_ID);
+  const isYoung = isNew && ageOf(stored) <= SETTLED_MS;
+  return {
+    path: entry.path,
+    id: toBase64url(file.id),
+    bound,
+    mtime,
+    size: content.length,
+    previous: toBase64url(previous),
+    writer: toBase64url(writer),
+    etag: stored.etag,
+    textHash: work.keyring.names.textHash(content),
+    note: isYoung ? 'young' : '',
+  };
 }
 
 /** Gathers lines into parts. */

@@ -1,4 +1,4 @@
-import { isDamaged } from '../errors.ts';
+import { unlessDamaged } from '../errors.ts';
 import { keyOfAny } from '../format/object-keys.ts';
 import { encodeText } from '../language/text.ts';
 import type { ListedEntry } from '../tree/list-directory.ts';
@@ -27,7 +27,7 @@ export async function openEarlier(work: Work): Promise<EarlierEntries & { readon
   const listed = await listIds(work, 'checkpoints');
   const heads = listed.filter(({ id }) => numberOfHead(id) !== undefined);
   const newest = numberOfHead(heads.at(-1)?.id ?? '') ?? 0;
-  const last = newest === 0 ? undefined : await unlessDamaged(work, readHead(work, newest));
+  const last = newest === 0 ? undefined : await readIfWhole(work, readHead(work, newest));
   const finishedAt = heads.at(-1)?.object.lastModified ?? 0;
   const later = listed.flatMap(({ id, object }) => {
     const run = runOfPart(id);
@@ -76,22 +76,16 @@ export function openEntries(work: Work, run: Run): EarlierEntries {
 async function* entriesOf(work: Work, run: Run): AsyncGenerator<CheckpointEntry, void, undefined> {
   const parts = readParts(work, run);
   for (;;) {
-    const part = await unlessDamaged(work, parts.next());
+    const part = await readIfWhole(work, parts.next());
     if (part === undefined || part.done === true) return;
     yield* part.value.entries;
   }
 }
 
-async function unlessDamaged<T>(work: Work, read: Promise<T>): Promise<T | undefined> {
-  try {
-    return await read;
-  } catch (error) {
-    if (!isDamaged(error)) throw error;
-    work.session.logger.warn('an earlier checkpoint cannot be read; its files are read instead', {
-      code: error.code,
-    });
-    return undefined;
-  }
+function readIfWhole<T>({ session: { logger } }: Work, reading: Promise<T>): Promise<T | undefined> {
+  return unlessDamaged(reading, ({ code }): undefined => {
+    logger.warn('an earlier checkpoint cannot be read; its files are read instead', { code });
+  });
 }
 
 function isBefore(left: Uint8Array, right: Uint8Array): boolean {

@@ -1,4 +1,4 @@
-import { isDamaged } from '../errors.ts';
+import { unlessDamaged } from '../errors.ts';
 import { MAX_CONTENT_BYTES } from '../format/sizes.ts';
 import { ACTOR_IN_USE_MS, type ActorRecord, readActor, renewActor } from '../history/actors.ts';
 import { idOf, WHOLE_TREE } from '../history/history-record.ts';
@@ -64,9 +64,7 @@ async function readOpened(
 ): Promise<readonly KnownActor[]> {
   const known: KnownActor[] = [];
   const readOne = async ([id, object]: (typeof listed)[number]): Promise<void> => {
-    const record = await readActor(work, id).catch((error: unknown) => {
-      if (!isDamaged(error)) throw error;
-    });
+    const record = await unlessDamaged(readActor(work, id));
     if (record?.etag === object.etag) known.push({ object, record });
   };
   await eachConcurrently(work.session, listed, readOne, ([, object]) => object.size);
@@ -84,8 +82,7 @@ async function readNamed({ session, ...rest }: Work): Promise<ReadonlySet<string
   const { files: listed } = await listDirectory(work, WHOLE_TREE);
   const late = listed.filter(({ path }) => !files.has(path));
   const readLate = async (entry: (typeof late)[number]): Promise<void> => {
-    const file = await readListed(work, entry).catch((error: unknown) => {
-      if (!isDamaged(error)) throw error;
+    const file = await unlessDamaged(readListed(work, entry), () => {
       isWhole = false;
     });
     if (file !== undefined) named.add(idOf(file.writer));

@@ -1,4 +1,4 @@
-import { isDamaged } from '../errors.ts';
+import { unlessDamaged } from '../errors.ts';
 import type { Work } from '../tree/session.ts';
 import { numberOfHead, partsOf } from './checkpoint-record.ts';
 import { deleteListed } from './delete-listed.ts';
@@ -13,11 +13,7 @@ import { readHead } from './read-checkpoint.ts';
  */
 export async function expireCheckpoints(
   work: Work,
-  options: {
-    readonly migrated: MigratedVersions;
-    readonly limitMs: number;
-    readonly dryRun: boolean;
-  },
+  options: { readonly migrated: MigratedVersions; readonly limitMs: number; readonly dryRun: boolean },
 ): Promise<number> {
   const { migrated, limitMs, dryRun } = options;
   const { objects, servedAt } = await listClass(work, 'checkpoints');
@@ -25,21 +21,14 @@ export async function expireCheckpoints(
   const late = [...objects].filter(([, object]) => isOld(object));
   if (late.length === 0) return 0;
   const newest = Math.max(0, ...[...objects.keys()].map((id) => numberOfHead(id) ?? 0));
-  const kept = newest === 0 ? undefined : await runOf(work, newest);
-  if (kept === 'unread') return 0;
+  const head =
+    newest === 0 ? undefined : await unlessDamaged(readHead(work, newest), () => 'damaged' as const);
+  if (head === 'damaged') return 0;
   const old = late
-    .filter(([id]) => numberOfHead(id) !== newest && (kept === undefined || !id.startsWith(partsOf(kept))))
+    .filter(
+      ([id]) => numberOfHead(id) !== newest && (head === undefined || !id.startsWith(partsOf(head.run))),
+    )
     .map(([, object]) => object);
   if (dryRun) return old.length;
   return old.length - (await deleteListed(work, old)).size;
-}
-
-/** Reads the run of the newest checkpoint, which the ids of its parts carry. `unread`: its head is damaged. */
-async function runOf(work: Work, newest: number): Promise<string | undefined> {
-  try {
-    return (await readHead(work, newest))?.run;
-  } catch (error) {
-    if (!isDamaged(error)) throw error;
-    return 'unread';
-  }
 }

@@ -1,4 +1,4 @@
-import { isDamaged, MemoryError } from '../errors.ts';
+import { MemoryError, unlessDamaged } from '../errors.ts';
 import { objectRefused } from '../format/object.ts';
 import type { ListedObject } from '../store/port.ts';
 import { timeIn } from '../tree/record-values.ts';
@@ -36,10 +36,7 @@ export async function expireHistory(
  * damaged note counts as none: an attacker who damages it makes versions show as missing, and hides nothing.
  */
 export async function expiredBefore(work: Work): Promise<number> {
-  const note = await readNote(work).catch((error: unknown) => {
-    if (!isDamaged(error)) throw error;
-  });
-  return note?.before ?? 0;
+  return (await unlessDamaged(readNote(work)))?.before ?? 0;
 }
 
 async function readNote(work: Work) {

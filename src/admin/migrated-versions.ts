@@ -1,4 +1,4 @@
-import { isDamaged, MemoryError } from '../errors.ts';
+import { MemoryError, unlessDamaged } from '../errors.ts';
 import { objectRefused } from '../format/object.ts';
 import { classLogicalName, type LogicalName } from '../format/object-keys.ts';
 import { isHistoryName } from '../history/history-record.ts';
@@ -39,14 +39,10 @@ const ATTEMPTS = 5;
 
 /** Reads the notes of migrations. One GET. Without readable notes objects count as written when they were migrated. */
 export async function readMigratedVersions(work: Work): Promise<MigratedVersions> {
-  const { versions } = await readStored(work).catch((error: unknown) => {
-    if (!isDamaged(error)) throw error;
-    work.session.logger.warn('what migrations noted cannot be read; files will expire later', {
-      code: error.code,
-    });
-    return { versions: new Map<ETag, MigratedVersion>() };
+  const stored = await unlessDamaged(readStored(work), ({ code }) => {
+    work.session.logger.warn('what migrations noted cannot be read; files will expire later', { code });
   });
-  return { writtenVersion: (object) => versions.get(object.etag) ?? object };
+  return { writtenVersion: (object) => stored?.versions.get(object.etag) ?? object };
 }
 
 /** Tells whether the name of an object shows that something of the tenant expires: marks of expiry, or a history record. */

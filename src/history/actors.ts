@@ -1,4 +1,4 @@
-import { hasReason, isDamaged, MemoryError } from '../errors.ts';
+import { hasReason, MemoryError, unlessDamaged } from '../errors.ts';
 import { toBase64url } from '../format/encoding.ts';
 import { objectRefused } from '../format/object.ts';
 import { classKey } from '../format/object-keys.ts';
@@ -120,9 +120,7 @@ export async function readActors(
 ): Promise<ReadonlyMap<string, string>> {
   const actors = new Map<string, string>();
   const readOne = async ({ id }: ListedId): Promise<void> => {
-    const found = await readActor(work, id).catch((error: unknown) => {
-      if (!isDamaged(error)) throw error;
-    });
+    const found = await unlessDamaged(readActor(work, id));
     if (found !== undefined) actors.set(found.writer, found.actor);
     read.add(id);
   };

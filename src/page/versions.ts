@@ -1,4 +1,4 @@
-import { isDamaged } from '../errors.ts';
+import { unlessDamaged } from '../errors.ts';
 import { toBase64url } from '../format/encoding.ts';
 import { NO_ID } from '../format/wrap.ts';
 import { readActors } from '../history/actors.ts';
@@ -57,9 +57,7 @@ export function versionQuestions(
     }),
     writers: costed<WritersReading>(async (input, { signal }) => {
       const writers = pathsIn(input, 'paths').map(async (path) => {
-        const found = await tree.readVersion(path, { signal }).catch((error: unknown) => {
-          if (!isDamaged(error)) throw error;
-        });
+        const found = await unlessDamaged(tree.readVersion(path, { signal }));
         if (found === undefined) return [];
         const writer = await names.nameOf(found.writer, signal);
         return [{ path, version: String(found.etag), ...(writer !== undefined && { writer }) }];

@@ -1,4 +1,4 @@
-import { isDamaged } from '../errors.ts';
+import { unlessDamaged } from '../errors.ts';
 import { inNfc, type MemoryPath, parseMemoryPath } from '../language/path.ts';
 import type { Call } from '../tree/session.ts';
 import type { Tree } from '../tree/tree.ts';
@@ -28,9 +28,6 @@ export async function meantPath(
   { signal }: Call,
 ): Promise<MemoryPath> {
   if (inNfc(given) === given) return given;
-  const found = await tree.stat(given, { signal }).catch((error: unknown) => {
-    if (!isDamaged(error)) throw error;
-    return 'damaged';
-  });
+  const found = await unlessDamaged(tree.stat(given, { signal }), () => 'damaged');
   return found === undefined ? parseMemoryPath(given) : given;
 }
