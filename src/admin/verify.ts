@@ -1,4 +1,4 @@
-import { isDamaged, MemoryError, type MemoryErrorCode } from '../errors.ts';
+import { MemoryError, type MemoryErrorCode, unlessDamaged } from '../errors.ts';
 import { hasBytesAt, toBase64url } from '../format/encoding.ts';
 import { millisecondsOf } from '../format/wrap.ts';
 import { ancestorsOf, type MemoryPath } from '../language/path.ts';
@@ -62,24 +62,15 @@ export async function verifyTree(
 export async function verifySince(
   context: Session,
   line: SinceLine | undefined,
-  options: Omit<VerifyOptions, 'since'>,
+  { repair = false, historyDays, ...call }: Omit<VerifyOptions, 'since'>,
 ): Promise<Verification> {
-  const work = await openWork(context, options);
+  const work = await openWork(context, call);
   if (work === undefined) {
     const findings: readonly Finding[] =
       line === undefined ? [] : [{ kind: 'checkpoint', state: 'missing', number: line.number }];
     return { files: 0, bytes: 0, findings, keyVersions: [] };
   }
-  if (line === undefined) return verifyWork(work, options);
-  const watch = await watchSince(work, line);
-  return { ...(await verifyWork(work, options, watch)), since: watch.report };
-}
-
-async function verifyWork(
-  work: Work,
-  { repair = false, historyDays }: VerifyOptions,
-  watch?: SinceWatch,
-): Promise<Verification> {
+  const watch = line && (await watchSince(work, line));
   const recovered = repair ? await recoverRename(work) : undefined;
   const { files, bytes, findings, groups, keyVersions, history } = await readAll(work, watch);
   // Only now: a rename that began later has left no copies that are old enough to be taken for duplicates.
@@ -95,6 +86,7 @@ async function verifyWork(
     bytes,
     keyVersions,
     findings: sortFindings([...renames, ...duplicates, ...versions, ...since, ...findings]),
+    ...(watch && { since: watch.report }),
   };
 }
 
@@ -105,13 +97,8 @@ interface Register {
   readonly fault?: MemoryErrorCode;
 }
 
-async function lookAtRegister(work: Work): Promise<Register> {
-  try {
-    return await readRegister(work);
-  } catch (error) {
-    if (!isDamaged(error)) throw error;
-    return { entry: undefined, ageMs: 0, fault: error.code };
-  }
+function lookAtRegister(work: Work): Promise<Register> {
+  return unlessDamaged(readRegister(work), ({ code }) => ({ entry: undefined, ageMs: 0, fault: code }));
 }
 
 function isAlive({ entry, ageMs, fault }: Register): boolean {
