@@ -137,10 +137,9 @@ function isId(value: unknown): value is string {
 }
 
 /** Encodes an entry as one line of a part, without its end. */
-export function encodeEntry(entry: CheckpointEntry): Uint8Array {
+export function encodeEntry(entry: CheckpointEntry): string {
   const { path, id, bound, mtime, size, previous, writer, etag, textHash, note } = entry;
-  const facts = [path, id, String(bound), mtime, size, previous, writer];
-  return encodeText(JSON.stringify([...facts, etag, textHash, note]));
+  return JSON.stringify([path, id, String(bound), mtime, size, previous, writer, etag, textHash, note]);
 }
 
 /** Decodes one line of a part; undefined for any other text. */

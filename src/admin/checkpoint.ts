@@ -4,6 +4,7 @@ import { toBase64url } from '../format/encoding.ts';
 import { equalBytes, KEY_BYTES } from '../format/sodium.ts';
 import { ID_BYTES, NO_ID } from '../format/wrap.ts';
 import { MEMORY_ROOT } from '../language/path.ts';
+import { encodeText } from '../language/text.ts';
 import { ageOf } from '../store/port.ts';
 import { eachConcurrently } from '../tree/concurrency.ts';
 import { type Finding, isAlarm, isLeft } from '../tree/findings.ts';
@@ -23,7 +24,7 @@ import {
   partId,
   rootOf,
 } from './checkpoint-record.ts';
-import { type EarlierEntries, openEarlier, openEntries } from './earlier-entries.ts';
+import { type FindEntry, openEarlier, openEntries } from './earlier-entries.ts';
 import { readKeptFrom } from './kept-from.ts';
 import { newestNumber } from './read-checkpoint.ts';
 import { verifySince } from './verify.ts';
@@ -130,7 +131,7 @@ export async function writeCheckpoint(
   const parts = createParts({ run, secret, partBytes });
   let [files, done] = [0, 0];
   const onFile = (): void => call.onProgress?.({ done: ++done, total: done });
-  const take = async (on: Work, listed: readonly ListedEntry[], { find }: EarlierEntries): Promise<void> => {
+  const take = async (on: Work, listed: readonly ListedEntry[], find: FindEntry): Promise<void> => {
     const found = await versionsOf(on, listed, { find, onFile });
     for (const [index, entry] of found.entries()) {
       if (entry === 'unread') unread.add(listed[index]?.path ?? '');
@@ -140,16 +141,16 @@ export async function writeCheckpoint(
       }
     }
   };
-  for await (const { on, listed } of pagesOfFiles(session, call)) await take(on, listed, known);
+  for await (const { on, listed } of pagesOfFiles(session, call)) await take(on, listed, known.find);
   await parts.end(work);
-  const first = openEntries(work, { run, parts: parts.digests.length });
+  const findTaken = openEntries(work, { run, parts: parts.digests.length });
   for await (const { on, listed } of pagesOfFiles(session, call)) {
     const later: ListedEntry[] = [];
     for (const file of listed) {
-      const isTaken = isOf(on, file, await first.find(file));
+      const isTaken = isOf(on, file, await findTaken(file));
       if (!isTaken && !unread.has(file.path)) later.push(file);
     }
-    await take(on, later, { find: async () => undefined });
+    await take(on, later, async () => undefined);
   }
   const last = await openWritten(session, call);
   await parts.end(last);
@@ -195,7 +196,7 @@ export async function openWritten(session: Session, call: Call): Promise<Work> {
 async function versionsOf(
   work: Work,
   files: readonly ListedEntry[],
-  { find, onFile }: EarlierEntries & { readonly onFile: () => void },
+  { find, onFile }: { readonly find: FindEntry; readonly onFile: () => void },
 ): Promise<readonly (CheckpointEntry | 'unread' | undefined)[]> {
   const known: (CheckpointEntry | undefined)[] = [];
   for (const file of files) known.push(await find(file));
@@ -248,15 +249,15 @@ function createParts({
 }: Pick<CheckpointHead, 'run' | 'secret'> & { readonly partBytes: number }): {
   /** The digests of the parts that are written, in their order. */
   readonly digests: readonly Uint8Array[];
-  add(work: Work, line: Uint8Array): Promise<void>;
+  add(work: Work, line: string): Promise<void>;
   /** Writes the last part, however small. */
   end(work: Work): Promise<void>;
 } {
   const digests: Uint8Array[] = [];
-  let [lines, bytes]: [Uint8Array[], number] = [[], 0];
+  let [lines, bytes]: [string[], number] = [[], 0];
   const flush = async (work: Work): Promise<void> => {
     if (lines.length === 0) return;
-    const [part, content] = [digests.length, joined(lines)];
+    const [part, content] = [digests.length, encodeText(lines.join('\n'))];
     digests.push(hashPart(secret, part, content));
     await create(work, partId(run, part), content);
     [lines, bytes] = [[], 0];
@@ -265,24 +266,12 @@ function createParts({
     digests,
     async add(work, line) {
       lines.push(line);
-      bytes += line.length + 1;
+      bytes += encodeText(line).length + 1;
       if (bytes >= partBytes) await flush(work);
     },
     end: flush,
   };
 }
-
-function joined(lines: readonly Uint8Array[]): Uint8Array {
-  const bytes = new Uint8Array(lines.reduce((sum, line) => sum + line.length + 1, -1)).fill(NEW_LINE);
-  let at = 0;
-  for (const line of lines) {
-    bytes.set(line, at);
-    at += line.length + 1;
-  }
-  return bytes;
-}
-
-const NEW_LINE = 0x0a;
 
 /** Writes the head under the first number that is free. The parts that were written before belong to a checkpoint from here on. */
 async function putHead(work: Work, head: Omit<CheckpointHead, 'number'>, newest: number): Promise<number> {

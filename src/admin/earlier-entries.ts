@@ -7,11 +7,8 @@ import type { Work } from '../tree/session.ts';
 import { type CheckpointEntry, numberOfHead, runOfPart } from './checkpoint-record.ts';
 import { readHead, readParts } from './read-checkpoint.ts';
 
-/** The known entries of files. Checkpoints that cannot be read are passed over. */
-export interface EarlierEntries {
-  /** Finds the known entry of a file. Callers ask in the order of a listing. */
-  find(file: ListedEntry): Promise<CheckpointEntry | undefined>;
-}
+/** Finds the known entry of a file. Callers ask in the order of a listing. Checkpoints that cannot be read are passed over. */
+export type FindEntry = (file: ListedEntry) => Promise<CheckpointEntry | undefined>;
 
 /** The parts of one checkpoint, finished or cut off. */
 interface Run {
@@ -23,7 +20,9 @@ interface Run {
  * Opens the entries of the last checkpoint, and of one that was cut off after it. Each entry is true of the object with its ETag,
  * whoever wrote it. One LIST for each 1,000 records, and a GET for the last head; parts are read when they are needed.
  */
-export async function openEarlier(work: Work): Promise<EarlierEntries & { readonly newest: number }> {
+export async function openEarlier(
+  work: Work,
+): Promise<{ readonly newest: number; readonly find: FindEntry }> {
   const listed = await listIds(work, 'checkpoints');
   const heads = listed.filter(({ id }) => numberOfHead(id) !== undefined);
   const newest = numberOfHead(heads.at(-1)?.id ?? '') ?? 0;
@@ -42,7 +41,7 @@ export async function openEarlier(work: Work): Promise<EarlierEntries & { readon
     newest,
     async find(file) {
       let found: CheckpointEntry | undefined;
-      for (const { find } of runs) {
+      for (const find of runs) {
         const entry = await find(file);
         if (found?.etag !== file.etag) found = entry ?? found;
       }
@@ -51,25 +50,22 @@ export async function openEarlier(work: Work): Promise<EarlierEntries & { readon
   };
 }
 
-export function openEntries(work: Work, run: Run): EarlierEntries {
+export function openEntries(work: Work, run: Run): FindEntry {
   const entries = entriesOf(work, run);
+  const { session, keyring } = work;
   let next: { readonly entry: CheckpointEntry; readonly key: Uint8Array } | undefined;
-  const { layout } = work.session;
-  const { names } = work.keyring;
   const advance = async (): Promise<void> => {
     const { done, value: entry } = await entries.next();
-    next =
-      done === true || !entry ? undefined : { entry, key: encodeText(keyOfAny(layout, names, entry.path)) };
+    const keyOf = ({ path }: CheckpointEntry) => encodeText(keyOfAny(session.layout, keyring.names, path));
+    next = done === true ? undefined : { entry, key: keyOf(entry) };
   };
   let begun = false;
-  return {
-    async find({ key, path }) {
-      if (!begun) await advance();
-      begun = true;
-      const wanted = encodeText(key);
-      while (next !== undefined && isBefore(next.key, wanted)) await advance();
-      return next?.entry.path === path ? next.entry : undefined;
-    },
+  return async ({ key, path }) => {
+    if (!begun) await advance();
+    begun = true;
+    const wanted = encodeText(key);
+    while (next !== undefined && isBefore(next.key, wanted)) await advance();
+    return next?.entry.path === path ? next.entry : undefined;
   };
 }
 

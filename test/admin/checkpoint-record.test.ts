@@ -34,7 +34,7 @@ const PARTS = [
 ];
 
 function contentOf(entries: readonly CheckpointEntry[]): Uint8Array {
-  return bytes(entries.map((entry) => new TextDecoder().decode(encodeEntry(entry))).join('\n'));
+  return bytes(entries.map(encodeEntry).join('\n'));
 }
 
 function digestsOf(parts: readonly (readonly CheckpointEntry[])[]): readonly Uint8Array[] {
@@ -117,16 +117,16 @@ describe('the records of a checkpoint', () => {
     ['note of another word', 9, 'old'],
     ['field more', 10, ''],
   ])('are none with a %s in a line', async (_, index, wrong) => {
-    const fields: unknown[] = JSON.parse(new TextDecoder().decode(encodeEntry(ENTRY)));
+    const fields: unknown[] = JSON.parse(encodeEntry(ENTRY));
     fields[index] = wrong;
-    const lines = [new TextDecoder().decode(encodeEntry(ENTRY)), JSON.stringify(fields)];
+    const lines = [encodeEntry(ENTRY), JSON.stringify(fields)];
     expect(await entriesOf(bytes(lines.join('\n')))).toBeUndefined();
     expect(await entriesOf(bytes(lines.slice(0, 1).join('\n')))).toEqual([ENTRY]);
   });
 
   it('are none where a part is empty, ends with a line end, or lacks a field', async () => {
     expect(await entriesOf(new Uint8Array())).toBeUndefined();
-    expect(await entriesOf(bytes(`${new TextDecoder().decode(encodeEntry(ENTRY))}\n`))).toBeUndefined();
+    expect(await entriesOf(bytes(`${encodeEntry(ENTRY)}\n`))).toBeUndefined();
     expect(await entriesOf(bytes('["/memories/a"]'))).toBeUndefined();
     expect(await entriesOf(bytes('{}'))).toBeUndefined();
   });
