@@ -3,12 +3,11 @@ import { hashPart } from '../format/checkpoint-root.ts';
 import { toBase64url } from '../format/encoding.ts';
 import { equalBytes, KEY_BYTES } from '../format/sodium.ts';
 import { ID_BYTES, NO_ID } from '../format/wrap.ts';
-import { MEMORY_ROOT } from '../language/path.ts';
 import { encodeText } from '../language/text.ts';
 import { ageOf } from '../store/port.ts';
 import { eachConcurrently } from '../tree/concurrency.ts';
 import { type Finding, isAlarm, isLeft } from '../tree/findings.ts';
-import { decodeEntry, type ListedEntry } from '../tree/list-directory.ts';
+import { filesIn, type ListedEntry } from '../tree/list-directory.ts';
 import { pagesBelow } from '../tree/list-objects.ts';
 import { readListed, SETTLED_MS } from '../tree/read-file.ts';
 import { writeRecord } from '../tree/sealed-record.ts';
@@ -174,14 +173,10 @@ async function* pagesOfFiles(
   session: Session,
   call: Call,
 ): AsyncGenerator<{ readonly on: Work; readonly listed: readonly ListedEntry[] }> {
-  const { data: prefix } = session.layout;
-  for await (const { objects } of pagesBelow(await openWritten(session, call), { prefix })) {
+  const request = { prefix: session.layout.data };
+  for await (const { objects } of pagesBelow(await openWritten(session, call), request)) {
     const on = await openWritten(session, call);
-    const listed = objects.flatMap((object) => {
-      const entry = decodeEntry(on, { directory: MEMORY_ROOT, prefix, object });
-      return entry === undefined ? [] : [entry];
-    });
-    yield { on, listed };
+    yield { on, listed: filesIn(on, objects) };
   }
 }
 

@@ -79,6 +79,12 @@ export async function listPath(work: Work, path: MemoryPath): Promise<PathKind> 
   return { kind: 'directory', listing: { files, foreign, truncated: false } };
 }
 
+/** Finds the files among listed objects of the whole tree, and leaves out what no writer of this tenant made. */
+export function filesIn(work: Work, objects: readonly ListedObject[]): readonly ListedEntry[] {
+  const at = { directory: MEMORY_ROOT, prefix: work.session.layout.data };
+  return objects.flatMap((object) => decodeEntry(work, { ...at, object }) ?? []);
+}
+
 /** The file of a listed object; undefined for what no writer of this tenant made. */
 export function decodeEntry(
   work: Work,

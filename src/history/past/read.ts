@@ -1,10 +1,10 @@
 import { hasCode } from '../../errors.ts';
-import { directoryPrefix, type ObjectKey } from '../../format/object-keys.ts';
+import type { ObjectKey } from '../../format/object-keys.ts';
 import { millisecondsOf } from '../../format/wrap.ts';
 import { inNfc, type MemoryPath, parseMemoryPath } from '../../language/path.ts';
 import type { ListedObject } from '../../store/port.ts';
 import { eachConcurrently } from '../../tree/concurrency.ts';
-import { decodeEntry, type ListedEntry, warnOfForeign } from '../../tree/list-directory.ts';
+import { filesIn, type ListedEntry, warnOfForeign } from '../../tree/list-directory.ts';
 import { type ListedId, listIds, pagesOfIds } from '../../tree/list-ids.ts';
 import { pagesBelow } from '../../tree/list-objects.ts';
 import { readFile, readListed, type SealedVersion } from '../../tree/read-file.ts';
@@ -34,7 +34,7 @@ export async function readWholePast(work: Work, onProgress?: Call['onProgress'])
     const listed = new Set<ObjectKey>();
     let [pages, foreign] = [0, 0];
     isWhole = true;
-    for await (const { objects } of pagesBelow(work, { prefix: filePrefix(work) })) {
+    for await (const { objects } of pagesBelow(work, { prefix: work.session.layout.data })) {
       const all = filesIn(work, objects);
       foreign += objects.length - all.length;
       pages++;
@@ -121,7 +121,7 @@ export async function readNewestOfAll(
 ): Promise<Past> {
   const listFiles = async (): Promise<readonly ListedObject[]> => {
     const found: ListedObject[] = [];
-    for await (const { objects } of pagesBelow(work, { prefix: filePrefix(work) }))
+    for await (const { objects } of pagesBelow(work, { prefix: work.session.layout.data }))
       for (const each of objects) found.push(each);
     return found;
   };
@@ -305,17 +305,6 @@ function only(past: Past, path: MemoryPath): Past {
     versions: new Map([...past.versions].filter(([id]) => wanted.has(id))),
     leaves: past.leaves.filter(({ id }) => wanted.has(id)),
   };
-}
-
-/** The prefix of the keys of files. */
-function filePrefix({ session: { layout }, keyring: { names } }: Work): string {
-  return directoryPrefix(layout, names, WHOLE_TREE);
-}
-
-/** Finds the objects whose names a writer of the tenant made. */
-function filesIn(work: Work, objects: readonly ListedObject[]): readonly ListedEntry[] {
-  const at = { directory: WHOLE_TREE, prefix: filePrefix(work) };
-  return objects.flatMap((object) => decodeEntry(work, { ...at, object }) ?? []);
 }
 
 /** Adds what the files hold; false where some were gone. */
