@@ -32,7 +32,7 @@ import { readMeantPast, readNewest, readNewestOfAll, readPast, readWholePast } f
 import type { PlanOutcome } from './plan.ts';
 import { planRestoreAt } from './plan-restore-at.ts';
 import { planUndo } from './plan-undo.ts';
-import { readVersion } from './read-version.ts';
+import { type GivenName, readVersion } from './read-version.ts';
 import { redactVersion } from './redact.ts';
 import { type Trace, traceVersions } from './trace.ts';
 import { beginningOf, noFile, noVersion, severalBegin } from './version-name.ts';
@@ -204,9 +204,7 @@ export function createHistory(
       return itemByItem(entriesOf(past, page, await readActors(work)), signal);
     },
     async read(name, options = {}) {
-      const given = pathOf(name.path);
-      const named = { path: given, named: name.version };
-      const { path, version, bytes } = await readVersion(session, options, named);
+      const { path, version, bytes } = await readVersion(session, options, nameIn(name));
       return { path, version: version.id, bytes, text: () => textOf(bytes) };
     },
     async trace({ path: given, version }, options = {}) {
@@ -224,9 +222,7 @@ export function createHistory(
       return itemByItem(traceVersions(known, path, ids), options.signal);
     },
     async restore(name, { ifUnchanged, ...options } = {}) {
-      const given = pathOf(name.path);
-      const named = { path: given, named: name.version };
-      const { path, version, bytes } = await readVersion(session, options, named);
+      const { path, version, bytes } = await readVersion(session, options, nameIn(name));
       if (isHidden(path)) throw hidden();
       const current = await tree.readVersion(path, options);
       if (ifUnchanged !== undefined && (current?.etag ?? null) !== ifUnchanged) {
@@ -269,11 +265,10 @@ export function createHistory(
     },
     async redact(name, options = {}) {
       refuseWriting(session);
-      const given = pathOf(name.path);
-      const beginning = beginningOf(name.version);
+      const named = nameIn(name);
       const work = await openWork(session, options);
       if (work === undefined) throw noVersion();
-      return redactVersion(work, { path: given, beginning }, versions);
+      return redactVersion(work, named, versions);
     },
   };
 }
@@ -284,9 +279,13 @@ function isBy({ keyring }: Work, writer: string): (by: string | undefined) => bo
   return (by) => by !== undefined && (by === id || by === writer);
 }
 
+function nameIn({ path, version }: VersionName): GivenName {
+  return { path: pathOf(path), beginning: beginningOf(version) };
+}
+
 function pathOf(path: unknown): MemoryPath {
   if (typeof path === 'string') return parseGivenPath(path);
-  throw refused('The path must be a text.');
+  throw new MemoryError('invalid_command', 'The path must be a text.');
 }
 
 /** Finds the path that a caller means: as it was given where the past knows it so, otherwise in NFC. */
@@ -309,8 +308,4 @@ function hidden(): MemoryError {
   return new MemoryError('invalid_command', 'Another memory is mounted there and hides the file.', {
     details: { reason: 'hidden_by_mount' },
   });
-}
-
-function refused(message: string): MemoryError {
-  return new MemoryError('invalid_command', message);
 }

@@ -8,7 +8,13 @@ import { historyRecordId, idBytes, isRecordOf } from './history-record.ts';
 import type { Past, Version, VersionId } from './past/past.ts';
 import { readMeantPast, readNamed } from './past/read.ts';
 import { readHistoryRecord } from './past/records.ts';
-import { beginningOf, chosen, noVersion } from './version-name.ts';
+import { chosen, noVersion } from './version-name.ts';
+
+/** The path of a version as a caller gives it, and the first characters of its name. */
+export interface GivenName {
+  readonly path: MemoryPath;
+  readonly beginning: string;
+}
 
 /** The most looks for a version, which may be replaced between look and read: then it lies in a record. */
 const ROUNDS = 4;
@@ -16,15 +22,13 @@ const ROUNDS = 4;
 /**
  * Finds the version at a path by the first characters of its name, and reads its text; answers also the path that the caller means.
  *
- * @throws MemoryError `not_found`; `invalid_command` for what names no version, or several; `integrity` for an id that two texts
- * bear.
+ * @throws MemoryError `not_found`; `invalid_command` where several versions begin so; `integrity` for an id that two texts bear.
  */
 export async function readVersion(
   session: Session,
   call: Call,
-  { path: given, named }: { readonly path: MemoryPath; readonly named: unknown },
+  { path: given, beginning }: GivenName,
 ): Promise<{ readonly path: MemoryPath; readonly version: Version; readonly bytes: Uint8Array }> {
-  const beginning = beginningOf(named);
   const work = await openWork(session, call);
   for (let round = 1; work !== undefined && round <= ROUNDS; round++) {
     const { path, past } = await readMeantPast(work, given, (at) => readNamed(work, at, beginning));
