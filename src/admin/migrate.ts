@@ -4,7 +4,7 @@ import type { Finding } from '../tree/findings.ts';
 import type { Progress, Session } from '../tree/session.ts';
 import type { KeyVersionUse } from './key-status.ts';
 import { type MigrationPass, migrateOnce, type SettledVersions } from './migrate-pass.ts';
-import { judgeOldKeys, type KeyringFacts, readKeyringFacts, retireKeys } from './retire-keys.ts';
+import { judgeOldKeys, readKeyringFacts, retireKeys } from './retire-keys.ts';
 import { rotateKey } from './rotate.ts';
 
 export interface MigrationProgress extends Progress {
@@ -79,19 +79,26 @@ const CLOCK_STEP_MS = 1_000;
  */
 export async function migrateObjects(context: Session, options: MigrateRequest): Promise<MigrationReport> {
   const { editor, reencrypt = false, wait = false, ttlMs = LONGEST_TTL_MS, signal, onProgress } = options;
-  const migrateOne = createPasses(context, options);
   const totals = { passes: 0, rebound: 0, skipped: 0 };
   const retired: number[] = [];
   let madeKey: number | undefined;
+  let known: { readonly active: number; readonly settled: SettledVersions } | undefined;
 
   for (let inARow = 1; ; inARow++) {
     const facts = await readKeyringFacts(editor, { signal });
     if (facts === undefined) return NOTHING_TO_MIGRATE;
-    const mayMakeKey = reencrypt && totals.passes === 0;
-    const pass = await migrateOne(facts, { number: ++totals.passes, endsWhereKeyIsNeeded: mayMakeKey });
+    const keyring = await catchUp(context, facts.epoch, options);
+    const { active } = facts;
+    if (known?.active !== active) known = { active, settled: new Map() };
+    const endsWhereKeyIsNeeded = reencrypt && totals.passes === 0;
+    totals.passes++;
+    const pass = await migrateOnce({
+      ...{ reencrypt, endsWhereKeyIsNeeded, context, keyring, settled: known.settled, signal },
+      onProgress: (progress) => onProgress?.({ ...progress, pass: totals.passes }),
+    });
     if (pass.needsKey) {
       const { stamps, random } = context;
-      const given = { force: true, ifActive: facts.active, signal };
+      const given = { force: true, ifActive: active, signal };
       const { version, rotated } = await rotateKey({ editor, clock: stamps.now, random }, given);
       if (rotated) madeKey = version;
     }
@@ -108,7 +115,7 @@ export async function migrateObjects(context: Session, options: MigrateRequest):
       const isComplete = !hasMovedOn && !mayHaveMissed && pass.busy + pass.young === 0;
       const wantsCheckpoint = reencrypt && isComplete && old.length === 0;
       const told = { madeKey, retired, blocked, retireAfter, wantsCheckpoint };
-      return reportOf(pass, { ...totals, ...told, active: facts.active, old });
+      return reportOf(pass, { ...totals, ...told, active, old });
     };
     const dueInMs = 2 * ttlMs - facts.ageMs;
     const held = facts.old.length - free.length - blocked.length;
@@ -130,26 +137,6 @@ export async function migrateObjects(context: Session, options: MigrateRequest):
       written.writtenAt,
     );
   }
-}
-
-type OnePass = (
-  facts: KeyringFacts,
-  pass: { readonly number: number; readonly endsWhereKeyIsNeeded: boolean },
-) => Promise<MigrationPass>;
-
-/** Makes the passes of one run, each of which knows what those before it have seen. */
-function createPasses(context: Session, options: MigrateOptions): OnePass {
-  const { reencrypt = false, signal, onProgress } = options;
-  let known: { readonly active: number; readonly settled: SettledVersions } | undefined;
-  return async ({ epoch, active }, { number, endsWhereKeyIsNeeded }) => {
-    const keyring = await catchUp(context, epoch, options);
-    if (known?.active !== active) known = { active, settled: new Map() };
-    const { settled } = known;
-    const report = ({ done, total }: { readonly done: number; readonly total: number }): void =>
-      onProgress?.({ done, total, pass: number });
-    const task = { reencrypt, endsWhereKeyIsNeeded, context, keyring, settled, signal };
-    return migrateOnce({ ...task, onProgress: report });
-  };
 }
 
 /** Loads the keyring of this process, and looks past its cache until it has at least `epoch`. */
