@@ -1,7 +1,7 @@
 import { toBase64url } from '../../format/encoding.ts';
 import { rebase } from '../../language/path.ts';
 import { type HistoryRecord, idOf } from '../history-record.ts';
-import type { Binding, Leave, VersionId } from './past.ts';
+import type { Leave, Past } from './past.ts';
 
 /** A leave as one record tells it, before anybody has judged whether it happened. */
 export interface ToldLeave extends Omit<Leave, 'state'> {
@@ -30,12 +30,7 @@ export function leavesIn(
 }
 
 /** The knowledge about versions that decides whether a planned leave happened. */
-interface Witnesses {
-  /** The bindings of a version, those that only leaves tell of as well. */
-  bindings(id: VersionId): readonly Binding[];
-  /** Ids of the versions that were written over a version. */
-  successors(id: VersionId): readonly VersionId[];
-}
+type Witnesses = Pick<Past, 'bindings' | 'successors'>;
 
 /**
  * Merges the leaves of one rename of a file into one, in steps: several processes may have carried the rename out, each by its
@@ -94,5 +89,5 @@ function hasStayed(leave: ToldLeave, leaves: readonly ToldLeave[], witnesses: Wi
   const wasSaved = own.some((binding) => binding.saved !== undefined && binding.bound >= bound);
   return witnesses
     .successors(id)
-    .some((next) => wasSaved || witnesses.bindings(next).some(({ path }) => path === from));
+    .some((next) => wasSaved || witnesses.bindings(next.id).some(({ path }) => path === from));
 }

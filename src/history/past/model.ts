@@ -71,19 +71,13 @@ export function* modelOf({ sightings, leaves: told, damaged }: Gathered): Genera
 
   const leaves: Leave[] = [];
   const leavesById = new Map<VersionId, readonly Leave[]>();
-  const witnesses = {
-    bindings: bindingsOf,
-    successors: (id: VersionId) => successorsOf(id).map((next) => next.id),
-  };
   for (const [id, some] of leavesToJudge) {
     yield;
-    const judged = judgeLeaves(some, witnesses);
+    const judged = judgeLeaves(some, { bindings: bindingsOf, successors: successorsOf });
     leaves.push(...judged);
     const happened = judged.filter(({ state }) => state !== 'undone');
-    leavesById.set(
-      id,
-      happened.sort((a, b) => byBound(a, b) || a.at - b.at),
-    );
+    happened.sort((a, b) => byBound(a, b) || a.at - b.at);
+    leavesById.set(id, happened);
   }
   const leavesOf = (id: VersionId): readonly Leave[] => leavesById.get(id) ?? [];
 
