@@ -82,6 +82,7 @@ export async function migrateObjects(context: Session, options: MigrateRequest):
   const totals = { passes: 0, rebound: 0, skipped: 0 };
   const retired: number[] = [];
   let madeKey: number | undefined;
+  /** The objects under the active key that the passes until now have seen. */
   let known: { readonly active: number; readonly settled: SettledVersions } | undefined;
 
   for (let inARow = 1; ; inARow++) {
