@@ -1,6 +1,6 @@
 import { inTurns } from '../../time.ts';
 import { judgeLeaves, mergeLeaves, type ToldLeave } from './leaves.ts';
-import type { Binding, Damaged, End, Leave, Past, Version, VersionFacts, VersionId } from './past.ts';
+import type { Binding, Damaged, Leave, Past, Version, VersionFacts, VersionId } from './past.ts';
 
 /** A version at one place, as a file, a record or something else tells of it. */
 export interface Sighting
@@ -81,18 +81,6 @@ export function* modelOf({ sightings, leaves: told, damaged }: Gathered): Genera
   }
   const leavesOf = (id: VersionId): readonly Leave[] => leavesById.get(id) ?? [];
 
-  const birthplace = (id: VersionId) => bindingsOf(id)[0]?.path;
-  const endOf: Past['endOf'] = ({ id, path, bound }): End | undefined => {
-    const own = bindingsOf(id).filter((binding) => binding.path === path);
-    const leave = leavesOf(id).find((each) => each.from === path && each.bound >= bound);
-    if (leave !== undefined) return { leave };
-    // The writer of the next version saved an earlier binding here, and this one came later: that write did not end it.
-    const saved = own.filter((binding) => binding.saved !== undefined);
-    const isLater = saved.length > 0 && saved.every((binding) => binding.bound < bound);
-    const successor = isLater ? undefined : successorsOf(id).find((next) => birthplace(next.id) === path);
-    return successor && { successor };
-  };
-
   return {
     versions,
     files,
@@ -101,8 +89,7 @@ export function* modelOf({ sightings, leaves: told, damaged }: Gathered): Genera
     bindings: bindingsOf,
     leavesOf,
     successors: successorsOf,
-    birthplace,
-    endOf,
+    birthplace: (id) => bindingsOf(id)[0]?.path,
     ancestors: (id, isPassed) => ancestorsOf(versions, id, isPassed),
     descendants(id) {
       const found = new Map(successorsOf(id).map((next) => [next.id, next]));

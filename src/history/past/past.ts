@@ -92,9 +92,6 @@ export interface Leave {
   readonly state: 'done' | 'supposed' | 'undone';
 }
 
-/** The end of a binding: it left, or a version was written over it. */
-export type End = { readonly leave: Leave } | { readonly successor: Version };
-
 /** Everything that cannot be read. The rest of the past is told without it. */
 export interface Damaged {
   /** Ids of records that do not open under their names, or whose content is malformed. */
@@ -128,6 +125,4 @@ export interface Past {
   descendants(id: VersionId): readonly Version[];
   /** The path at which it was written: that of its first known binding. Undefined for an id without bindings. */
   birthplace(id: VersionId): MemoryPath | undefined;
-  /** The end of a binding as records tell it, also where the binding lies there all the same; undefined where none tells. */
-  endOf(binding: Pick<Binding, 'id' | 'path' | 'bound'>): End | undefined;
 }

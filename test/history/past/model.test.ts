@@ -84,7 +84,7 @@ function telling(): Telling {
 describe('the model of the past', () => {
   beforeAll(loadSodium);
 
-  it('has a version that a rename left at two places end at each of them for itself', async () => {
+  it('has a life at each of the two places at which a rename left a version, and an edit at one of them', async () => {
     const past = await telling()
       .saved('v', A, 1n)
       .there('v', B, 2n, { isRenamed: true })
@@ -92,8 +92,6 @@ describe('the model of the past', () => {
       .collector.past();
     const [atA, atB] = past.bindings(named('v'));
     expect([atA?.path, atB?.path]).toEqual([A, B]);
-    expect(atA && past.endOf(atA)).toMatchObject({ successor: { id: named('s') } });
-    expect(atB && past.endOf(atB)).toBeUndefined();
     expect(past.versions.get(named('v'))?.text).toBe('current');
     const lives = (await itemByItem(livesOf(past))).map(({ path, chain }) => `${path} ${chain.length}`);
     expect(lives.sort()).toEqual([`${A} 2`, `${B} 1`].sort());
@@ -116,10 +114,8 @@ describe('the model of the past', () => {
 
   it('takes a delete for the end of no binding that is later than what it names', async () => {
     const past = await telling().deleted('v', A, 2n).saved('v', A, 2n).there('v', A, 3n).collector.past();
-    expect(past.endOf({ id: named('v'), path: A, bound: 2n })).toMatchObject({ leave: { bound: 2n } });
-    expect(past.endOf({ id: named('v'), path: A, bound: 1n })).toMatchObject({ leave: { bound: 2n } });
-    expect(past.endOf({ id: named('v'), path: A, bound: 3n })).toBeUndefined();
-    expect(past.endOf({ id: named('v'), path: B, bound: 1n })).toBeUndefined();
+    expect(past.leavesOf(named('v'))).toMatchObject([{ from: A, bound: 2n }]);
+    expect(livesOf(past)).toMatchObject([{ path: A, deleted: undefined }]);
   });
 
   it('tells of a delete once, though two processes have written it down', async () => {
