@@ -181,7 +181,7 @@ async function* pagesOfFiles(
 }
 
 /** Opens the work on a tenant. @throws MemoryError `not_found` for a tenant that was never written to. */
-export async function openWritten(session: Session, call: Call): Promise<Work> {
+async function openWritten(session: Session, call: Call): Promise<Work> {
   const work = await openWork(session, call);
   if (work !== undefined) return work;
   throw new MemoryError('not_found', 'nothing was ever written for this tenant; is its name right?');

@@ -2,7 +2,7 @@ import type { MemoryPath } from '../../language/path.ts';
 import type { Leave, Past, Version, VersionId } from './past.ts';
 
 /** A leave by which a file came to another path. */
-export type Rename = Leave & { readonly to: MemoryPath };
+type Rename = Leave & { readonly to: MemoryPath };
 
 /** The life of one file at one place, across the renames that led there. */
 export interface Life {
