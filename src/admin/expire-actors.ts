@@ -10,8 +10,7 @@ import { listDirectory } from '../tree/list-directory.ts';
 import { readListed } from '../tree/read-file.ts';
 import type { Work } from '../tree/session.ts';
 import { deleteListed } from './delete-listed.ts';
-import { listClass, writtenLongAgo } from './expiry-records.ts';
-import type { MigratedVersions } from './migrated-versions.ts';
+import { type ClassExpiry, listClass, writtenLongAgo } from './expiry-records.ts';
 
 /** The least time between two looks, each of which costs a GET for each record. */
 const BETWEEN_LOOKS_MS = 30 * DAY_MS;
@@ -23,11 +22,7 @@ const BETWEEN_LOOKS_MS = 30 * DAY_MS;
  * where some are that old, a GET for each of those, for each record of the history and for each file, and a PUT for each old one
  * that is still named, which makes it young again.
  */
-export async function expireActors(
-  work: Work,
-  options: { readonly migrated: MigratedVersions; readonly limitMs: number; readonly dryRun: boolean },
-): Promise<number> {
-  const { migrated, limitMs, dryRun } = options;
+export async function expireActors(work: Work, { migrated, limitMs, dryRun }: ClassExpiry): Promise<number> {
   const { objects, servedAt: now } = await listClass(work, 'actors');
   const isOld = writtenLongAgo(migrated, { now, limitMs });
   // The age of the stored object itself counts too: a process that names an actor takes what a migration wrote for new.

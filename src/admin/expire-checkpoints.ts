@@ -2,8 +2,7 @@ import { unlessDamaged } from '../errors.ts';
 import type { Work } from '../tree/session.ts';
 import { numberOfHead, partsOf } from './checkpoint-record.ts';
 import { deleteListed } from './delete-listed.ts';
-import { listClass, writtenLongAgo } from './expiry-records.ts';
-import type { MigratedVersions } from './migrated-versions.ts';
+import { type ClassExpiry, listClass, writtenLongAgo } from './expiry-records.ts';
 import { readHead } from './read-checkpoint.ts';
 
 /**
@@ -13,9 +12,8 @@ import { readHead } from './read-checkpoint.ts';
  */
 export async function expireCheckpoints(
   work: Work,
-  options: { readonly migrated: MigratedVersions; readonly limitMs: number; readonly dryRun: boolean },
+  { migrated, limitMs, dryRun }: ClassExpiry,
 ): Promise<number> {
-  const { migrated, limitMs, dryRun } = options;
   const { objects, servedAt } = await listClass(work, 'checkpoints');
   const isOld = writtenLongAgo(migrated, { now: servedAt, limitMs });
   const late = [...objects].filter(([, object]) => isOld(object));

@@ -4,8 +4,7 @@ import type { ListedObject } from '../store/port.ts';
 import { DAY_MS } from '../time.ts';
 import type { Work } from '../tree/session.ts';
 import { deleteListed } from './delete-listed.ts';
-import { listClass } from './expiry-records.ts';
-import type { MigratedVersions } from './migrated-versions.ts';
+import { type ClassExpiry, listClass } from './expiry-records.ts';
 
 /** A conversation as a listing shows it. */
 interface StoredConversation {
@@ -15,13 +14,9 @@ interface StoredConversation {
   readonly bodies: (readonly [id: string, body: ListedObject])[];
 }
 
-interface ConversationExpiry {
-  readonly migrated: MigratedVersions;
-  /** The age at which a conversation without new turns goes. */
-  readonly limitMs: number;
+interface ConversationExpiry extends ClassExpiry {
   /** The age at which a prompt goes: no queue delivers its turn any later. */
   readonly promptMs: number;
-  readonly dryRun: boolean;
 }
 
 /** The age at which a body goes that no head names: until then it may belong to a turn that is at work. */
@@ -32,8 +27,10 @@ const AT_WORK_MS = DAY_MS;
  * objects went; in a dry run how many would. One LIST for each 1,000, and a GET for each conversation with several parts. A turn
  * changes the head first: where one comes meanwhile, the head stays, and with it the rest.
  */
-export async function expireConversations(work: Work, options: ConversationExpiry): Promise<number> {
-  const { migrated, limitMs, promptMs, dryRun } = options;
+export async function expireConversations(
+  work: Work,
+  { migrated, limitMs, promptMs, dryRun }: ConversationExpiry,
+): Promise<number> {
   const { objects, servedAt } = await listClass(work, CLASS);
   const ageOf = (object: ListedObject): number => servedAt - migrated.writtenVersion(object).lastModified;
   const conversations = new Map<string, StoredConversation>();

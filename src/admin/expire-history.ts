@@ -5,8 +5,7 @@ import { timeIn } from '../tree/record-values.ts';
 import { decodeFields, encodeFields, readRecord } from '../tree/sealed-record.ts';
 import type { Work } from '../tree/session.ts';
 import { deleteListed } from './delete-listed.ts';
-import { listClass, writtenLongAgo } from './expiry-records.ts';
-import type { MigratedVersions } from './migrated-versions.ts';
+import { type ClassExpiry, listClass, writtenLongAgo } from './expiry-records.ts';
 import { writeNote } from './write-note.ts';
 
 /** The record that tells a verification up to which time missing versions have expired. */
@@ -19,11 +18,7 @@ const ATTEMPTS = 5;
  * dry run how many it would delete. The current texts of files are no part of the history. It notes the limit before it deletes,
  * so that the absence is no finding. One LIST for each 1,000 records, and a GET and a PUT where some go.
  */
-export async function expireHistory(
-  work: Work,
-  options: { readonly migrated: MigratedVersions; readonly limitMs: number; readonly dryRun: boolean },
-): Promise<number> {
-  const { migrated, limitMs, dryRun } = options;
+export async function expireHistory(work: Work, { migrated, limitMs, dryRun }: ClassExpiry): Promise<number> {
   const { objects, servedAt } = await listClass(work, 'history');
   const old = [...objects.values()].filter(writtenLongAgo(migrated, { now: servedAt, limitMs }));
   if (dryRun || old.length === 0) return old.length;

@@ -3,8 +3,7 @@ import type { ListedObject } from '../store/port.ts';
 import { createAges } from '../time.ts';
 import type { Work } from '../tree/session.ts';
 import { deleteListed } from './delete-listed.ts';
-import { listClass } from './expiry-records.ts';
-import type { MigratedVersions } from './migrated-versions.ts';
+import { type ClassExpiry, listClass } from './expiry-records.ts';
 
 /** The longest time from the listing to the sending of a delete of a transcript's end. */
 const LOOK_HOLDS_MS = 30_000;
@@ -25,9 +24,8 @@ interface StoredSession {
  */
 export async function expireSessions(
   work: Work,
-  options: { readonly migrated: MigratedVersions; readonly limitMs: number; readonly dryRun: boolean },
+  { migrated, limitMs, dryRun }: ClassExpiry,
 ): Promise<number> {
-  const { migrated, limitMs, dryRun } = options;
   const look = createAges(work.session).boundIn(LOOK_HOLDS_MS);
   const { objects, servedAt } = await listClass(work, 'sessions');
   const sessions = new Map<string, StoredSession>();

@@ -86,6 +86,14 @@ export function outdatedTurns(
   };
 }
 
+/** The request to let one class of records expire. */
+export interface ClassExpiry {
+  readonly migrated: MigratedVersions;
+  /** The age, by the server's clock, at which what no process writes any more goes; milliseconds. */
+  readonly limitMs: number;
+  readonly dryRun: boolean;
+}
+
 /** Whether an object was written longer ago than the limit, by the server's clock; a migration of keys does not count as a write. */
 export function writtenLongAgo(
   { writtenVersion }: MigratedVersions,
