@@ -1,7 +1,7 @@
 import { classLogicalName, type LogicalName } from '../format/object-keys.ts';
 import { isHistoryName } from '../history/history-record.ts';
 import { type Collector, createCollector } from '../history/past/collect.ts';
-import type { Past, Version } from '../history/past/past.ts';
+import type { Past } from '../history/past/past.ts';
 import { eachConcurrently } from '../tree/concurrency.ts';
 import { type Finding, findingOf, type HistoryFinding } from '../tree/findings.ts';
 import { listIds } from '../tree/list-ids.ts';
@@ -98,11 +98,11 @@ function isRefused({ state }: Inspection): boolean {
 }
 
 /** Finds versions whose predecessor is lost: neither a file nor a record has it. A checkpoint alone keeps no version. */
-function orphansOf({ versions }: Past): readonly Version[] {
-  const isThere = (version: Version | undefined): boolean => version !== undefined && version.text !== 'gone';
-  return [...versions.values()].filter(
-    (version) =>
-      isThere(version) && version.previous !== undefined && !isThere(versions.get(version.previous)),
+function orphansOf({ versions }: Past) {
+  const kept = [...versions.values()].filter(({ text }) => text !== 'gone');
+  const ids = new Set(kept.map(({ id }) => id));
+  return kept.flatMap(({ id, path, mtime, previous }) =>
+    previous === undefined || ids.has(previous) ? [] : [{ id, path, mtime, previous }],
   );
 }
 
@@ -115,21 +115,18 @@ async function findMissing(
   const orphans = orphansOf(past);
   if (orphans.length === 0) return [];
   const { from } = await readKeptFrom(work, historyDays);
-  return orphans.flatMap(({ id, path, previous, mtime }): readonly HistoryFinding[] =>
-    previous === undefined || mtime < from
-      ? []
-      : [{ kind: 'history', state: 'missing', path, expected: previous, replacedBy: id }],
-  );
+  const lost = orphans.filter(({ mtime }) => mtime >= from);
+  return lost.map(({ id: replacedBy, path, previous: expected }) => {
+    return { kind: 'history', state: 'missing', path, expected, replacedBy };
+  });
 }
 
 /** Finds records that still have a text which another record of the same version says was taken out. */
 function unredacted(past: Past): readonly HistoryFinding[] {
   return [...past.versions.values()].flatMap(({ id }) => {
-    const saved = past
-      .bindings(id)
-      .flatMap((binding) => (binding.saved ? [{ ...binding, ...binding.saved }] : []));
-    if (saved.every(({ at }) => at !== undefined)) return [];
-    const left = saved.filter(({ at }) => at !== undefined);
+    const all = past.bindings(id).flatMap(({ path, saved }) => (saved ? [{ path, ...saved }] : []));
+    const left = all.filter(({ at }) => at !== undefined);
+    if (left.length === all.length) return [];
     return left.map(({ path, record }) => ({
       ...({ kind: 'history', state: 'unredacted', path, expected: id } as const),
       name: classLogicalName('history', record),
