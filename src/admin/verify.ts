@@ -75,7 +75,10 @@ export async function verifySince(
   const { files, bytes, findings, groups, keyVersions, history } = await readAll(work, watch);
   // Only now: a rename that began later has left no copies that are old enough to be taken for duplicates.
   const register = await lookAtRegister(work);
-  const { own, others } = splitByOrigin(groups, register.entry);
+  // Copies that carry the id of the rename in the register: it finishes them or takes them back itself.
+  const isOwn = (group: readonly Place[]): boolean =>
+    group.some(({ origin }) => register.entry !== undefined && hasBytesAt(origin, 0, register.entry.id));
+  const { own = [], others = [] } = Object.groupBy(groups, (group) => (isOwn(group) ? 'own' : 'others'));
   const renames = renameFindings(register, recovered, own.length);
   const duplicates = await settleDuplicates(work, { groups: others, isRenaming: isAlive(register), repair });
   // The comparison with the checkpoint comes first: then one model of the past serves both.
@@ -153,19 +156,6 @@ function renameFinding(
 ): RenameFinding {
   const { phase, from, to } = entry;
   return { kind: 'rename', state, phase, from, to, ageMs, files };
-}
-
-/** Sets apart the copies that carry the id of the rename in the register: it finishes them or takes them back itself. */
-function splitByOrigin(
-  groups: readonly (readonly Place[])[],
-  entry: RenameEntry | undefined,
-): {
-  readonly own: readonly (readonly Place[])[];
-  readonly others: readonly (readonly Place[])[];
-} {
-  const isOwn = (group: readonly Place[]): boolean =>
-    entry !== undefined && group.some(({ origin }) => hasBytesAt(origin, 0, entry.id));
-  return { own: groups.filter(isOwn), others: groups.filter((group) => !isOwn(group)) };
 }
 
 interface Everything extends Verification {
