@@ -3,7 +3,7 @@ import type { KeyringEditor } from '../keys/keyring-editor.ts';
 import type { Finding } from '../tree/findings.ts';
 import type { Progress, Session } from '../tree/session.ts';
 import type { KeyVersionUse } from './key-status.ts';
-import { type MigrationPass, migrateOnce, type SettledVersions } from './migrate-pass.ts';
+import { migrateOnce, type SettledVersions } from './migrate-pass.ts';
 import { judgeOldKeys, readKeyringFacts, retireKeys } from './retire-keys.ts';
 import { rotateKey } from './rotate.ts';
 
@@ -112,11 +112,18 @@ export async function migrateObjects(context: Session, options: MigrateRequest):
 
     const { free, blocked } = hasMovedOn ? { free: [], blocked: [] } : judgeOldKeys(facts, pass);
     const done = (old: readonly number[], writtenAt: number): MigrationReport => {
-      const retireAfter = old.length === 0 ? undefined : writtenAt + 2 * ttlMs;
-      const isComplete = !hasMovedOn && !mayHaveMissed && pass.busy + pass.young === 0;
-      const wantsCheckpoint = reencrypt && isComplete && old.length === 0;
-      const told = { madeKey, retired, blocked, retireAfter, wantsCheckpoint };
-      return reportOf(pass, { ...totals, ...told, active, old });
+      const { objects, busy, young, problems, left } = pass;
+      const isComplete = !hasMovedOn && !mayHaveMissed && busy + young === 0;
+      return {
+        ...{ ...totals, objects, busy, young, problems, madeKey, retired, blocked },
+        versions: [...old, active].map((version) => ({
+          version,
+          active: version === active,
+          objects: left.get(version) ?? 0,
+        })),
+        retireAfter: old.length === 0 ? undefined : writtenAt + 2 * ttlMs,
+        wantsCheckpoint: reencrypt && isComplete && old.length === 0,
+      };
     };
     const dueInMs = 2 * ttlMs - facts.ageMs;
     const held = facts.old.length - free.length - blocked.length;
@@ -162,23 +169,6 @@ async function waitFor(
     report(until);
     await context.pause(Math.min(rest, LONGEST_PAUSE_MS), signal);
   }
-}
-
-function reportOf(
-  pass: MigrationPass,
-  rest: Omit<MigrationReport, 'objects' | 'busy' | 'young' | 'problems' | 'versions'> & {
-    readonly active: number;
-    readonly old: readonly number[];
-  },
-): MigrationReport {
-  const { active, old, ...facts } = rest;
-  const { objects, busy, young, problems, left } = pass;
-  const versions = [...old, active].map((version) => ({
-    version,
-    active: version === active,
-    objects: left.get(version) ?? 0,
-  }));
-  return { ...facts, objects, busy, young, problems, versions };
 }
 
 /** The report for a tenant without a keyring. */
