@@ -4,16 +4,11 @@ import type { LoadedKeyring } from '../keys/keyring-cache.ts';
 import { ageOf, type ETag } from '../store/port.ts';
 import { confirmedPut } from '../tree/confirmed-put.ts';
 import { countFindings, type Finding, findingOf, sortFindings } from '../tree/findings.ts';
-import { bindVersion, copyVersion, type SealedVersion } from '../tree/read-file.ts';
+import { bindVersion, copyVersion, SETTLED_MS, type SealedVersion } from '../tree/read-file.ts';
 import { isRegister } from '../tree/rename/register.ts';
 import { eachRecord, type Inspection, inspectRecord, type ListedRecord, listRecords } from '../tree/scan.ts';
 import type { Progress, Session, Work } from '../tree/session.ts';
-import {
-  createMigrationNotes,
-  NO_NOTES,
-  saysThatObjectsExpire,
-  type WrittenVersion,
-} from './migrated-versions.ts';
+import { createMigrationNotes, saysThatObjectsExpire, type WrittenVersion } from './migrated-versions.ts';
 import { type RenameWatch, watchRenames } from './rename-watch.ts';
 
 /** The result of one look at every object. */
@@ -63,7 +58,7 @@ export async function migrateOnce(request: PassRequest): Promise<MigrationPass> 
   const task = { ...request, renames: watchRenames() };
   const notes = records.some(({ name }) => saysThatObjectsExpire(name))
     ? createMigrationNotes(work, new Set(records.map(({ object }) => object.etag)))
-    : NO_NOTES;
+    : undefined;
   const [found, damaged, left] = [new Set<number>(), new Set<number>(), new Map<number, number>()];
   const counts = { rebound: 0, newer: 0, gone: 0, busy: 0, young: 0, too_large: 0 };
   let needsKey = false;
@@ -99,12 +94,12 @@ export async function migrateOnce(request: PassRequest): Promise<MigrationPass> 
       return;
     }
     note(record, migrated);
-    if (migrated.state === 'rebound') await notes.note(migrated.etag, migrated.replaced);
+    if (migrated.state === 'rebound') await notes?.note(migrated.etag, migrated.replaced);
   };
   try {
     await eachRecord(work, records, migrateOne);
   } finally {
-    await notes.finish();
+    await notes?.finish();
   }
   const { too_large: unread, ...written } = counts;
   problems.push(...countFindings(counted));
@@ -149,8 +144,6 @@ interface MigrationWork {
 
 /** The age below which a worker may still hold a receipt by its ETag; milliseconds by the server's clock. */
 const RECEIPT_IN_USE_MS = 960_000;
-/** The age below which a writer may still take back a create; milliseconds by the server's clock, which may tell whole seconds. */
-const YOUNG_MS = 60_000;
 
 /**
  * Brings one object under the active key: GET, then PUT If-Match, confirmed. Name, version and origin stay.
@@ -168,7 +161,7 @@ async function migrateObject(
     return { state: 'settled', keyVersion, etag: version.stored.etag };
   }
   if (task.endsWhereKeyIsNeeded && keyVersion === version.keys.active.version) return 'needs_key';
-  if (ageOf(version.stored) <= YOUNG_MS) return { state: 'young', keyVersion };
+  if (ageOf(version.stored) <= SETTLED_MS) return { state: 'young', keyVersion };
   if (await isInUse(work, { record, version, renames: task.renames })) return { state: 'busy', keyVersion };
   const etag = await write(work, record, { version, task });
   return etag === undefined

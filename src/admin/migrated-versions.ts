@@ -58,8 +58,6 @@ interface MigrationNotes {
   finish(): Promise<void>;
 }
 
-export const NO_NOTES: MigrationNotes = { async note() {}, async finish() {} };
-
 /** @param listed ETags of the objects that the pass has seen: other versions are gone, except those that a migration has made since. */
 export function createMigrationNotes(work: Work, listed: ReadonlySet<ETag>): MigrationNotes {
   // The notes of finished writes are kept though the migration is cancelled.
