@@ -3,7 +3,7 @@ import { MemoryError } from './errors.ts';
 export const DAY_MS = 86_400_000;
 
 /** How far from the epoch a `Date` can be, in milliseconds. */
-const MOST_DATE_MS = 8.64e15;
+export const MOST_DATE_MS = 8.64e15;
 
 /**
  * A stored or given number of milliseconds since the epoch as a `Date`, which never is an invalid one: a number beyond all

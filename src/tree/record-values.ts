@@ -1,6 +1,7 @@
 import { fromBase64url } from '../format/encoding.ts';
 import { ID_BYTES, MAX_BOUND } from '../format/wrap.ts';
 import { type MemoryPath, parseStoredPath } from '../language/path.ts';
+import { MOST_DATE_MS } from '../time.ts';
 
 // Each function reads one kind of value of a record (docs/format.md, "How contents are written"); undefined for any other value.
 
@@ -9,13 +10,10 @@ export function numberIn(value: unknown): number | undefined {
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : undefined;
 }
 
-/** The latest time that a `Date` can hold. */
-const LATEST_TIME = 8.64e15;
-
 /** Reads milliseconds since the epoch. */
 export function timeIn(value: unknown): number | undefined {
   const time = numberIn(value);
-  return time !== undefined && time <= LATEST_TIME ? time : undefined;
+  return time !== undefined && time <= MOST_DATE_MS ? time : undefined;
 }
 
 /** Reads `length` bytes in base64url. */

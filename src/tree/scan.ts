@@ -10,7 +10,7 @@ import {
   parseClassKey,
   parseFileKey,
 } from '../format/object-keys.ts';
-import { sealedSize, TOMBSTONE_BYTES } from '../format/sizes.ts';
+import { FACTS_BYTES, sealedSize, TOMBSTONE_BYTES } from '../format/sizes.ts';
 import type { SealingKeys } from '../format/wrap.ts';
 import type { LoadedKeyring } from '../keys/keyring-cache.ts';
 import type { MemoryPath } from '../language/path.ts';
@@ -133,8 +133,6 @@ export type Inspection =
 
 /** Content of objects beside the tree that is read in any case, in bytes. */
 const BESIDE_THE_TREE_BYTES = 16_777_216;
-/** A record of the history holds a file, and what is known of it. */
-const FACTS_BYTES = 65_536;
 
 /**
  * Reads and opens a record: one GET, one more when it is refused. Undefined: nothing is there any more.
