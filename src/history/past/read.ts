@@ -214,14 +214,11 @@ function createReading(work: Work): Reading {
   const unread = new Map<MemoryPath, readonly ListedId[]>();
   let first = WHOLE_TREE;
 
-  const list = async (path: MemoryPath): Promise<void> => {
-    unread.set(path, await listIds(work, 'history', `${historyHash(work, path)}_`));
-  };
   const visit = async (path: MemoryPath): Promise<void> => {
     if (unread.has(path)) return;
     // The file first: a version that is replaced meanwhile is listed.
     if (path !== WHOLE_TREE) await addFile(collector, path, readFile(work, path));
-    await list(path);
+    unread.set(path, await listIds(work, 'history', `${historyHash(work, path)}_`));
   };
   const read = async (path: MemoryPath, isAsked: (id: string) => boolean): Promise<boolean> => {
     const waiting = unread.get(path) ?? [];
