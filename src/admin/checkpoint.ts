@@ -25,9 +25,8 @@ import {
 } from './checkpoint-record.ts';
 import { type FindEntry, openEarlier, openEntries } from './earlier-entries.ts';
 import { readKeptFrom } from './kept-from.ts';
-import { newestNumber } from './read-checkpoint.ts';
+import { newestNumber, type SinceLine } from './read-checkpoint.ts';
 import { verifySince } from './verify.ts';
-import type { SinceLine } from './verify-since.ts';
 
 export interface WrittenCheckpoint {
   /** Number and root, to be kept where nobody who writes the store can write. */
@@ -132,8 +131,8 @@ export async function writeCheckpoint(
   const onFile = (): void => call.onProgress?.({ done: ++done, total: done });
   const take = async (on: Work, listed: readonly ListedEntry[], find: FindEntry): Promise<void> => {
     const found = await versionsOf(on, listed, { find, onFile });
-    for (const [index, entry] of found.entries()) {
-      if (entry === 'unread') unread.add(listed[index]?.path ?? '');
+    for (const [{ path }, entry] of found) {
+      if (entry === 'unread') unread.add(path);
       else if (entry !== undefined) {
         await parts.add(on, encodeEntry(entry));
         files++;
@@ -192,18 +191,17 @@ async function versionsOf(
   work: Work,
   files: readonly ListedEntry[],
   { find, onFile }: { readonly find: FindEntry; readonly onFile: () => void },
-): Promise<readonly (CheckpointEntry | 'unread' | undefined)[]> {
-  const known: (CheckpointEntry | undefined)[] = [];
-  for (const file of files) known.push(await find(file));
-  const found: (CheckpointEntry | 'unread' | undefined)[] = [];
-  const readOne = async (index: number): Promise<void> => {
-    const [file, before] = [files[index], known[index]];
-    if (file === undefined) return;
+): Promise<ReadonlyMap<ListedEntry, CheckpointEntry | 'unread' | undefined>> {
+  const known = new Map<ListedEntry, CheckpointEntry | undefined>();
+  for (const file of files) known.set(file, await find(file));
+  const found = new Map<ListedEntry, CheckpointEntry | 'unread' | undefined>(known);
+  const readOne = async (file: ListedEntry): Promise<void> => {
+    const before = known.get(file);
     const isSame = before?.note !== 'young' && isOf(work, file, before);
-    found[index] = isSame ? before : await read(work, file);
+    if (!isSame) found.set(file, await read(work, file));
     onFile();
   };
-  await eachConcurrently(work.session, [...files.keys()], readOne, (index) => files[index]?.size ?? 0);
+  await eachConcurrently(work.session, files, readOne, ({ size }) => size);
   return found;
 }
 

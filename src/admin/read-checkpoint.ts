@@ -70,10 +70,13 @@ interface Checkpoint {
   readonly entries: readonly CheckpointEntry[];
 }
 
+/** The line of a checkpoint to compare with; without a root the one that is stored under the number. */
+export type SinceLine = Pick<CheckpointLine, 'number'> & Partial<CheckpointLine>;
+
 /** Reads a checkpoint and checks it against its line, or against itself where only its number is known. */
 export async function readCheckpoint(
   work: Work,
-  { number, root: wanted }: Pick<CheckpointLine, 'number'> & { readonly root?: string },
+  { number, root: wanted }: SinceLine,
 ): Promise<Checkpoint | CheckpointFault> {
   try {
     const head = await readHead(work, number);

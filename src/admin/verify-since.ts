@@ -12,9 +12,9 @@ import {
   listFileRecords,
 } from '../tree/scan.ts';
 import type { Work } from '../tree/session.ts';
-import { type CheckpointEntry, type CheckpointLine, NO_VERSION } from './checkpoint-record.ts';
+import { type CheckpointEntry, NO_VERSION } from './checkpoint-record.ts';
 import { readKeptFrom } from './kept-from.ts';
-import { readCheckpoint } from './read-checkpoint.ts';
+import { readCheckpoint, type SinceLine } from './read-checkpoint.ts';
 import { judgeSince } from './since/judge.ts';
 import type { SeenHistory } from './verify-history.ts';
 
@@ -26,9 +26,6 @@ export interface SinceReport {
   /** The time at which it was begun. Absent where the checkpoint cannot be read. */
   readonly began?: Date;
 }
-
-/** The line of a checkpoint to compare with; without a root the one that is stored under the number. */
-export type SinceLine = Pick<CheckpointLine, 'number'> & { readonly root?: string };
 
 /** Watches a scan of all that a tenant has, and compares it with a checkpoint. */
 export interface SinceWatch {

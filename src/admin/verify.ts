@@ -21,8 +21,9 @@ import { parseLine } from './checkpoint-record.ts';
 import { type Place, settleDuplicates } from './duplicates.ts';
 import type { KeyVersionUse } from './key-status.ts';
 import { isMalformed } from './malformed-records.ts';
+import type { SinceLine } from './read-checkpoint.ts';
 import { type SeenHistory, watchHistory } from './verify-history.ts';
-import { type SinceLine, type SinceReport, type SinceWatch, watchSince } from './verify-since.ts';
+import { type SinceReport, type SinceWatch, watchSince } from './verify-since.ts';
 
 export interface VerifyOptions extends Call {
   /** Removes the older place of duplicates, and finishes a directory rename whose process is gone; changes nothing else. */
