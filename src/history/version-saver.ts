@@ -1,4 +1,4 @@
-import { hasCode, hasReason, isDamaged, MemoryError } from '../errors.ts';
+import { hasCode, hasReason, MemoryError, unlessDamaged } from '../errors.ts';
 import { sameBytes } from '../format/encoding.ts';
 import { classKey } from '../format/object-keys.ts';
 import { MAX_CONTENT_BYTES, MOST_KEPT_BYTES } from '../format/sizes.ts';
@@ -196,26 +196,17 @@ const ROUNDS = 8;
  * @throws MemoryError `integrity` where the record there is of another version.
  */
 async function renewal(work: Work, { id, record }: NewRecord): Promise<NewRecord | undefined> {
-  const found = await readEarlier(work, id);
+  const reading = readRecord(work, { cls: 'history', id, maxBytes: MAX_CONTENT_BYTES });
+  const found = await unlessDamaged(reading, () => 'damaged' as const);
   if (found === undefined) return { id, record };
   if (found === 'damaged') return undefined;
-  const { earlier } = found;
+  const earlier = decodeHistoryRecord(found.content);
   refuseAnother(record, earlier);
   if (record.kind !== 'replaced' || earlier?.kind !== 'replaced') return undefined;
   const saysAll = record.for === undefined || earlier.for !== undefined;
   if (saysAll && found.ageMs <= RENEWED_AFTER_MS) return undefined;
   const purpose = earlier.for && { for: earlier.for };
   return { id, record: { ...record, ...purpose }, base: found.etag };
-}
-
-async function readEarlier(work: Work, id: string) {
-  try {
-    const found = await readRecord(work, { cls: 'history', id, maxBytes: MAX_CONTENT_BYTES });
-    return found && { ...found, earlier: decodeHistoryRecord(found.content) };
-  } catch (error) {
-    if (isDamaged(error)) return 'damaged';
-    throw error;
-  }
 }
 
 /** @throws MemoryError `integrity` where the record is of another version, so that this one can be saved nowhere. */

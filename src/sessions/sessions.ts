@@ -1,4 +1,4 @@
-import { hasCode, isDamaged } from '../errors.ts';
+import { hasCode, unlessDamaged } from '../errors.ts';
 import { createRecent } from '../recent.ts';
 import { KEYS_PER_REQUEST } from '../store/port.ts';
 import { eachConcurrently, untilSettled } from '../tree/concurrency.ts';
@@ -199,14 +199,10 @@ async function eachTranscript(
   for (const page of pages) {
     ends.set(page.transcript, { last: page, first: ends.get(page.transcript)?.first ?? page.number });
   }
-  const visitOne = async (each: Ends): Promise<void> => {
-    try {
-      await visit(each);
-    } catch (error) {
-      if (!isDamaged(error)) throw error;
-      work.session.logger.error('a session could not be read', { code: error.code });
-    }
-  };
+  const visitOne = (each: Ends): Promise<void> =>
+    unlessDamaged(visit(each), ({ code }) =>
+      work.session.logger.error('a session could not be read', { code }),
+    );
   await eachConcurrently(work.session, [...ends.values()], visitOne, ({ last }) => last.object.size);
 }
 

@@ -1,4 +1,4 @@
-import { isDamaged, MemoryError } from '../errors.ts';
+import { MemoryError, unlessDamaged } from '../errors.ts';
 import { MEMORY_ROOT, type MemoryPath, rebase } from '../language/path.ts';
 import { decodeText } from '../language/text.ts';
 import type { ETag } from '../store/port.ts';
@@ -207,12 +207,7 @@ export function createFiles(given: FilesOptions): Files {
     },
     stat,
     async exists(path, options) {
-      try {
-        return (await stat(path, options)) !== undefined;
-      } catch (error) {
-        if (isDamaged(error)) return true;
-        throw error;
-      }
+      return (await unlessDamaged(stat(path, options), () => 'damaged')) !== undefined;
     },
     async copy(from, to, options = {}) {
       const { mode = 'create', ...verbs } = options;
