@@ -1,15 +1,15 @@
 import { hasCode, hasReason, MemoryError } from '../errors.ts';
 import { toBase64url } from '../format/encoding.ts';
-import { ancestorsOf, type MemoryPath } from '../language/path.ts';
+import { ancestorsOf, directoriesOf, type MemoryPath } from '../language/path.ts';
 import { eachConcurrently } from '../tree/concurrency.ts';
 import type { FileVersion } from '../tree/read-file.ts';
 import type { Call, KeptCall } from '../tree/session.ts';
 import type { Tree } from '../tree/tree.ts';
-import { type LeftFile, type PlannedChange, renameLayers, type Texts } from './plan.ts';
+import { type Change, type LeftFile, renameLayers, type Texts } from './plan.ts';
 import { type Writing, writeBack } from './write-back.ts';
 
 interface Applied {
-  readonly done: readonly PlannedChange[];
+  readonly done: readonly Change[];
   /** Files whose text was taken out of the history meanwhile: they keep the text that they had. */
   readonly redacted: readonly LeftFile[];
   /** The first of the failures that other processes caused meanwhile; the files that they changed stay as they are. */
@@ -29,12 +29,12 @@ interface Deeds extends Writing {
  *
  * @throws MemoryError what the tree throws; a plan that is made again continues from there.
  */
-export async function applyPlan(deeds: Deeds, changes: readonly PlannedChange[]): Promise<Applied> {
+export async function applyPlan(deeds: Deeds, changes: readonly Change[]): Promise<Applied> {
   const { session, call, texts } = deeds;
-  const done: PlannedChange[] = [];
+  const done: Change[] = [];
   const redacted: LeftFile[] = [];
   let conflict: unknown;
-  const doOne = async (change: PlannedChange): Promise<void> => {
+  const doOne = async (change: Change): Promise<void> => {
     try {
       await apply(deeds, change);
       done.push(change);
@@ -45,7 +45,7 @@ export async function applyPlan(deeds: Deeds, changes: readonly PlannedChange[])
       if (hasReason(error, 'redacted')) redacted.push(leftRedacted(change));
     }
   };
-  const bytesOf = ({ fromVersion, toVersion }: PlannedChange): number =>
+  const bytesOf = ({ fromVersion, toVersion }: Change): number =>
     texts.sizeOf(fromVersion) + texts.sizeOf(toVersion);
   for (const step of stepsOf(deeds, changes)) await eachConcurrently(session, step, doOne, bytesOf);
   return { done, redacted, conflict };
@@ -55,20 +55,17 @@ export async function applyPlan(deeds: Deeds, changes: readonly PlannedChange[])
  * Orders changes into steps: first the deletes that make way for another change, then renames, then texts that get shorter, then
  * texts that get longer. All other deletes come last, or before the longer texts where these have no room otherwise.
  */
-function stepsOf(
-  { texts, isTight }: Deeds,
-  changes: readonly PlannedChange[],
-): readonly (readonly PlannedChange[])[] {
+function stepsOf({ texts, isTight }: Deeds, changes: readonly Change[]): readonly (readonly Change[])[] {
   const { layers } = renameLayers(changes.filter(({ what }) => what === 'rename'));
   const taken = new Set(changes.flatMap(({ what, path, to }) => (what === 'create' ? [path] : (to ?? []))));
-  const above = new Set([...taken].flatMap((path) => ancestorsOf(path as MemoryPath) as readonly string[]));
-  const makesWay = ({ path }: PlannedChange): boolean =>
-    taken.has(path) || above.has(path) || ancestorsOf(path as MemoryPath).some((each) => taken.has(each));
+  const above = directoriesOf([...taken]);
+  const makesWay = ({ path }: Change): boolean =>
+    taken.has(path) || above.has(path) || ancestorsOf(path).some((each) => taken.has(each));
   const deletes = Map.groupBy(
     changes.filter(({ what }) => what === 'delete'),
     makesWay,
   );
-  const isGrowing = ({ what, fromVersion, toVersion }: PlannedChange): boolean =>
+  const isGrowing = ({ what, fromVersion, toVersion }: Change): boolean =>
     what === 'create' || texts.sizeOf(toVersion) > texts.sizeOf(fromVersion);
   const writes = Map.groupBy(
     changes.filter(({ what }) => what === 'create' || what === 'replace'),
@@ -79,12 +76,8 @@ function stepsOf(
   return [deletes.get(true) ?? [], ...layers, writes.get(false) ?? [], ...last];
 }
 
-async function apply(deeds: Deeds, change: PlannedChange): Promise<void> {
+async function apply(deeds: Deeds, { path, fromVersion, toVersion, to }: Change): Promise<void> {
   const { tree, call, texts } = deeds;
-  const { path, fromVersion, toVersion, to } = change as PlannedChange & {
-    readonly path: MemoryPath;
-    readonly to?: MemoryPath;
-  };
   const { onProgress: _, ...rest } = call;
   // Each change loads the keyring, which another process may have turned since the plan was made.
   const quiet: KeptCall = { ...rest, keptOnly: true };
@@ -99,7 +92,7 @@ async function apply(deeds: Deeds, change: PlannedChange): Promise<void> {
   await writeBack({ ...deeds, call: quiet }, { ...found, path, replaced: now });
 }
 
-function leftRedacted({ path, toVersion: version }: PlannedChange): LeftFile {
+function leftRedacted({ path, toVersion: version }: Change): LeftFile {
   return { path, reason: 'redacted', ...(version !== undefined && { version }) };
 }
 

@@ -1,14 +1,13 @@
 import { hasCode, type MemoryError } from '../errors.ts';
-import type { MemoryPath } from '../language/path.ts';
 import { admitContent, admitName, refuseTooLarge } from '../tree/admission.ts';
 import { eachConcurrently } from '../tree/concurrency.ts';
 import type { Work } from '../tree/session.ts';
 import type { Past } from './past/past.ts';
 import {
+  type Change,
   type Draft,
   type LeftFile,
   leaveChange,
-  type PlannedChange,
   planOf,
   settleDraft,
   type Texts,
@@ -16,11 +15,11 @@ import {
 
 /** The reason why a change is refused. */
 type Refusal = Pick<LeftFile, 'rules' | 'limit'>;
-type Refusals = Map<PlannedChange, Refusal>;
+type Refusals = Map<Change, Refusal>;
 
 /** The room that a change takes, or gives back where it is negative; the policy may change the length of a text. */
 interface Growth {
-  readonly change: PlannedChange;
+  readonly change: Change;
   readonly files: number;
   readonly bytes: number;
 }
@@ -38,11 +37,11 @@ export async function judgePlan(
   { past, texts, draft }: { readonly past: Past; readonly texts: Texts; readonly draft: Draft },
 ): Promise<boolean> {
   const { session } = work;
-  const growths = new Map<PlannedChange, Growth>();
+  const growths = new Map<Change, Growth>();
   for (;;) {
     settleDraft(draft);
     const refused: Refusals = new Map();
-    const judgeOne = async (change: PlannedChange): Promise<void> => {
+    const judgeOne = async (change: Change): Promise<void> => {
       try {
         growths.set(change, growthOf(texts, change, await bytesWritten(work, texts, change)));
       } catch (error) {
@@ -68,9 +67,9 @@ export async function judgePlan(
 async function bytesWritten(
   { session, call: { signal } }: Work,
   texts: Texts,
-  { path, to, toVersion }: PlannedChange,
+  { path, to, toVersion }: Change,
 ): Promise<number> {
-  if (to !== undefined) await admitName(session, to as MemoryPath, { signal });
+  if (to !== undefined) await admitName(session, to, { signal });
   if (toVersion === undefined) return 0;
   const size = texts.sizeOf(toVersion);
   refuseTooLarge(session, { length: size });
@@ -80,11 +79,11 @@ async function bytesWritten(
     if (!hasCode(error, 'not_found')) throw error;
   });
   if (found === undefined) return size;
-  const written = { path: path as MemoryPath, content: found.text };
+  const written = { path, content: found.text };
   return (await admitContent(session, written, { signal })).length;
 }
 
-function growthOf(texts: Texts, change: PlannedChange, written: number): Growth {
+function growthOf(texts: Texts, change: Change, written: number): Growth {
   const { what, fromVersion } = change;
   if (what === 'rename') return { change, files: 0, bytes: 0 };
   const files = Number(what === 'create') - Number(what === 'delete');
@@ -99,7 +98,7 @@ function refusalOf({ details: { rules, limit } }: MemoryError): Refusal {
 }
 
 /** Refuses also the delete of a file whose text was to be created elsewhere, and may not be. */
-function addOrigins(refused: Refusals, past: Past, changes: readonly PlannedChange[]): void {
+function addOrigins(refused: Refusals, past: Past, changes: readonly Change[]): void {
   const created = new Map<string, Refusal>();
   for (const [{ what, toVersion = '' }, why] of refused) if (what === 'create') created.set(toVersion, why);
   for (const change of changes) {

@@ -85,12 +85,22 @@ export interface Texts {
   sizeOf(version: string | undefined): number;
 }
 
+/** A change as the planner makes it. */
+export interface Change extends PlannedChange {
+  readonly path: MemoryPath;
+  readonly to?: MemoryPath;
+}
+
+interface DraftedPlan extends HistoryPlan {
+  readonly changes: readonly Change[];
+}
+
 /** A plan that is being made, by paths. A file that is deleted may make way for one that is renamed there, and written then. */
 export interface Draft {
-  readonly renames: Map<string, PlannedChange>;
+  readonly renames: Map<string, Change>;
   /** Creates and replacements, at the paths that renames lead to. */
-  readonly writes: Map<string, PlannedChange>;
-  readonly deletes: Map<string, PlannedChange>;
+  readonly writes: Map<string, Change>;
+  readonly deletes: Map<string, Change>;
   readonly left: Map<string, LeftFile>;
   /** The paths of the files that are there. */
   readonly files: readonly MemoryPath[];
@@ -106,7 +116,7 @@ export function draftPlan({ files }: Past, isHidden: IsHidden): Draft {
   return { renames, writes, deletes, left, files: [...files.keys()], isHidden };
 }
 
-export function planOf({ renames, writes, deletes, left, begins }: Draft): HistoryPlan {
+export function planOf({ renames, writes, deletes, left, begins }: Draft): DraftedPlan {
   const changes = [...renames.values(), ...writes.values(), ...deletes.values()].sort(byPath);
   return { changes, left: [...left.values()].sort(byPath), ...(begins !== undefined && { begins }) };
 }
@@ -119,16 +129,14 @@ export function settleDraft(draft: Draft): void {
   const { renames, writes, deletes, files, isHidden } = draft;
   for (const changes of [renames, writes, deletes])
     for (const change of changes.values())
-      if ([change.path, change.to ?? change.path].some((path) => isHidden(path as MemoryPath)))
+      if (isHidden(change.path) || isHidden(change.to ?? change.path))
         leaveChange(draft, change, { reason: 'hidden_by_mount' });
   for (let isSettled = false; !isSettled; ) {
-    const staying = new Set<string>(files);
-    for (const path of [...deletes.keys(), ...renames.keys()]) staying.delete(path);
-    const directories = new Set<string>(directoriesOf([...staying] as MemoryPath[]));
-    const isOccupied = (path: string): boolean =>
-      staying.has(path) ||
-      directories.has(path) ||
-      ancestorsOf(path as MemoryPath).some((above) => staying.has(above));
+    const staying = new Set(files);
+    for (const { path } of [...deletes.values(), ...renames.values()]) staying.delete(path);
+    const directories = directoriesOf([...staying]);
+    const isOccupied = (path: MemoryPath): boolean =>
+      staying.has(path) || directories.has(path) || ancestorsOf(path).some((above) => staying.has(above));
     const { stuck } = renameLayers([...renames.values()]);
     const occupied = [...renames.values(), ...writes.values()].filter((change) =>
       change.to === undefined
@@ -143,7 +151,7 @@ export function settleDraft(draft: Draft): void {
 /** Takes a change out of the plan, and says why. Where that is a rename, the file gets its text at the old path. */
 export function leaveChange(
   { renames, writes, deletes, left }: Draft,
-  { path, what, to, fromVersion, toVersion: version = fromVersion }: PlannedChange,
+  { path, what, to, fromVersion, toVersion: version = fromVersion }: Change,
   { reason, ...why }: Pick<LeftFile, 'reason' | 'rules' | 'limit'>,
 ): void {
   left.set(path, { path, reason, ...(version !== undefined && { version }), ...why });
@@ -159,11 +167,11 @@ export function leaveChange(
 }
 
 /** Orders renames into layers that can each be done at once: a file leaves a path in one before another comes in the next. */
-export function renameLayers(renames: readonly PlannedChange[]): {
-  readonly layers: readonly (readonly PlannedChange[])[];
-  readonly stuck: readonly PlannedChange[];
+export function renameLayers(renames: readonly Change[]): {
+  readonly layers: readonly (readonly Change[])[];
+  readonly stuck: readonly Change[];
 } {
-  const layers: PlannedChange[][] = [];
+  const layers: Change[][] = [];
   let waiting = renames;
   while (waiting.length > 0) {
     const sources = new Set(waiting.map(({ path }) => path));
