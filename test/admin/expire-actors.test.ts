@@ -3,6 +3,7 @@ import { type ExpiryOptions, type ExpiryReport, expireTree } from '../../src/adm
 import { verifyTree } from '../../src/admin/verify.ts';
 import { readActors } from '../../src/history/actors.ts';
 import type { ListPage } from '../../src/store/port.ts';
+import { keysOf } from '../support/bucket.ts';
 import { historyOf } from '../support/history-site.ts';
 import { createOperator } from '../support/key-operator.ts';
 import {
@@ -262,10 +263,3 @@ describe('the expiry of actors', () => {
     expect((await verifyTree(client.session)).findings).toEqual([]);
   });
 });
-
-async function keysOf(site: TestSite): Promise<readonly string[]> {
-  const keys: string[] = [];
-  for await (const page of site.base.list({ prefix: 'tenants/acme/' }))
-    keys.push(...page.objects.map(({ key }) => key as string));
-  return keys;
-}

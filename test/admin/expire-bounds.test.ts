@@ -6,6 +6,7 @@ import type { Progress } from '../../src/tree/session.ts';
 import { createTree } from '../../src/tree/tree.ts';
 import { createReceipts } from '../../src/worker/receipts.ts';
 import type { Around } from '../doubles/intercepted-store.ts';
+import { keysOf } from '../support/bucket.ts';
 import { putRecord } from '../support/key-operator.ts';
 import { at, bytes, createSite, type StoreKind, type TestSite } from '../support/test-tree.ts';
 
@@ -21,14 +22,6 @@ async function expire(
   const context = await client.open();
   if (around !== undefined) client.intercept(around);
   return expireTree(context.session, { afterDays: 30, ...options });
-}
-
-async function keysOf(site: TestSite, cls: string): Promise<readonly string[]> {
-  const keys: string[] = [];
-  for await (const page of site.base.list({ prefix: `tenants/acme/${cls}/` })) {
-    keys.push(...page.objects.map(({ key }) => key));
-  }
-  return keys;
 }
 
 /** Two files that an earlier run has marked, and that may go now. */

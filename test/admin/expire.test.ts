@@ -6,6 +6,7 @@ import { createAccessRecords } from '../../src/tree/access-records.ts';
 import { createTree } from '../../src/tree/tree.ts';
 import { createReceipts } from '../../src/worker/receipts.ts';
 import { noAnswer } from '../doubles/intercepted-store.ts';
+import { keysOf } from '../support/bucket.ts';
 import { createOperator } from '../support/key-operator.ts';
 import { at, bytes, describeOnBothKinds, type TestClient, type TestSite } from '../support/test-tree.ts';
 
@@ -28,14 +29,6 @@ async function expire(
   const { session } = await client.open();
   options.around?.(client);
   return expireTree(session, { afterDays: 30, ...options });
-}
-
-async function keysOf(site: TestSite, cls: string): Promise<readonly string[]> {
-  const keys: string[] = [];
-  for await (const page of site.base.list({ prefix: `tenants/acme/${cls}/` })) {
-    keys.push(...page.objects.map(({ key }) => key));
-  }
-  return keys;
 }
 
 describeOnBothKinds('expiry', (newSite) => {

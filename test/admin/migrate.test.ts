@@ -4,7 +4,7 @@ import { toBase64url } from '../../src/format/encoding.ts';
 import { commitmentOf } from '../../src/format/header.ts';
 import type { NameMode } from '../../src/format/names.ts';
 import { seal } from '../../src/format/object.ts';
-import { fileKey, logicalName, OBJECT_CLASSES, type ObjectKey } from '../../src/format/object-keys.ts';
+import { logicalName, OBJECT_CLASSES, type ObjectKey } from '../../src/format/object-keys.ts';
 import { newVersion } from '../../src/format/version.ts';
 import { openWrap, sealWrap } from '../../src/format/wrap.ts';
 import { encodeText } from '../../src/language/text.ts';
@@ -12,6 +12,7 @@ import type { ETag, StoredObject } from '../../src/store/port.ts';
 import { readFile } from '../../src/tree/read-file.ts';
 import { writeRegister } from '../../src/tree/rename/register.ts';
 import { atFirst, countCalls, loseAnswer } from '../doubles/intercepted-store.ts';
+import { keyOf } from '../support/bucket.ts';
 import {
   createOperator,
   type KeyOperator,
@@ -75,14 +76,6 @@ async function versionsInUse(site: TestSite): Promise<Readonly<Record<string, nu
     counts[version] = (counts[version] ?? 0) + 1;
   }
   return counts;
-}
-
-async function keyOf(client: TestClient, path: string): Promise<ObjectKey> {
-  const {
-    session: { layout },
-    keyring,
-  } = await client.open();
-  return fileKey(layout, keyring.names, at(path));
 }
 
 describeOnBothKinds('a migration', (newSite) => {

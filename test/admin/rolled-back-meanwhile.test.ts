@@ -6,12 +6,13 @@ import { checkpointTree } from '../../src/admin/checkpoint.ts';
 import { restoreTree } from '../../src/admin/restore.ts';
 import { verifyTree } from '../../src/admin/verify.ts';
 import { hasReason } from '../../src/errors.ts';
-import { fileKey, type ObjectKey } from '../../src/format/object-keys.ts';
+import type { ObjectKey } from '../../src/format/object-keys.ts';
 import type { HistoryEntry } from '../../src/history/entries.ts';
 import { contentEtags } from '../doubles/content-etags.ts';
+import { keyOf } from '../support/bucket.ts';
 import { historyOf, keepingClient } from '../support/history-site.ts';
 import { createOperator, type KeyOperator } from '../support/key-operator.ts';
-import { at, createSite, type TestClient, type TestSite } from '../support/test-tree.ts';
+import { createSite, type TestClient, type TestSite } from '../support/test-tree.ts';
 
 const PATH = '/memories/b';
 const HOUR = 3_600_000;
@@ -35,7 +36,7 @@ async function begin(): Promise<Scene> {
   await site.time.pause(HOUR);
   const { line } = await checkpointTree(client.session);
   if (line === undefined) throw new Error('no checkpoint was taken');
-  const key = await keyOf(client);
+  const key = await keyOf(client, PATH);
   const rollBack = await keepObject(site, key);
   await client.append(PATH, ', second');
   await client.append('/memories/c', ', second');
@@ -43,11 +44,6 @@ async function begin(): Promise<Scene> {
   const [, older] = await historyOf(client).list(PATH);
   if (older === undefined) throw new Error('the version is not known');
   return { site, client, line, key, older, rollBack };
-}
-
-async function keyOf(client: TestClient, path = PATH): Promise<ObjectKey> {
-  const { session, keyring } = await client.open();
-  return fileKey(session.layout, keyring.names, at(path));
 }
 
 /** Puts back what lies there now. */

@@ -14,6 +14,7 @@ import { writeKept } from '../../src/history/write-kept.ts';
 import type { HistoryFinding } from '../../src/tree/findings.ts';
 import { sayProved } from '../history-proof/say-proved.ts';
 import { createChance } from '../simulation/chance.ts';
+import { keysOf } from '../support/bucket.ts';
 import { createOperator, editorOf } from '../support/key-operator.ts';
 import { at, bytes, createSite, inTime, type TestClient, type TestSite } from '../support/test-tree.ts';
 
@@ -46,13 +47,6 @@ async function findingsOf(client: TestClient): Promise<readonly HistoryFinding[]
   return findings.filter((finding) => finding.kind === 'history');
 }
 
-async function recordKeys(site: TestSite): Promise<readonly ObjectKey[]> {
-  const keys: ObjectKey[] = [];
-  for await (const { objects } of site.base.list({ prefix: 'tenants/acme/history/' }))
-    keys.push(...objects.map(({ key }) => key));
-  return keys;
-}
-
 async function bodyOf(site: TestSite, key: ObjectKey): Promise<Uint8Array> {
   const found = await site.base.get(key);
   if (typeof found !== 'object') throw new Error('nothing is there');
@@ -69,7 +63,7 @@ async function chainOf({ session, tree }: TestClient, path = PATH): Promise<read
 }
 
 async function keyOfVersion(site: TestSite, version: string): Promise<ObjectKey> {
-  const found = (await recordKeys(site)).find((key) => key.endsWith(`_${version.slice(0, 8)}`));
+  const found = (await keysOf(site, 'history')).find((key) => key.endsWith(`_${version.slice(0, 8)}`));
   if (found === undefined) throw new Error('there is no record of that version');
   return found;
 }
@@ -340,7 +334,7 @@ describe('a bucket writer in the middle of a chain', { timeout: 36_000_000 }, ()
       const before = await findingsOf(reader);
       expect(before).toEqual([]);
       const all = new Map<ObjectKey, Uint8Array>();
-      for (const key of await recordKeys(site)) all.set(key, await bodyOf(site, key));
+      for (const key of await keysOf(site, 'history')) all.set(key, await bodyOf(site, key));
       const chain = await chainOf(client, '/memories/a');
       // All but the version that the file has are in records, each named by the one behind.
       const keys: ObjectKey[] = [];
@@ -357,7 +351,7 @@ describe('a bucket writer in the middle of a chain', { timeout: 36_000_000 }, ()
           expect(finding.path, what).toBe('/memories/a');
           expect(finding.expected.length, what).toBeGreaterThanOrEqual(8);
         }
-        for (const key of await recordKeys(site)) if (!all.has(key)) await site.base.delete([{ key }]);
+        for (const key of await keysOf(site, 'history')) if (!all.has(key)) await site.base.delete([{ key }]);
         for (const [key, body] of all) await put(site, key, body);
       }
       await site.base[Symbol.asyncDispose]();

@@ -1,22 +1,16 @@
 import { expect, it } from 'vitest';
 import { type Verification, type VerifyOptions, verifyTree } from '../../src/admin/verify.ts';
 import { MemoryError } from '../../src/errors.ts';
-import {
-  createLayout,
-  fileKey,
-  OBJECT_CLASSES,
-  type ObjectKey,
-  parseTenantId,
-} from '../../src/format/object-keys.ts';
+import { createLayout, OBJECT_CLASSES, type ObjectKey, parseTenantId } from '../../src/format/object-keys.ts';
 import { sealedSize } from '../../src/format/sizes.ts';
 import { envRootKey } from '../../src/keys/env-root-key.ts';
 import { createKeyringCache } from '../../src/keys/keyring-cache.ts';
 import { isLeft } from '../../src/tree/findings.ts';
 import { readRegister } from '../../src/tree/rename/register.ts';
 import { atFirst, countCalls, noAnswer, type StoreCall } from '../doubles/intercepted-store.ts';
+import { keyOf, keysOf } from '../support/bucket.ts';
 import { createOperator, putEveryClass, putRecord } from '../support/key-operator.ts';
 import {
-  at,
   bytes,
   describeOnBothKinds,
   TEST_ROOT_KEY,
@@ -39,20 +33,6 @@ function dieAt(client: TestClient, verb: StoreCall['verb']): void {
     dead ||= call.verb === verb;
     return dead ? Promise.reject(noAnswer()) : proceed();
   });
-}
-
-async function keyOf(client: TestClient, path: string): Promise<ObjectKey> {
-  const {
-    session: { layout },
-    keyring,
-  } = await client.open();
-  return fileKey(layout, keyring.names, at(path));
-}
-
-async function storedKeys(site: TestSite): Promise<readonly ObjectKey[]> {
-  const keys: ObjectKey[] = [];
-  for await (const page of site.base.list({ prefix: '' })) keys.push(...page.objects.map(({ key }) => key));
-  return keys;
 }
 
 async function overwriteRaw(site: TestSite, key: ObjectKey, body: Uint8Array): Promise<void> {
@@ -103,7 +83,7 @@ describeOnBothKinds('verifying a tree', (newSite) => {
       bytes: 0,
       findings: [],
     });
-    expect((await storedKeys(site)).filter((key) => key.includes('nobody'))).toEqual([]);
+    expect((await keysOf(site)).filter((key) => key.includes('nobody'))).toEqual([]);
   });
 
   it('says how far it is', async () => {
@@ -139,7 +119,7 @@ describeOnBothKinds('verifying a tree', (newSite) => {
     expect(findings).toEqual(
       ['cut', 'empty', 'flipped', 'swapped'].map((name) => ({ kind: 'damaged', path: `/memories/${name}` })),
     );
-    expect((await storedKeys(site)).filter((key) => key.startsWith(client.layout.data))).toHaveLength(5);
+    expect((await keysOf(site)).filter((key) => key.startsWith(client.layout.data))).toHaveLength(5);
   });
 
   it('counts foreign objects without naming them', async () => {
