@@ -115,7 +115,7 @@ describe('the model of the past', () => {
   it('takes a delete for the end of no binding that is later than what it names', async () => {
     const past = await telling().deleted('v', A, 2n).saved('v', A, 2n).there('v', A, 3n).collector.past();
     expect(past.leavesOf(named('v'))).toMatchObject([{ from: A, bound: 2n }]);
-    expect(livesOf(past)).toMatchObject([{ path: A, deleted: undefined }]);
+    expect(await itemByItem(livesOf(past))).toMatchObject([{ path: A, deleted: undefined }]);
   });
 
   it('tells of a delete once, though two processes have written it down', async () => {
