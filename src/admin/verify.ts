@@ -79,7 +79,8 @@ export async function verifySince(
   // Copies that carry the id of the rename in the register: it finishes them or takes them back itself.
   const isOwn = (group: readonly Place[]): boolean =>
     group.some(({ origin }) => register.entry !== undefined && hasBytesAt(origin, 0, register.entry.id));
-  const { own = [], others = [] } = Object.groupBy(groups, (group) => (isOwn(group) ? 'own' : 'others'));
+  const whole = await ofOneVersion(groups, history);
+  const { own = [], others = [] } = Object.groupBy(whole, (group) => (isOwn(group) ? 'own' : 'others'));
   const renames = renameFindings(register, recovered, own.length);
   const duplicates = await settleDuplicates(work, { groups: others, isRenaming: isAlive(register), repair });
   // The comparison with the checkpoint comes first: then one model of the past serves both.
@@ -159,8 +160,18 @@ function renameFinding(
   return { kind: 'rename', state, phase, from, to, ageMs, files };
 }
 
+/** Leaves out the groups whose id two different texts or sets of facts share: each of those may be the only one of its kind. */
+async function ofOneVersion(
+  groups: readonly (readonly Place[])[],
+  { collector }: SeenHistory,
+): Promise<readonly (readonly Place[])[]> {
+  if (groups.length === 0) return groups;
+  const { damaged } = await collector.past();
+  return groups.filter(([place]) => place !== undefined && !damaged.versions.has(toBase64url(place.id)));
+}
+
 interface Everything extends Verification {
-  /** Groups of two or more places with the same content, in each the longest unchanged place first. */
+  /** Groups of two or more places with one version id, in each the longest unchanged place first. */
   readonly groups: readonly (readonly Place[])[];
   readonly history: SeenHistory;
 }

@@ -2,14 +2,16 @@ import { describe, expect, it } from 'vitest';
 import { type Place, settleDuplicates } from '../../src/admin/duplicates.ts';
 import { verifyTree } from '../../src/admin/verify.ts';
 import { MemoryError } from '../../src/errors.ts';
-import { fileKey, type ObjectKey } from '../../src/format/object-keys.ts';
+import { seal } from '../../src/format/object.ts';
+import { fileKey, logicalName, type ObjectKey } from '../../src/format/object-keys.ts';
+import type { VersionIdBytes } from '../../src/format/version.ts';
 import type { ETag } from '../../src/store/port.ts';
 import { sortFindings } from '../../src/tree/findings.ts';
 import { readFile } from '../../src/tree/read-file.ts';
 import { encodeFields } from '../../src/tree/sealed-record.ts';
 import type { Work } from '../../src/tree/session.ts';
 import { createOperator, putRecord } from '../support/key-operator.ts';
-import { at, createSite, withSession } from '../support/test-tree.ts';
+import { at, bytes, createSite, openSite, withSession } from '../support/test-tree.ts';
 
 const REGISTER = 'tenants/acme/journal/register' as ObjectKey;
 
@@ -160,6 +162,36 @@ describe('places of one content', () => {
 });
 
 describe('a verification', () => {
+  it.each([
+    ['text', {}, 'other'],
+    ['time', { mtime: 1 }, 'text'],
+  ])('takes two files for one version by no id alone: they differ in their %s', async (_, facts, text) => {
+    const site = await openSite();
+    const client = await site.client();
+    await client.create('/memories/a', 'text');
+    const work = await client.open();
+    const { keyring, session } = work;
+    const version = await readFile(work, at('/memories/a'));
+    if (version === undefined) throw new Error('there is no file');
+    const id = version.id as VersionIdBytes;
+    const object = seal({
+      keys: keyring.keys,
+      name: logicalName(at('/memories/b')),
+      content: bytes(text),
+      version: { ...version, id, ...facts },
+      random: session.random,
+    });
+    const key = fileKey(session.layout, keyring.names, at('/memories/b'));
+    await site.time.pause(120_000);
+    await site.base.put(key, object, { mode: 'create' });
+    await site.time.pause(120_000);
+    for (const repair of [false, true]) {
+      const { findings } = await verifyTree(session, { repair });
+      expect(findings).toMatchObject([{ kind: 'history', state: 'doubled' }]);
+    }
+    expect(await client.paths()).toEqual(['/memories/a', '/memories/b']);
+  });
+
   it.each([
     [10_000, 'under_way'],
     [10_001, 'expired'],
