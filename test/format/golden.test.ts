@@ -11,11 +11,19 @@ import { openKeyring } from '../../src/keys/keyring.ts';
 import { MEMORY_ROOT, parseMemoryPath } from '../../src/language/path.ts';
 import { openTenant } from '../../src/open/open-memory.ts';
 import { toHex } from '../support/format-vectors.ts';
-import { contentOfGolden, fillGolden, GOLDEN, type GoldenStore, goldenBytes } from '../support/golden.ts';
+import {
+  contentOfGolden,
+  fillGolden,
+  GOLDEN,
+  GOLDEN_HISTORY,
+  type GoldenStore,
+  goldenBytes,
+} from '../support/golden.ts';
 
 beforeAll(loadSodium);
 
 const sets = GOLDEN.flatMap(({ format, stores }) => stores.map((store) => ({ format, store, ...store })));
+const withHistory = [...sets, { ...GOLDEN_HISTORY, store: GOLDEN_HISTORY }];
 
 async function openGolden({ objects, tenant, rootKey }: GoldenStore) {
   const bytes = goldenBytes(objects[`keyrings/${tenant}`]);
@@ -65,7 +73,7 @@ describe.each(GOLDEN)('the marks of format $format', ({ shredMarker, tombstone }
   });
 });
 
-describe.each(sets)('a store of format $format with $names names', ({ store: golden }) => {
+describe.each(withHistory)('the store $tenant of format $format with $names names', ({ store: golden }) => {
   const { files, records, objects, tenant, rootKey } = golden;
 
   it('has a keyring that opens', async () => {

@@ -4,6 +4,8 @@ Bytes stand as base64, bounds as decimal text.
 """
 import base64, json, sys
 from pathlib import Path
+import history_records
+import records
 import sealed_memory as format1
 
 def unpack(text): return base64.b64decode(text, validate=True)
@@ -28,6 +30,34 @@ def read_folder(q):
     objects = {file.relative_to(folder).as_posix(): file.read_bytes() for file in folder.rglob("*") if file.is_file()}
     return format1.read_store(objects, unpack(q["root"]), q["tenant"], q["prefix"])
 
+LETTERS = {"checkpoints": {"c": "head", "p": "part"}, "conversations": {"h": "head", "b": "body", "p": "prompt"}}
+
+def kind_of(cls, id, content):
+    """The grammar of a record: its class, and where that has several which of them."""
+    if cls == "journal":
+        return f"journal/{id}"
+    if cls == "receipts":
+        fields = json.loads(content)
+        return "receipts/tokens" if "tokens" in fields else "receipts/turn" if "state" in fields else "receipts/progress"
+    return f"{cls}/{LETTERS[cls][id[0]]}" if cls in LETTERS else cls
+
+def read_record(name, content):
+    _, cls, id = name.split("/")
+    if cls == "history":
+        record = history_records.read_history(content)
+        return {"kind": f"history/{record and record['kind']}", "record": record}
+    kind = kind_of(cls, id, content)
+    return {"kind": kind, "record": records.read_record(kind, content)}
+
+def read_records(q):
+    """What the records of a store say, the checkpoint of a line, and the keyed hashes of texts as its lines have them."""
+    store = read_store(q)
+    contents = {name: record["content"] for name, record in store["records"].items()}
+    checkpoints = {name.removeprefix("/checkpoints/"): b for name, b in contents.items() if name.startswith("/checkpoints/")}
+    return {"records": {name: read_record(name, b) for name, b in contents.items()},
+            "checkpoint": records.read_checkpoint(checkpoints, q["line"]),
+            "hashes": {name: records.text_hash(store["keyring"]["NK"], unpack(text)) for name, text in q["texts"].items()}}
+
 def rebind(q):
     place = keyring_of(q), q["tenant"], unpack(q["object"]), q["from"], q["to"], int(q["bound"])
     return format1.rebind(*place, unpack(q["origin"]) if "origin" in q else None)
@@ -50,6 +80,7 @@ ACTIONS = {
     "writerOf": lambda q: format1.writer_of(unpack(q["nameKey"]), q["actor"]),
     "rebind": rebind,
     "readFolder": read_folder,
+    "readRecords": read_records,
     "readStore": read_store,
     "writeStore": write_store,
 }

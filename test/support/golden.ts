@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import type { NameMode } from '../../src/format/names.ts';
 import type { ObjectKey } from '../../src/format/object-keys.ts';
+import type { SessionKey } from '../../src/sessions/session-key.ts';
 import type { ObjectStore } from '../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../src/store/sqlite/sqlite-store.ts';
 
@@ -25,6 +26,8 @@ export interface GoldenFile {
 
 /** An object of another class. */
 export interface GoldenRecord {
+  /** The class, and where it has several grammars which of them; in the history's store alone. */
+  readonly kind?: string;
   readonly version: number;
   readonly mtime: number;
   /** Decimal. */
@@ -43,6 +46,23 @@ export interface GoldenStore {
   readonly objects: Readonly<Record<string, string>>;
 }
 
+/** The store of a tenant that keeps history, with what is found in it. */
+export interface GoldenHistory extends GoldenStore {
+  readonly format: number;
+  /** The day on which it was made. */
+  readonly written: string;
+  /** The line of its checkpoint. */
+  readonly line: string;
+  /** The entries of its history in JSON, the newest first. */
+  readonly log: readonly Readonly<Record<string, string>>[];
+  /** Of each version whose text is kept. */
+  readonly texts: Readonly<Record<string, string>>;
+  readonly transcripts: readonly { readonly key: SessionKey; readonly lines: readonly string[] }[];
+  /** The messages of each. */
+  readonly conversations: Readonly<Record<string, readonly object[]>>;
+  readonly prompt: { readonly turn: string; readonly conversation: string; readonly prompt: string };
+}
+
 /** What one version of the format looked like when it was new. */
 export interface GoldenSet {
   readonly format: number;
@@ -55,8 +75,14 @@ const FOLDER = new URL('../vectors/', import.meta.url);
 
 /** One set per version of the format that was ever released. */
 export const GOLDEN: readonly GoldenSet[] = readdirSync(FOLDER)
-  .filter((name) => name.startsWith('golden-'))
-  .map((name) => JSON.parse(readFileSync(new URL(name, FOLDER), 'utf8')) as GoldenSet);
+  .filter((name) => /^golden-format-\d+\.json$/.test(name))
+  .map((name) => readVector(name) as GoldenSet);
+
+export const GOLDEN_HISTORY: GoldenHistory = readVector('golden-format-1-history.json') as GoldenHistory;
+
+function readVector(name: string): unknown {
+  return JSON.parse(readFileSync(new URL(name, FOLDER), 'utf8'));
+}
 
 export function contentOfGolden({ size, text, pattern }: GoldenFile): Uint8Array {
   if (pattern) return Uint8Array.from({ length: size }, (_, index) => index * 7 + (index >> 8));
