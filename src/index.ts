@@ -4,17 +4,17 @@ export type {
   NewCheckpoint,
   RefusedCheckpoint,
   WrittenCheckpoint,
-} from './admin/checkpoint.ts';
-export type { ExpiryOptions, ExpiryReport, TenantExpiry } from './admin/expire.ts';
-export type { KeyStatus, KeyVersion, KeyVersionUse } from './admin/key-status.ts';
-export type { MigrateOptions, MigrationProgress, MigrationReport } from './admin/migrate.ts';
-export type { RestoreReport, RestoreRequest } from './admin/restore.ts';
-export type { ConfiguredRootKey, RootKeyStatus } from './admin/root-key-status.ts';
-export type { RewrapOptions, Rewrapping, RotateOptions, Rotation } from './admin/rotate.ts';
-export type { ShredOptions, ShredProgress, ShredReport } from './admin/shred.ts';
-export type { TurnedHistory } from './admin/turn-history.ts';
-export type { Verification, VerifyOptions } from './admin/verify.ts';
-export type { SinceReport } from './admin/verify-since.ts';
+} from './admin/checkpoints/checkpoint.ts';
+export type { ExpiryOptions, ExpiryReport, TenantExpiry } from './admin/expiry/expire.ts';
+export type { RestoreReport, RestoreRequest } from './admin/export/restore.ts';
+export type { KeyStatus, KeyVersion, KeyVersionUse } from './admin/keys/key-status.ts';
+export type { MigrateOptions, MigrationProgress, MigrationReport } from './admin/keys/migrate.ts';
+export type { ConfiguredRootKey, RootKeyStatus } from './admin/keys/root-key-status.ts';
+export type { RewrapOptions, Rewrapping, RotateOptions, Rotation } from './admin/keys/rotate.ts';
+export type { ShredOptions, ShredProgress, ShredReport } from './admin/keys/shred.ts';
+export type { TurnedHistory } from './admin/keys/turn-history.ts';
+export type { Verification, VerifyOptions } from './admin/verify/verify.ts';
+export type { SinceReport } from './admin/verify/verify-since.ts';
 export {
   type ErrorDetails,
   MemoryError,

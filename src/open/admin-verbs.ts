@@ -1,8 +1,9 @@
 // The verbs of the administration alone, in a module of their own: it is loaded when one of them is asked for first.
-export { readKeyStatus } from '../admin/key-status.ts';
-export { migrateObjects } from '../admin/migrate.ts';
-export { restoreTree } from '../admin/restore.ts';
-export { readRootKeyStatus } from '../admin/root-key-status.ts';
-export { rewrapRoot, rotateKey } from '../admin/rotate.ts';
-export { shredTenant } from '../admin/shred.ts';
-export { turnTenantHistory } from '../admin/turn-history.ts';
+
+export { restoreTree } from '../admin/export/restore.ts';
+export { readKeyStatus } from '../admin/keys/key-status.ts';
+export { migrateObjects } from '../admin/keys/migrate.ts';
+export { readRootKeyStatus } from '../admin/keys/root-key-status.ts';
+export { rewrapRoot, rotateKey } from '../admin/keys/rotate.ts';
+export { shredTenant } from '../admin/keys/shred.ts';
+export { turnTenantHistory } from '../admin/keys/turn-history.ts';

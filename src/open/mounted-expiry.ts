@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import type { ExpiryOptions } from '../admin/expire.ts';
+import type { ExpiryOptions } from '../admin/expiry/expire.ts';
 import { misconfigured } from '../errors.ts';
 import type { TenantId } from '../format/object-keys.ts';
 import type { MountPoint, Settings } from './settings.ts';

@@ -1,6 +1,6 @@
-import type { CheckpointOptions, CheckpointReport } from '../admin/checkpoint.ts';
-import type { ExpiryOptions, TenantExpiry } from '../admin/expire.ts';
-import type { Verification, VerifyOptions } from '../admin/verify.ts';
+import type { CheckpointOptions, CheckpointReport } from '../admin/checkpoints/checkpoint.ts';
+import type { ExpiryOptions, TenantExpiry } from '../admin/expiry/expire.ts';
+import type { Verification, VerifyOptions } from '../admin/verify/verify.ts';
 import { createLayout, type TenantId } from '../format/object-keys.ts';
 import { createKeyringCache, type LoadedKeyring } from '../keys/keyring-cache.ts';
 import { createRollbackGuard, type RollbackGuard } from '../keys/rollback-guard.ts';

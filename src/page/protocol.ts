@@ -1,4 +1,4 @@
-import type { KeyStatus, KeyVersionUse } from '../admin/key-status.ts';
+import type { KeyStatus, KeyVersionUse } from '../admin/keys/key-status.ts';
 
 /*
  * What the page and its server say to each other. Every question is a POST to `/api/NAME` with a JSON object; the answer

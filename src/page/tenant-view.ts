@@ -1,4 +1,4 @@
-import { readKeyStatus } from '../admin/key-status.ts';
+import { readKeyStatus } from '../admin/keys/key-status.ts';
 import { MemoryError, misconfigured } from '../errors.ts';
 import { toBase64 } from '../format/encoding.ts';
 import { fileKey } from '../format/object-keys.ts';

@@ -1,4 +1,4 @@
-import type { TenantExpiry } from '../admin/expire.ts';
+import type { TenantExpiry } from '../admin/expiry/expire.ts';
 import type { TenantId } from '../format/object-keys.ts';
 import type { LogFields } from '../logger.ts';
 import type { MemoryOptions } from '../open/options.ts';

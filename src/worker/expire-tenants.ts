@@ -1,4 +1,4 @@
-import type { TenantExpiry } from '../admin/expire.ts';
+import type { TenantExpiry } from '../admin/expiry/expire.ts';
 import type { TenantPool } from '../open/pool.ts';
 import type { LambdaTime } from './direct-handler.ts';
 import { expireTenant, remainingOf, type ScheduledExpiryOptions, withExpiryPool } from './expire-tenant.ts';

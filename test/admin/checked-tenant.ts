@@ -1,5 +1,5 @@
-import { writeCheckpoint } from '../../src/admin/checkpoint.ts';
-import { verifyTree } from '../../src/admin/verify.ts';
+import { writeCheckpoint } from '../../src/admin/checkpoints/checkpoint.ts';
+import { verifyTree } from '../../src/admin/verify/verify.ts';
 import type { ObjectKey } from '../../src/format/object-keys.ts';
 import type { Finding } from '../../src/tree/findings.ts';
 import { type Bucket, readBucket } from '../support/bucket.ts';

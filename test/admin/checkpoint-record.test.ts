@@ -6,7 +6,7 @@ import {
   encodeEntry,
   encodeHead,
   rootOf,
-} from '../../src/admin/checkpoint-record.ts';
+} from '../../src/admin/checkpoints/checkpoint-record.ts';
 import { hashPart } from '../../src/format/checkpoint-root.ts';
 import { toBase64url } from '../../src/format/encoding.ts';
 import { loadSodium } from '../../src/format/sodium.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { parseLine } from '../../src/admin/checkpoint-record.ts';
-import { readCheckpoint } from '../../src/admin/read-checkpoint.ts';
+import { parseLine } from '../../src/admin/checkpoints/checkpoint-record.ts';
+import { readCheckpoint } from '../../src/admin/checkpoints/read-checkpoint.ts';
 import { createNames } from '../../src/format/names.ts';
 import { writeRecord } from '../../src/tree/sealed-record.ts';
 import { added, fromHex, input } from '../support/format-vectors.ts';

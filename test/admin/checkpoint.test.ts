@@ -1,6 +1,10 @@
 import { expect, it } from 'vitest';
-import { checkpointTree, type WrittenCheckpoint, writeCheckpoint } from '../../src/admin/checkpoint.ts';
-import { readCheckpoint } from '../../src/admin/read-checkpoint.ts';
+import {
+  checkpointTree,
+  type WrittenCheckpoint,
+  writeCheckpoint,
+} from '../../src/admin/checkpoints/checkpoint.ts';
+import { readCheckpoint } from '../../src/admin/checkpoints/read-checkpoint.ts';
 import { MemoryError } from '../../src/errors.ts';
 import type { ObjectKey } from '../../src/format/object-keys.ts';
 import { describeOnBothKinds } from '../support/test-tree.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { type Place, settleDuplicates } from '../../src/admin/duplicates.ts';
-import { verifyTree } from '../../src/admin/verify.ts';
+import { type Place, settleDuplicates } from '../../src/admin/verify/duplicates.ts';
+import { verifyTree } from '../../src/admin/verify/verify.ts';
 import { MemoryError } from '../../src/errors.ts';
 import { seal } from '../../src/format/object.ts';
 import { fileKey, logicalName, type ObjectKey } from '../../src/format/object-keys.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { type ExpiryOptions, type ExpiryReport, expireTree } from '../../src/admin/expire.ts';
-import { verifyTree } from '../../src/admin/verify.ts';
+import { type ExpiryOptions, type ExpiryReport, expireTree } from '../../src/admin/expiry/expire.ts';
+import { verifyTree } from '../../src/admin/verify/verify.ts';
 import { readActors } from '../../src/history/actors.ts';
 import type { ListPage } from '../../src/store/port.ts';
 import { keysOf } from '../support/bucket.ts';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { type ExpiryOptions, type ExpiryReport, expireTree } from '../../src/admin/expire.ts';
+import { type ExpiryOptions, type ExpiryReport, expireTree } from '../../src/admin/expiry/expire.ts';
 import { once } from '../../src/time.ts';
 import { createAccessRecords } from '../../src/tree/access-records.ts';
 import type { Progress } from '../../src/tree/session.ts';

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import { writeCheckpoint } from '../../src/admin/checkpoint.ts';
-import { expireCheckpoints } from '../../src/admin/expire-checkpoints.ts';
-import { readMigratedVersions } from '../../src/admin/migrated-versions.ts';
+import { writeCheckpoint } from '../../src/admin/checkpoints/checkpoint.ts';
+import { expireCheckpoints } from '../../src/admin/expiry/expire-checkpoints.ts';
+import { readMigratedVersions } from '../../src/admin/keys/migrated-versions.ts';
 import type { ObjectKey } from '../../src/format/object-keys.ts';
 import { describeOnBothKinds } from '../support/test-tree.ts';
 import { type CheckedTenant, createCheckedTenant, DAY } from './checked-tenant.ts';

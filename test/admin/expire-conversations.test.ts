@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type ExpiryReport, expireTree } from '../../src/admin/expire.ts';
+import { type ExpiryReport, expireTree } from '../../src/admin/expiry/expire.ts';
 import { writeHead } from '../../src/sessions/conversation-head.ts';
 import { bodyId, headId } from '../../src/sessions/conversation-id.ts';
 import type { StoredText } from '../../src/tree/sealed-record.ts';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { type ExpiryReport, expireTree } from '../../src/admin/expire.ts';
+import { type ExpiryReport, expireTree } from '../../src/admin/expiry/expire.ts';
 import { createSessions, type Sessions } from '../../src/sessions/sessions.ts';
 import { createOperator, putEveryClass } from '../support/key-operator.ts';
 import { bytes, describeOnBothKinds, type TestSite } from '../support/test-tree.ts';

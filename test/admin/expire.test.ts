@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { type ExpiryOptions, type ExpiryReport, expireTree } from '../../src/admin/expire.ts';
-import { verifyTree } from '../../src/admin/verify.ts';
+import { type ExpiryOptions, type ExpiryReport, expireTree } from '../../src/admin/expiry/expire.ts';
+import { verifyTree } from '../../src/admin/verify/verify.ts';
 import type { ObjectKey } from '../../src/format/object-keys.ts';
 import { createAccessRecords } from '../../src/tree/access-records.ts';
 import { createTree } from '../../src/tree/tree.ts';

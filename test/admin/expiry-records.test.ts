@@ -6,8 +6,8 @@ import {
   outdatedTurns,
   readMarks,
   writeMarks,
-} from '../../src/admin/expiry-records.ts';
-import type { MigratedVersions } from '../../src/admin/migrated-versions.ts';
+} from '../../src/admin/expiry/expiry-records.ts';
+import type { MigratedVersions } from '../../src/admin/keys/migrated-versions.ts';
 import type { ObjectKey } from '../../src/format/object-keys.ts';
 import type { ETag, ListedObject } from '../../src/store/port.ts';
 import { accessRecordId, createAccessRecords, parseAccessRecordId } from '../../src/tree/access-records.ts';

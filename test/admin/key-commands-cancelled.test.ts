@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { createMigrationNotes, readMigratedVersions } from '../../src/admin/migrated-versions.ts';
-import { rewrapRoot, rotateKey } from '../../src/admin/rotate.ts';
+import { createMigrationNotes, readMigratedVersions } from '../../src/admin/keys/migrated-versions.ts';
+import { rewrapRoot, rotateKey } from '../../src/admin/keys/rotate.ts';
 import type { ObjectKey } from '../../src/format/object-keys.ts';
 import { envRootKey } from '../../src/keys/env-root-key.ts';
 import type { ETag } from '../../src/store/port.ts';

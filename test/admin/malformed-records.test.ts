@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { expireTree } from '../../src/admin/expire.ts';
-import { verifyTree } from '../../src/admin/verify.ts';
+import { expireTree } from '../../src/admin/expiry/expire.ts';
+import { verifyTree } from '../../src/admin/verify/verify.ts';
 import { toBase64url } from '../../src/format/encoding.ts';
 import { classLogicalName, type ObjectClass, type ObjectKey } from '../../src/format/object-keys.ts';
 import { encodeFields } from '../../src/tree/sealed-record.ts';

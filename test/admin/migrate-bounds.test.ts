@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { migrateObjects } from '../../src/admin/migrate.ts';
-import { watchRenames } from '../../src/admin/rename-watch.ts';
+import { migrateObjects } from '../../src/admin/keys/migrate.ts';
+import { watchRenames } from '../../src/admin/keys/rename-watch.ts';
 import { MemoryError } from '../../src/errors.ts';
 import type { ObjectKey } from '../../src/format/object-keys.ts';
 import type { Pause } from '../../src/time.ts';

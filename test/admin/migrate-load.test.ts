@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { migrateObjects } from '../../src/admin/migrate.ts';
+import { migrateObjects } from '../../src/admin/keys/migrate.ts';
 import { openMemory, openTenant } from '../../src/open/open-memory.ts';
 import type { ObjectStore } from '../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../src/store/sqlite/sqlite-store.ts';

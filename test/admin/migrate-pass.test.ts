@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { expireTree } from '../../src/admin/expire.ts';
-import { migrateObjects } from '../../src/admin/migrate.ts';
-import { readMigratedVersions } from '../../src/admin/migrated-versions.ts';
+import { expireTree } from '../../src/admin/expiry/expire.ts';
+import { migrateObjects } from '../../src/admin/keys/migrate.ts';
+import { readMigratedVersions } from '../../src/admin/keys/migrated-versions.ts';
 import { MemoryError } from '../../src/errors.ts';
 import { readHeader } from '../../src/format/header.ts';
 import { seal } from '../../src/format/object.ts';

@@ -3,7 +3,7 @@ import {
   createMigrationNotes,
   readMigratedVersions,
   saysThatObjectsExpire,
-} from '../../src/admin/migrated-versions.ts';
+} from '../../src/admin/keys/migrated-versions.ts';
 import { classLogicalName } from '../../src/format/object-keys.ts';
 import type { ETag } from '../../src/store/port.ts';
 import { encodeFields } from '../../src/tree/sealed-record.ts';

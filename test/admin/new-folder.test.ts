@@ -13,7 +13,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
-import { beginFolder, type NewFile } from '../../src/admin/new-folder.ts';
+import { beginFolder, type NewFile } from '../../src/admin/export/new-folder.ts';
 
 describe('beginFolder', () => {
   const base = mkdtempSync(join(tmpdir(), 'new-folder-'));

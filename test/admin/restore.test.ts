@@ -16,7 +16,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
-import { type RestoreReport, restoreTree } from '../../src/admin/restore.ts';
+import { type RestoreReport, restoreTree } from '../../src/admin/export/restore.ts';
 import type { NameMode } from '../../src/format/names.ts';
 import { fileKey } from '../../src/format/object-keys.ts';
 import { createTombstone } from '../../src/format/tombstone.ts';

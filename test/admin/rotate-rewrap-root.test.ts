@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { readKeyStatus } from '../../src/admin/key-status.ts';
-import { type RewrapOptions, rewrapRoot } from '../../src/admin/rotate.ts';
+import { readKeyStatus } from '../../src/admin/keys/key-status.ts';
+import { type RewrapOptions, rewrapRoot } from '../../src/admin/keys/rotate.ts';
 import { SHRED_MARKER } from '../../src/format/keyring-bytes.ts';
 import { createLayout, parseTenantId } from '../../src/format/object-keys.ts';
 import { envRootKey } from '../../src/keys/env-root-key.ts';

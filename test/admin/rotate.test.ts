@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type RotateOptions, rotateKey } from '../../src/admin/rotate.ts';
+import { type RotateOptions, rotateKey } from '../../src/admin/keys/rotate.ts';
 import type { KeyringEditor } from '../../src/keys/keyring-editor.ts';
 import { type Around, atFirst, interceptStore, loseAnswer } from '../doubles/intercepted-store.ts';
 import { editorOf, versionsOf } from '../support/key-operator.ts';

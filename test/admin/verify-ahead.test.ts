@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { checkpointTree } from '../../src/admin/checkpoint.ts';
-import { verifyTree } from '../../src/admin/verify.ts';
+import { checkpointTree } from '../../src/admin/checkpoints/checkpoint.ts';
+import { verifyTree } from '../../src/admin/verify/verify.ts';
 import { findingLine } from '../../src/cli/verbs/finding-lines.ts';
 import { createStamps } from '../../src/stamps.ts';
 import { isAlarm, isLeft, isUntold } from '../../src/tree/findings.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { expireTree } from '../../src/admin/expire.ts';
-import { turnTenantHistory } from '../../src/admin/turn-history.ts';
-import { verifyTree } from '../../src/admin/verify.ts';
+import { expireTree } from '../../src/admin/expiry/expire.ts';
+import { turnTenantHistory } from '../../src/admin/keys/turn-history.ts';
+import { verifyTree } from '../../src/admin/verify/verify.ts';
 import { MemoryError } from '../../src/errors.ts';
 import { classKey, type ObjectKey } from '../../src/format/object-keys.ts';
 import type { VersionIdBytes } from '../../src/format/version.ts';

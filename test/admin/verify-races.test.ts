@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { verifyTree } from '../../src/admin/verify.ts';
+import { verifyTree } from '../../src/admin/verify/verify.ts';
 import { MemoryError } from '../../src/errors.ts';
 import type { ObjectKey } from '../../src/format/object-keys.ts';
 import { atFirst, noAnswer } from '../doubles/intercepted-store.ts';

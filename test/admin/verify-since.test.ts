@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import { checkpointTree } from '../../src/admin/checkpoint.ts';
-import { turnTenantHistory } from '../../src/admin/turn-history.ts';
-import { verifyTree } from '../../src/admin/verify.ts';
+import { checkpointTree } from '../../src/admin/checkpoints/checkpoint.ts';
+import { turnTenantHistory } from '../../src/admin/keys/turn-history.ts';
+import { verifyTree } from '../../src/admin/verify/verify.ts';
 import { classKey, fileKey, logicalName, type ObjectKey } from '../../src/format/object-keys.ts';
 import type { ListOptions } from '../../src/store/port.ts';
 import { exchangeText } from '../support/exchange-text.ts';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { type Verification, type VerifyOptions, verifyTree } from '../../src/admin/verify.ts';
+import { type Verification, type VerifyOptions, verifyTree } from '../../src/admin/verify/verify.ts';
 import { MemoryError } from '../../src/errors.ts';
 import { createLayout, OBJECT_CLASSES, type ObjectKey, parseTenantId } from '../../src/format/object-keys.ts';
 import { sealedSize } from '../../src/format/sizes.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { checkpointTree } from '../../src/admin/checkpoint.ts';
-import { expireTree } from '../../src/admin/expire.ts';
-import { verifyTree } from '../../src/admin/verify.ts';
+import { checkpointTree } from '../../src/admin/checkpoints/checkpoint.ts';
+import { expireTree } from '../../src/admin/expiry/expire.ts';
+import { verifyTree } from '../../src/admin/verify/verify.ts';
 import { hasCode, type MemoryErrorCode } from '../../src/errors.ts';
 import { HEADER_BYTES } from '../../src/format/header.ts';
 import type { ObjectKey } from '../../src/format/object-keys.ts';

@@ -1,4 +1,4 @@
-import { checkpointTree } from '../../src/admin/checkpoint.ts';
+import { checkpointTree } from '../../src/admin/checkpoints/checkpoint.ts';
 import { readHeader } from '../../src/format/header.ts';
 import { fileKey, logicalName, type ObjectKey } from '../../src/format/object-keys.ts';
 import { type Finding, isAlarm } from '../../src/tree/findings.ts';

@@ -1,6 +1,6 @@
-import { writeCheckpoint } from '../../src/admin/checkpoint.ts';
-import { turnTenantHistory } from '../../src/admin/turn-history.ts';
-import { verifyTree } from '../../src/admin/verify.ts';
+import { writeCheckpoint } from '../../src/admin/checkpoints/checkpoint.ts';
+import { turnTenantHistory } from '../../src/admin/keys/turn-history.ts';
+import { verifyTree } from '../../src/admin/verify/verify.ts';
 import { MemoryError } from '../../src/errors.ts';
 import type { ObjectKey } from '../../src/format/object-keys.ts';
 import { push } from '../../src/history/past/model.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { migrateObjects } from '../../src/admin/migrate.ts';
+import { migrateObjects } from '../../src/admin/keys/migrate.ts';
 import type { NameMode } from '../../src/format/names.ts';
 import { openTenant } from '../../src/open/open-memory.ts';
 import type { ObjectStore } from '../../src/store/port.ts';

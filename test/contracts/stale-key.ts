@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { migrateObjects } from '../../src/admin/migrate.ts';
+import { migrateObjects } from '../../src/admin/keys/migrate.ts';
 import { copyOf } from '../../src/format/encoding.ts';
 import type { NameMode } from '../../src/format/names.ts';
 import { open } from '../../src/format/object.ts';

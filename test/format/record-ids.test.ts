@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { headId as checkpointId, partId } from '../../src/admin/checkpoint-record.ts';
+import { headId as checkpointId, partId } from '../../src/admin/checkpoints/checkpoint-record.ts';
 import { createNames, type Names } from '../../src/format/names.ts';
 import { loadSodium } from '../../src/format/sodium.ts';
 import { bodyId, headId, promptId } from '../../src/sessions/conversation-id.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { decodeHead as decodeCheckpoint, decodePart } from '../../src/admin/checkpoint-record.ts';
-import { decodeExpired } from '../../src/admin/expire-history.ts';
-import { decodeMarks } from '../../src/admin/expiry-records.ts';
-import { decodeVersions } from '../../src/admin/migrated-versions.ts';
+import { decodeHead as decodeCheckpoint, decodePart } from '../../src/admin/checkpoints/checkpoint-record.ts';
+import { decodeExpired } from '../../src/admin/expiry/expire-history.ts';
+import { decodeMarks } from '../../src/admin/expiry/expiry-records.ts';
+import { decodeVersions } from '../../src/admin/keys/migrated-versions.ts';
 import { hasCode } from '../../src/errors.ts';
 import { toBase64url } from '../../src/format/encoding.ts';
 import { classKey } from '../../src/format/object-keys.ts';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type RestoreReport, restoreTree } from '../../src/admin/restore.ts';
+import { type RestoreReport, restoreTree } from '../../src/admin/export/restore.ts';
 import type { ObjectKey } from '../../src/format/object-keys.ts';
 import { openTenant } from '../../src/open/open-memory.ts';
 import { openFolderObjectStore } from '../../src/store/folder.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { turnTenantHistory } from '../../src/admin/turn-history.ts';
+import { turnTenantHistory } from '../../src/admin/keys/turn-history.ts';
 import { MemoryError } from '../../src/errors.ts';
 import type { ObjectKey } from '../../src/format/object-keys.ts';
 import type { HistoryEntry } from '../../src/history/entries.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { verifyTree } from '../../src/admin/verify.ts';
+import { verifyTree } from '../../src/admin/verify/verify.ts';
 import { MemoryError } from '../../src/errors.ts';
 import { classKey, type ObjectKey } from '../../src/format/object-keys.ts';
 import type { WrittenEntry } from '../../src/history/entries.ts';

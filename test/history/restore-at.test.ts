@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { turnTenantHistory } from '../../src/admin/turn-history.ts';
+import { turnTenantHistory } from '../../src/admin/keys/turn-history.ts';
 import { MemoryError } from '../../src/errors.ts';
 import { classKey } from '../../src/format/object-keys.ts';
 import { createHistory } from '../../src/history/history.ts';

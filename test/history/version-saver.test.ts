@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { verifyTree } from '../../src/admin/verify.ts';
+import { verifyTree } from '../../src/admin/verify/verify.ts';
 import { MemoryError } from '../../src/errors.ts';
 import { seal } from '../../src/format/object.ts';
 import { fileKey, logicalName } from '../../src/format/object-keys.ts';

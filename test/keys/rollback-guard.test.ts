@@ -1,5 +1,5 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { readKeyStatus } from '../../src/admin/key-status.ts';
+import { readKeyStatus } from '../../src/admin/keys/key-status.ts';
 import { MemoryError } from '../../src/errors.ts';
 import { SHRED_MARKER } from '../../src/format/keyring-bytes.ts';
 import { createLayout, parseTenantId } from '../../src/format/object-keys.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { writeCheckpoint } from '../../src/admin/checkpoint.ts';
-import { shredTenant } from '../../src/admin/shred.ts';
-import { verifyTree } from '../../src/admin/verify.ts';
+import { writeCheckpoint } from '../../src/admin/checkpoints/checkpoint.ts';
+import { shredTenant } from '../../src/admin/keys/shred.ts';
+import { verifyTree } from '../../src/admin/verify/verify.ts';
 import { MemoryError } from '../../src/errors.ts';
 import { type MemoryOptions, openAdmin, openMemory } from '../../src/index.ts';
 import { openSqliteObjectStore } from '../../src/store/sqlite/sqlite-store.ts';

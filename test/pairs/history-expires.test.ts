@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { writeCheckpoint } from '../../src/admin/checkpoint.ts';
-import { expireTree } from '../../src/admin/expire.ts';
-import { verifyTree } from '../../src/admin/verify.ts';
+import { writeCheckpoint } from '../../src/admin/checkpoints/checkpoint.ts';
+import { expireTree } from '../../src/admin/expiry/expire.ts';
+import { verifyTree } from '../../src/admin/verify/verify.ts';
 import { MemoryError } from '../../src/errors.ts';
 import { historyOf, keepingClient, textsOf } from '../support/history-site.ts';
 import { at, bytes, openSite, STORE_KINDS, type TestClient, type TestSite } from '../support/test-tree.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { writeCheckpoint } from '../../src/admin/checkpoint.ts';
-import { turnTenantHistory } from '../../src/admin/turn-history.ts';
-import { verifyTree } from '../../src/admin/verify.ts';
+import { writeCheckpoint } from '../../src/admin/checkpoints/checkpoint.ts';
+import { turnTenantHistory } from '../../src/admin/keys/turn-history.ts';
+import { verifyTree } from '../../src/admin/verify/verify.ts';
 import { historyOf, textsOf } from '../support/history-site.ts';
 import { createOperator } from '../support/key-operator.ts';
 import { dieAt, someDeaths } from '../support/killed-run.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { writeCheckpoint } from '../../src/admin/checkpoint.ts';
-import { expireTree } from '../../src/admin/expire.ts';
-import { verifyTree } from '../../src/admin/verify.ts';
+import { writeCheckpoint } from '../../src/admin/checkpoints/checkpoint.ts';
+import { expireTree } from '../../src/admin/expiry/expire.ts';
+import { verifyTree } from '../../src/admin/verify/verify.ts';
 import { hasReason } from '../../src/errors.ts';
 import type { HistoryEntry } from '../../src/history/entries.ts';
 import type { Finding } from '../../src/tree/findings.ts';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { MigrationReport } from '../../src/admin/migrate.ts';
+import type { MigrationReport } from '../../src/admin/keys/migrate.ts';
 import { toBase64url } from '../../src/format/encoding.ts';
 import { commitmentOf, readHeader } from '../../src/format/header.ts';
 import { open } from '../../src/format/object.ts';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { verifyTree } from '../../src/admin/verify.ts';
+import { verifyTree } from '../../src/admin/verify/verify.ts';
 import { millisecondsOf } from '../../src/format/wrap.ts';
 import { createStamps, MOST_SKEW_MS, SAME_TIME_MS } from '../../src/stamps.ts';
 import { readFile } from '../../src/tree/read-file.ts';

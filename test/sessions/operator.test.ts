@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { shredTenant } from '../../src/admin/shred.ts';
-import { verifyTree } from '../../src/admin/verify.ts';
+import { shredTenant } from '../../src/admin/keys/shred.ts';
+import { verifyTree } from '../../src/admin/verify/verify.ts';
 import type { NameMode } from '../../src/format/names.ts';
 import type { ObjectKey } from '../../src/format/object-keys.ts';
 import { decodePage, encodePage } from '../../src/sessions/page.ts';

@@ -1,10 +1,10 @@
-import { expireTree } from '../../src/admin/expire.ts';
-import { migrateObjects } from '../../src/admin/migrate.ts';
-import type { NewFolder } from '../../src/admin/new-folder.ts';
-import { type RestoreReport, restoreTree } from '../../src/admin/restore.ts';
-import { rotateKey } from '../../src/admin/rotate.ts';
-import { turnTenantHistory } from '../../src/admin/turn-history.ts';
-import { verifyTree } from '../../src/admin/verify.ts';
+import { expireTree } from '../../src/admin/expiry/expire.ts';
+import type { NewFolder } from '../../src/admin/export/new-folder.ts';
+import { type RestoreReport, restoreTree } from '../../src/admin/export/restore.ts';
+import { migrateObjects } from '../../src/admin/keys/migrate.ts';
+import { rotateKey } from '../../src/admin/keys/rotate.ts';
+import { turnTenantHistory } from '../../src/admin/keys/turn-history.ts';
+import { verifyTree } from '../../src/admin/verify/verify.ts';
 import { envRootKey } from '../../src/keys/env-root-key.ts';
 import { createKeyringEditor } from '../../src/keys/keyring-editor.ts';
 import type { ObjectStore } from '../../src/store/port.ts';

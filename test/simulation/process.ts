@@ -1,4 +1,4 @@
-import { verifyTree } from '../../src/admin/verify.ts';
+import { verifyTree } from '../../src/admin/verify/verify.ts';
 import { MemoryError } from '../../src/errors.ts';
 import type { RandomBytes } from '../../src/format/sodium.ts';
 import { createHistory } from '../../src/history/history.ts';

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, openSync, rmSync, statSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
-import type { TenantExpiry } from '../../src/admin/expire.ts';
+import type { TenantExpiry } from '../../src/admin/expiry/expire.ts';
 import type { HistoryEntry } from '../../src/history/entries.ts';
 import { openAdmin } from '../../src/open/open-admin.ts';
 import { openMemory } from '../../src/open/open-memory.ts';

@@ -1,5 +1,5 @@
-import type { MigrationReport } from '../../src/admin/migrate.ts';
-import { type MigrateOptions, migrateObjects } from '../../src/admin/migrate.ts';
+import type { MigrationReport } from '../../src/admin/keys/migrate.ts';
+import { type MigrateOptions, migrateObjects } from '../../src/admin/keys/migrate.ts';
 import { readHeader } from '../../src/format/header.ts';
 import { seal } from '../../src/format/object.ts';
 import {

@@ -1,8 +1,8 @@
 import { writeSync } from 'node:fs';
-import { migrateObjects } from '../../src/admin/migrate.ts';
-import { restoreTree } from '../../src/admin/restore.ts';
-import { rewrapRoot, rotateKey } from '../../src/admin/rotate.ts';
-import { shredTenant } from '../../src/admin/shred.ts';
+import { restoreTree } from '../../src/admin/export/restore.ts';
+import { migrateObjects } from '../../src/admin/keys/migrate.ts';
+import { rewrapRoot, rotateKey } from '../../src/admin/keys/rotate.ts';
+import { shredTenant } from '../../src/admin/keys/shred.ts';
 import { MemoryError } from '../../src/errors.ts';
 import { createKeyringEditor } from '../../src/keys/keyring-editor.ts';
 import { optionsFromEnvironment } from '../../src/open/environment.ts';

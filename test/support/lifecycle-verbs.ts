@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
 import { expect } from 'vitest';
-import type { Verification } from '../../src/admin/verify.ts';
+import type { Verification } from '../../src/admin/verify/verify.ts';
 import { envRootKey } from '../../src/keys/env-root-key.ts';
 import { openAdmin } from '../../src/open/open-admin.ts';
 import type { MemoryOptions } from '../../src/open/options.ts';

@@ -1,4 +1,4 @@
-import { restoreTree } from '../../src/admin/restore.ts';
+import { restoreTree } from '../../src/admin/export/restore.ts';
 import { optionsFromEnvironment } from '../../src/open/environment.ts';
 import { openTenant } from '../../src/open/open-memory.ts';
 import { openFolderObjectStore } from '../../src/store/folder.ts';

@@ -1,4 +1,4 @@
-import { type KeyStatus, readKeyStatus } from '../../src/admin/key-status.ts';
+import { type KeyStatus, readKeyStatus } from '../../src/admin/keys/key-status.ts';
 import { toBase64url } from '../../src/format/encoding.ts';
 import { commitmentOf, readHeader } from '../../src/format/header.ts';
 import { open } from '../../src/format/object.ts';

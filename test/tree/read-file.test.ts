@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { verifyTree } from '../../src/admin/verify.ts';
+import { verifyTree } from '../../src/admin/verify/verify.ts';
 import { OFFSET } from '../../src/format/header.ts';
 import { open, seal } from '../../src/format/object.ts';
 import { fileKey, logicalName } from '../../src/format/object-keys.ts';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { verifyTree } from '../../src/admin/verify.ts';
+import { verifyTree } from '../../src/admin/verify/verify.ts';
 import { classKey, fileKey, type ObjectKey } from '../../src/format/object-keys.ts';
 import { openMemory } from '../../src/open/open-memory.ts';
 import { createMemoryPool } from '../../src/open/pool.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
-import { migrateObjects } from '../../src/admin/migrate.ts';
+import { migrateObjects } from '../../src/admin/keys/migrate.ts';
 import { createLayout, parseTenantId } from '../../src/format/object-keys.ts';
 import { VERSION_SAVER } from '../../src/history/version-saver.ts';
 import { envRootKey } from '../../src/keys/env-root-key.ts';

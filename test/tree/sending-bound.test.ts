@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { verifyTree } from '../../src/admin/verify.ts';
+import { verifyTree } from '../../src/admin/verify/verify.ts';
 import { MemoryError } from '../../src/errors.ts';
 import { type OpenedObject, open } from '../../src/format/object.ts';
 import { fileKey, logicalName, type ObjectKey } from '../../src/format/object-keys.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { migrateObjects } from '../../src/admin/migrate.ts';
-import { rotateKey } from '../../src/admin/rotate.ts';
+import { migrateObjects } from '../../src/admin/keys/migrate.ts';
+import { rotateKey } from '../../src/admin/keys/rotate.ts';
 import { MemoryError } from '../../src/errors.ts';
 import { envRootKey } from '../../src/keys/env-root-key.ts';
 import { createKeyringEditor } from '../../src/keys/keyring-editor.ts';

@@ -1,9 +1,9 @@
-import type { TenantExpiry } from '../../admin/expire.ts';
-import type { KeyStatus } from '../../admin/key-status.ts';
-import type { MigrationProgress, MigrationReport } from '../../admin/migrate.ts';
-import type { ConfiguredRootKey, RootKeyStatus } from '../../admin/root-key-status.ts';
-import type { Rewrapping, Rotation } from '../../admin/rotate.ts';
-import type { ShredProgress, ShredReport } from '../../admin/shred.ts';
+import type { TenantExpiry } from '../../admin/expiry/expire.ts';
+import type { KeyStatus } from '../../admin/keys/key-status.ts';
+import type { MigrationProgress, MigrationReport } from '../../admin/keys/migrate.ts';
+import type { ConfiguredRootKey, RootKeyStatus } from '../../admin/keys/root-key-status.ts';
+import type { Rewrapping, Rotation } from '../../admin/keys/rotate.ts';
+import type { ShredProgress, ShredReport } from '../../admin/keys/shred.ts';
 import { findingLine } from './finding-lines.ts';
 import { timeOf } from './list.ts';
 import type { Step } from './progress.ts';

@@ -1,4 +1,4 @@
-import type { ShredProgress } from '../../admin/shred.ts';
+import type { ShredProgress } from '../../admin/keys/shred.ts';
 import { checkWholeNumber, MemoryError } from '../../errors.ts';
 import { LEAST_TTL_MS, LONGEST_TTL_MS } from '../../keys/keyring-cache.ts';
 import { openAdmin } from '../../open/open-admin.ts';

@@ -1,6 +1,6 @@
 import { realpathSync } from 'node:fs';
 import { resolve, sep } from 'node:path';
-import type { RestoreReport } from '../../admin/restore.ts';
+import type { RestoreReport } from '../../admin/export/restore.ts';
 import { MemoryError } from '../../errors.ts';
 import { loadSqlite, parseStoreLocation } from '../../open/store.ts';
 import { openFolderObjectStore } from '../../store/folder.ts';

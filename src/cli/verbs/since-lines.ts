@@ -1,4 +1,4 @@
-import type { SinceReport } from '../../admin/verify-since.ts';
+import type { SinceReport } from '../../admin/verify/verify-since.ts';
 import { millisecondsOf } from '../../format/wrap.ts';
 import type { Finding, SinceFinding, SinceVersion } from '../../tree/findings.ts';
 import { timeOf } from './list.ts';

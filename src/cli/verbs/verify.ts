@@ -1,5 +1,5 @@
-import type { KeyVersionUse } from '../../admin/key-status.ts';
-import type { Verification } from '../../admin/verify.ts';
+import type { KeyVersionUse } from '../../admin/keys/key-status.ts';
+import type { Verification } from '../../admin/verify/verify.ts';
 import { type Finding, isLeft, isUnderWay, isUntold } from '../../tree/findings.ts';
 import type { Progress } from '../../tree/session.ts';
 import { findingLine } from './finding-lines.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { CheckpointEntry } from '../../../src/admin/checkpoint-record.ts';
-import { judgeSince } from '../../../src/admin/since/judge.ts';
+import type { CheckpointEntry } from '../../../src/admin/checkpoints/checkpoint-record.ts';
+import { judgeSince } from '../../../src/admin/verify/judge-since.ts';
 import { toBase64url } from '../../../src/format/encoding.ts';
 import { nextBound } from '../../../src/format/wrap.ts';
 import type { ToldLeave } from '../../../src/history/past/leaves.ts';

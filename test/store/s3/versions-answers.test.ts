@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { shredTenant } from '../../../src/admin/shred.ts';
+import { shredTenant } from '../../../src/admin/keys/shred.ts';
 import { SHRED_MARKER } from '../../../src/format/keyring-bytes.ts';
 import { createHistory } from '../../../src/history/history.ts';
 import type { ObjectVersions } from '../../../src/store/port.ts';

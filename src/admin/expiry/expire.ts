@@ -1,0 +1,134 @@
+import { checkWholeNumber } from '../../errors.ts';
+import type { ListedObject } from '../../store/port.ts';
+import { DAY_MS } from '../../time.ts';
+import { readRegister } from '../../tree/rename/register.ts';
+import { type Call, openWork, type Session, type Work } from '../../tree/session.ts';
+import { readMigratedVersions } from '../keys/migrated-versions.ts';
+import { deleteListed } from './delete-listed.ts';
+import { expireActors } from './expire-actors.ts';
+import { expireCheckpoints } from './expire-checkpoints.ts';
+import { expireConversations } from './expire-conversations.ts';
+import { expireFiles } from './expire-files.ts';
+import { expireHistory } from './expire-history.ts';
+import { expireSessions } from './expire-sessions.ts';
+import {
+  listReadsAndTurns,
+  outdatedAccess,
+  outdatedTurns,
+  type ReadsAndTurns,
+  readMarks,
+  writeMarks,
+} from './expiry-records.ts';
+
+export interface ExpiryOptions extends Call {
+  /** The days after which unused files go, and sessions to which no process appended; 1–3,650. Absent: all stay. */
+  readonly afterDays?: number | undefined;
+  /** The days after which records of the history go, and those of actors that nothing names; 1–3,650. Absent: all stay. */
+  readonly historyDays?: number | undefined;
+  /** The days after which receipts and answers go, 15–3,650; 30 by default. A queue keeps a message for 14 at most. */
+  readonly recordDays?: number | undefined;
+  /** The days without a turn after which a stored conversation goes; 1–3,650, 90 by default. */
+  readonly conversationDays?: number | undefined;
+  /**
+   * Changes nothing, and tells what a run would do. `'files'`: only files and sessions stay, while access records, receipts,
+   * answers and conversations go.
+   */
+  readonly dryRun?: boolean | 'files' | undefined;
+}
+
+export interface ExpiryReport {
+  /** The number of files that this run looked at. */
+  readonly files: number;
+  /** Files that this run deleted; in a dry run: would delete. */
+  readonly deleted: number;
+  /** Unused files that a later run deletes if they are still unused then. */
+  readonly marked: number;
+  /** Access records, receipts, answers, parts of conversations and of checkpoints that this run deleted; in a dry run: would delete. */
+  readonly records: number;
+  /** Sessions that this run deleted, with their subagents; in a dry run: would delete. */
+  readonly sessions: number;
+  /** Records of the history and of actors that this run deleted; in a dry run: would delete. Only where `historyDays` is given. */
+  readonly history?: number;
+  /** True: a directory was being renamed, so this run looked at no file. */
+  readonly busy: boolean;
+}
+
+/** The report of one run for a tenant, the store's own remains included. */
+export interface TenantExpiry extends ExpiryReport {
+  /** Tombstones of processes that died during a delete; this run removed them. */
+  readonly tombstones: number;
+}
+
+const MOST_DAYS = 3_650;
+/** The days after which checkpoints go, or later with the history where that is kept for longer. The newest stays. */
+const CHECKPOINT_DAYS = 90;
+
+/**
+ * Deletes the files that no process read or wrote for `afterDays`, in two runs: the first one marks them, a later one, an
+ * hour after it or more, deletes exactly the versions that were marked and are unused still. Then it deletes old access
+ * records, receipts, answers, conversations, sessions and history. A tenant that was never written to has nothing to
+ * expire.
+ *
+ * @throws MemoryError `misconfigured` for numbers out of range; `unavailable` when another run is at work; what the
+ * store and the keyring throw.
+ */
+export async function expireTree(context: Session, options: ExpiryOptions): Promise<ExpiryReport> {
+  const { afterDays, historyDays, recordDays = 30, conversationDays = 90 } = options;
+  const dryRun = options.dryRun === true;
+  const sparesFiles = options.dryRun === 'files' || dryRun;
+  if (afterDays !== undefined) checkWholeNumber('afterDays', afterDays, { least: 1, most: MOST_DAYS });
+  if (historyDays !== undefined) checkWholeNumber('historyDays', historyDays, { least: 1, most: MOST_DAYS });
+  checkWholeNumber('recordDays', recordDays, { least: 15, most: MOST_DAYS });
+  checkWholeNumber('conversationDays', conversationDays, { least: 1, most: MOST_DAYS });
+  const work = await openWork(context, options);
+  if (work === undefined) return { files: 0, deleted: 0, marked: 0, records: 0, sessions: 0, busy: false };
+
+  const busy = (await readRegister(work)).entry !== undefined;
+  const records = await listReadsAndTurns(work);
+  const migrated = await readMigratedVersions(work);
+  const files =
+    busy || afterDays === undefined
+      ? { files: 0, deleted: 0, marked: 0 }
+      : await expireFiles(work, records, { migrated, limitMs: afterDays * DAY_MS, dryRun: sparesFiles });
+  if ((afterDays === undefined || sparesFiles) && !dryRun) await markTurns(work, records);
+  const turns = outdatedTurns(records, recordDays, migrated);
+  // In this order, so that no receipt ever stands without its answer.
+  const old = [outdatedAccess(records, afterDays), turns.receipts, turns.answers];
+  const deleted = dryRun ? old.flat().length : await deleteGroups(work, old);
+  const sessions =
+    afterDays === undefined
+      ? 0
+      : await expireSessions(work, { migrated, limitMs: afterDays * DAY_MS, dryRun: sparesFiles });
+  const conversations = await expireConversations(work, {
+    migrated,
+    dryRun,
+    limitMs: conversationDays * DAY_MS,
+    promptMs: recordDays * DAY_MS,
+  });
+  const checkpointDays = Math.max(CHECKPOINT_DAYS, historyDays ?? 0);
+  const checkpoints = await expireCheckpoints(work, { migrated, dryRun, limitMs: checkpointDays * DAY_MS });
+  const report = { ...files, records: deleted + conversations + checkpoints, sessions, busy };
+  if (historyDays === undefined) return report;
+  const ofHistory = { migrated, limitMs: historyDays * DAY_MS, dryRun };
+  const history = await expireHistory(work, ofHistory);
+  // After the history, because an expired record no longer names an actor.
+  return { ...report, history: history + (busy ? 0 : await expireActors(work, ofHistory)) };
+}
+
+/** Writes empty marks where a tenant has turns and no marks: they tell migrations that objects of the tenant expire. */
+async function markTurns(work: Work, { receipts, answers }: ReadsAndTurns): Promise<void> {
+  if (receipts.size + answers.size === 0) return;
+  const { marks, etag } = await readMarks(work);
+  if (etag === undefined) await writeMarks(work, marks, etag);
+}
+
+/** Deletes one group after the other. An object that changed since it was listed stays, and with it all later groups. */
+async function deleteGroups(work: Work, groups: readonly (readonly ListedObject[])[]): Promise<number> {
+  let deleted = 0;
+  for (const group of groups.filter(({ length }) => length > 0)) {
+    const left = await deleteListed(work, group);
+    deleted += group.length - left.size;
+    if (left.size > 0) break;
+  }
+  return deleted;
+}

@@ -1,0 +1,114 @@
+import { MemoryError } from '../../errors.ts';
+import { equalBytes, type RandomBytes } from '../../format/sodium.ts';
+import { forget, rewrapKeyring, rotateKeyring } from '../../keys/keyring.ts';
+import type { KeyringEditor } from '../../keys/keyring-editor.ts';
+import type { RootKey } from '../../keys/root-key.ts';
+import type { RequestOptions } from '../../store/port.ts';
+
+export interface RotateOptions extends RequestOptions {
+  /** Also when the active key was made by a rotation less than an hour ago. */
+  readonly force?: boolean | undefined;
+  /** Only while this version is the active one. */
+  readonly ifActive?: number | undefined;
+}
+
+export interface Rotation {
+  /** False: the active key is not the expected one, or so young that a run before this one made it. */
+  readonly rotated: boolean;
+  /** Of the active key now. */
+  readonly version: number;
+  /** When it was made, milliseconds since the epoch. */
+  readonly created: number;
+  readonly epoch: number;
+  /** How many tenant keys the keyring holds. */
+  readonly held: number;
+}
+
+interface KeyringEditing {
+  readonly editor: KeyringEditor;
+  /** Milliseconds since the epoch. */
+  readonly clock: () => number;
+  readonly random: RandomBytes;
+}
+
+const FIRST_VERSION = 1;
+const RECENT_MS = 3_600_000;
+
+/**
+ * Gives the tenant a new key, which seals from now on; the others still open. A process with the keyring in its
+ * cache seals with the old one for as long as its time to live. A run that was killed may be run again.
+ *
+ * @throws MemoryError `key_unavailable` without a keyring; `limit_exceeded` when it holds 64 keys; `outcome_unknown`;
+ * what the store and the root key throw.
+ */
+export async function rotateKey(
+  { editor, clock, random }: KeyringEditing,
+  { force = false, ifActive, signal }: RotateOptions = {},
+): Promise<Rotation> {
+  const made: Uint8Array[] = [];
+  const { record } = await editor.change(
+    ({ keyring }) => {
+      const active = keyring.tenantKeys.at(-1);
+      const isOurs = keyring.tenantKeys.some(({ keyId }) => made.some((own) => equalBytes(own, keyId)));
+      const { version = FIRST_VERSION, created = 0 } = active ?? {};
+      const isRecent = version > FIRST_VERSION && clock() - created < RECENT_MS;
+      const isOther = ifActive !== undefined && ifActive !== version;
+      if (isOurs || isOther || (isRecent && !force)) return undefined;
+      const next = rotateKeyring(keyring, { random, created: clock() });
+      made.push(...next.tenantKeys.slice(-1).map(({ keyId }) => keyId));
+      return next;
+    },
+    { signal },
+  );
+  const { tenantKeys, epoch } = record.keyring;
+  forget(record.keyring);
+  const active = tenantKeys.at(-1);
+  return {
+    rotated: tenantKeys.some(({ keyId }) => made.some((own) => equalBytes(own, keyId))),
+    version: active?.version ?? FIRST_VERSION,
+    created: active?.created ?? 0,
+    epoch,
+    held: tenantKeys.length,
+  };
+}
+
+export interface RewrapOptions extends RequestOptions {
+  /** Also when the first configured root key wraps the keyring already: it is wrapped again. */
+  readonly force?: boolean | undefined;
+}
+
+export interface Rewrapping {
+  /** False: the first configured root key wrapped it already. */
+  readonly rewrapped: boolean;
+  /** Of the root key that wraps the keyring now. */
+  readonly rootId: string;
+  readonly epoch: number;
+}
+
+/**
+ * Has the first of the configured root keys wrap the keyring; the tenant's keys stay. Every process that works on the
+ * tenant must have that root key configured before. A run that was killed may be run again.
+ *
+ * @throws MemoryError `key_unavailable` without a keyring, or when the root key that wraps it now is not configured;
+ * `outcome_unknown`; what the store and the root keys throw.
+ */
+export async function rewrapRoot(
+  { editor, rootKeys }: { readonly editor: KeyringEditor; readonly rootKeys: readonly RootKey[] },
+  { force = false, signal }: RewrapOptions = {},
+): Promise<Rewrapping> {
+  const first = rootKeys[0];
+  if (first === undefined) throw new MemoryError('misconfigured', 'no root key is configured');
+  let tried = false;
+  const { record, changed } = await editor.change(
+    ({ keyring, rootId }) => {
+      // After a lost answer, one look at our own write, or at a later one by the same root, is enough.
+      if (rootId === first.id && (!force || tried)) return undefined;
+      tried = true;
+      return rewrapKeyring(keyring);
+    },
+    { signal },
+  );
+  forget(record.keyring);
+  const { rootId, keyring } = record;
+  return { rewrapped: changed || tried, rootId, epoch: keyring.epoch };
+}

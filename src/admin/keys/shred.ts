@@ -1,0 +1,180 @@
+import { hasCode, MemoryError } from '../../errors.ts';
+import { isShredMarker, SHRED_MARKER } from '../../format/keyring-bytes.ts';
+import type { Layout } from '../../format/object-keys.ts';
+import { LONGEST_TTL_MS } from '../../keys/keyring-cache.ts';
+import {
+  ageOf,
+  type DatedMeta,
+  knowsNoVersions,
+  type ObjectStore,
+  type ObjectVersions,
+  type PutMode,
+} from '../../store/port.ts';
+import { removalFailure, removeVersions } from '../../store/remove-versions.ts';
+import type { Pause } from '../../time.ts';
+
+export type ShredProgress =
+  /** The marker is there; nothing can be sealed or opened any more but by what still has the keys in its cache. */
+  | { readonly phase: 'marked' }
+  /** Until when such caches last, milliseconds since the epoch by this machine's clock. */
+  | { readonly phase: 'waiting'; readonly until: number; readonly remainingMs: number }
+  | { readonly phase: 'versions'; readonly removed: number };
+
+export interface ShredOptions {
+  /** How long a process may still have the keys in its cache: the longest time to live in use; 900,000 by default. */
+  readonly ttlMs?: number | undefined;
+  readonly signal?: AbortSignal | undefined;
+  readonly onProgress?: ((progress: ShredProgress) => void) | undefined;
+}
+
+export interface ShredReport {
+  /** False: an earlier run had put the marker there. */
+  readonly marked: boolean;
+  /** Older versions of the keyring object that were removed; undefined where the store is none that tells. */
+  readonly versionsRemoved: number | undefined;
+  /** Sealed objects that stay, unreadable for good; plain tools may delete them. */
+  readonly objects: number;
+  /** Their size. */
+  readonly bytes: number;
+}
+
+interface ShredContext {
+  readonly store: ObjectStore;
+  readonly layout: Layout;
+  readonly versions?: ObjectVersions | undefined;
+  readonly clock: () => number;
+  readonly pause: Pause;
+}
+
+const ROUNDS = 32;
+const TELL_AGAIN_MS = 10_000;
+
+/**
+ * Destroys the tenant's keys: a marker takes the keyring's place and stops its being made again, and once every cache
+ * has expired the keyring's older versions are removed. Needs no root key, and no keyring that can be opened. A run
+ * that was killed or aborted may be run again and continues where it was.
+ *
+ * @throws MemoryError `not_found` when nothing was ever written for this tenant; with `reason: 'versions_left'` when the
+ * marker is there but older versions of the keyring stay, or could not be listed: all that could be removed is gone,
+ * `details.versions` counts what stays, and another run takes it up; what the store throws.
+ */
+export async function shredTenant(context: ShredContext, options: ShredOptions = {}): Promise<ShredReport> {
+  const { ttlMs = LONGEST_TTL_MS, signal, onProgress } = options;
+  let marked = false;
+  for (let since = await mark(context, signal); ; since = await mark(context, signal)) {
+    marked ||= since.written;
+    onProgress?.({ phase: 'marked' });
+    if (await expire(context, { ...since, ttlMs, signal, onProgress })) break;
+  }
+  const versionsRemoved = await removeOlder(context, options);
+  return { marked, versionsRemoved, ...(await countObjects(context, signal)) };
+}
+
+interface Marker {
+  readonly meta: DatedMeta;
+  readonly written: boolean;
+}
+
+/** Resolves once the marker lies in the store for certain. */
+async function mark(context: ShredContext, signal: AbortSignal | undefined): Promise<Marker> {
+  const { store, layout } = context;
+  let written = false;
+  for (let round = 0; round < ROUNDS; round++) {
+    const meta = await store.head(layout.keyring, { signal });
+    if (meta !== undefined && (await isMarker(context, meta, signal))) return { meta, written };
+    if (meta === undefined && !(await isKnown(context, signal))) {
+      throw new MemoryError('not_found', 'nothing was ever written for this tenant; is its name right?');
+    }
+    const mode: PutMode = meta === undefined ? 'create' : { ifMatch: meta.etag };
+    try {
+      const answer = await store.put(layout.keyring, SHRED_MARKER, { mode, signal });
+      written ||= 'etag' in answer;
+    } catch (error) {
+      if (!hasCode(error, 'outcome_unknown')) throw error;
+      written = true;
+    }
+  }
+  throw new MemoryError('unavailable', 'The keyring kept being changed by another process.');
+}
+
+async function isMarker(
+  { store, layout }: ShredContext,
+  { size }: DatedMeta,
+  signal: AbortSignal | undefined,
+): Promise<boolean> {
+  if (size !== SHRED_MARKER.length) return false;
+  const found = await store.get(layout.keyring, { signal, maxBytes: size });
+  return typeof found === 'object' && isShredMarker(found.body);
+}
+
+/** Whether anything is there that a keyring, or an older version of one, belongs to. */
+async function isKnown(
+  { store, layout, versions }: ShredContext,
+  signal: AbortSignal | undefined,
+): Promise<boolean> {
+  for await (const { objects } of store.list({ prefix: layout.tenantPrefix, maxKeys: 10, signal })) {
+    if (objects.some(({ key }) => key !== layout.probe)) return true;
+  }
+  try {
+    for await (const page of versions?.list(layout.keyring, { signal }) ?? []) {
+      if (page.length > 0) return true;
+    }
+  } catch (error) {
+    if (!knowsNoVersions(error)) throw error;
+  }
+  return false;
+}
+
+/** Waits until the marker is older than every cache; false when it is no longer there by then. */
+async function expire(
+  context: ShredContext,
+  request: Marker & Required<Pick<ShredOptions, 'ttlMs'>> & ShredOptions,
+): Promise<boolean> {
+  const { store, layout, pause, clock } = context;
+  const { ttlMs = LONGEST_TTL_MS, signal, onProgress } = request;
+  for (let { meta } = request; ; ) {
+    const remainingMs = ttlMs - ageOf(meta);
+    if (remainingMs <= 0) return true;
+    onProgress?.({ phase: 'waiting', until: clock() + remainingMs, remainingMs });
+    await pause(Math.min(remainingMs, TELL_AGAIN_MS), signal);
+    const now = await store.head(layout.keyring, { signal });
+    if (now?.etag !== meta.etag) return false;
+    meta = now;
+  }
+}
+
+async function removeOlder(
+  { versions, layout }: ShredContext,
+  { signal, onProgress }: ShredOptions,
+): Promise<number | undefined> {
+  if (versions === undefined) return undefined;
+  const removal = await removeVersions({
+    ...{ versions, signal },
+    listings: [() => versions.list(layout.keyring, { signal })],
+    judge: async () => 'remove',
+    onRemoved: (removed) => onProgress?.({ phase: 'versions', removed }),
+  });
+  if (removal === 'no_versions') return undefined;
+  const failure = removalFailure(removal, {
+    done: 'the keys are out of use',
+    of: 'the keyring',
+    actions: 's3:ListBucketVersions, s3:DeleteObjectVersion',
+  });
+  if (failure !== undefined) throw failure;
+  return removal.removed;
+}
+
+async function countObjects(
+  { store, layout }: ShredContext,
+  signal: AbortSignal | undefined,
+): Promise<{ readonly objects: number; readonly bytes: number }> {
+  let [objects, bytes] = [0, 0];
+  for await (const page of store.list({ prefix: layout.tenantPrefix, signal })) {
+    for (const { key, size } of page.objects) {
+      if (key === layout.probe) continue;
+      objects += 1;
+      bytes += size;
+    }
+  }
+  return { objects, bytes };
+}

@@ -1,0 +1,62 @@
+import { MemoryError } from '../../errors.ts';
+import { beginHistoryAnew, forget, type Keyring, turnHistory } from '../../keys/keyring.ts';
+import type { KeyringEditor } from '../../keys/keyring-editor.ts';
+import { SAME_TIME_MS, type Stamps } from '../../stamps.ts';
+import type { RequestOptions } from '../../store/port.ts';
+
+export interface TurnedHistory {
+  readonly history: 'on' | 'off';
+  /** False: it was so already. */
+  readonly changed: boolean;
+  readonly epoch: number;
+}
+
+/** A keyring that keeps history and does not tell since when is written again. */
+function isTurned({ keepsHistory, keptSince }: Keyring, to: 'on' | 'off'): boolean {
+  return to === 'on' ? keepsHistory && keptSince !== undefined : !keepsHistory;
+}
+
+/**
+ * Has all writers of the tenant keep its history, or cease to; each follows when it loads the keyring next, within its
+ * time to live. What was kept stays until it expires. `anew` leaves it on and the texts readable: what the history says of
+ * the time before accuses no file from then on (docs/history.md, "After a restore").
+ *
+ * @throws MemoryError `key_unavailable` without a keyring; `misconfigured` for `anew` where the tenant keeps no history, and
+ * where the clock of this machine differs from the store's by more than a minute;
+ * `outcome_unknown`; what the store and the root key throw.
+ */
+export async function turnTenantHistory(
+  { editor, stamps }: { readonly editor: KeyringEditor; readonly stamps: Pick<Stamps, 'now' | 'skew'> },
+  to: 'on' | 'off' | 'anew',
+  { signal }: RequestOptions = {},
+): Promise<TurnedHistory> {
+  const { record, changed } = await editor.change(
+    ({ keyring }) => {
+      refuseOtherTime(stamps.skew());
+      if (to === 'anew') return beginAnew(keyring, stamps.now);
+      return isTurned(keyring, to) ? undefined : turnHistory(keyring, to, stamps.now);
+    },
+    { signal },
+  );
+  const { epoch } = record.keyring;
+  forget(record.keyring);
+  return { history: to === 'off' ? 'off' : 'on', changed, epoch };
+}
+
+/** The keyring says since when the history counts: a time that is off would accuse files, or excuse them. */
+function refuseOtherTime(skew: number): void {
+  if (Math.abs(skew) <= SAME_TIME_MS) return;
+  const minutes = Math.round(Math.abs(skew) / SAME_TIME_MS);
+  throw new MemoryError(
+    'misconfigured',
+    `The clock of this machine is about ${minutes} min ${skew > 0 ? 'ahead of' : 'behind'} the object store's: set it, and run the command again.`,
+  );
+}
+
+function beginAnew(keyring: Keyring, clock: () => number): Keyring {
+  if (keyring.keepsHistory) return beginHistoryAnew(keyring, clock);
+  throw new MemoryError(
+    'misconfigured',
+    'The tenant keeps no history, so there is none to begin anew: a checkpoint alone is enough.',
+  );
+}

@@ -1,0 +1,132 @@
+import { MemoryError } from '../../errors.ts';
+import { logicalName, type ObjectKey } from '../../format/object-keys.ts';
+import { ID_BYTES } from '../../format/wrap.ts';
+import type { MemoryPath } from '../../language/path.ts';
+import { ageOf, type DatedMeta, type ETag } from '../../store/port.ts';
+import { eachConcurrently } from '../../tree/concurrency.ts';
+import { confirmedPut, deleteObjects } from '../../tree/confirmed-put.ts';
+import type { DuplicateFinding, DuplicateState } from '../../tree/findings.ts';
+import { copyVersion, laterOf, readListed } from '../../tree/read-file.ts';
+import type { Work } from '../../tree/session.ts';
+
+/** A rename may still be on its way between two places that changed less long ago (milliseconds, the server's clock). */
+const SETTLED_MS = 60_000;
+
+/** A file as it was read, at one of the places where its content lies. */
+export interface Place {
+  readonly path: MemoryPath;
+  readonly key: ObjectKey;
+  readonly etag: ETag;
+  /** The server's clock, as precise as the server tells it; milliseconds since the epoch. */
+  readonly lastModified: number;
+  /** Bytes as stored. */
+  readonly size: number;
+  readonly origin: Uint8Array;
+  /** The id of the version, 16 bytes. */
+  readonly id: Uint8Array;
+  readonly bound: bigint;
+}
+
+interface DuplicateRequest {
+  /** Places that held one content when they were read, oldest first. */
+  readonly groups: readonly (readonly Place[])[];
+  /** A directory is being renamed, or it cannot be told whether one is. */
+  readonly isRenaming: boolean;
+  readonly repair: boolean;
+}
+
+/** Looks at the places once more and tells, or with `repair` removes, the older ones. */
+export async function settleDuplicates(
+  work: Work,
+  request: DuplicateRequest,
+): Promise<readonly DuplicateFinding[]> {
+  const findings: DuplicateFinding[] = [];
+  const settleOne = async (group: readonly Place[]): Promise<void> => {
+    findings.push(...(await settleGroup(work, request, group)));
+  };
+  // Of each group one file is read at most.
+  await eachConcurrently(work.session, request.groups, settleOne, (group) => group.at(-1)?.size ?? 0);
+  return findings;
+}
+
+async function settleGroup(
+  work: Work,
+  { isRenaming, repair }: DuplicateRequest,
+  group: readonly Place[],
+): Promise<readonly DuplicateFinding[]> {
+  const seen = await Promise.all(group.map((place) => lookAgain(work, place)));
+  const there = group.filter((_, index) => seen[index] !== undefined);
+  const newest = there.at(-1);
+  const others = there.slice(0, -1);
+  if (newest === undefined || others.length === 0) return [];
+  const told = (places: readonly Place[], state: DuplicateState): readonly DuplicateFinding[] =>
+    places.map(({ path }) => ({ kind: 'duplicate', state, older: path, newer: newest.path }));
+
+  if (isRenaming || seen.some((meta) => meta !== undefined && ageOf(meta) < SETTLED_MS)) {
+    return told(others, 'in_progress');
+  }
+  const older = others.filter(({ lastModified }) => lastModified < newest.lastModified);
+  const undecided = told(
+    others.filter((place) => !older.includes(place)),
+    'undecided',
+  );
+  if (!repair || older.length === 0) return [...told(older, 'left'), ...undecided];
+  const removed = await removeOlder(work, newest, older);
+  const kept = older.filter((place) => !removed.includes(place));
+  return [...told(removed, 'removed'), ...told(kept, 'not_removed'), ...undecided];
+}
+
+/** The place as it was read, or undefined: its file went or changed while others were read. */
+async function lookAgain(work: Work, place: Place): Promise<DatedMeta | undefined> {
+  const found = await work.session.store.head(place.key, { signal: work.call.signal });
+  return found?.etag === place.etag ? found : undefined;
+}
+
+/**
+ * Removes exactly the versions that were seen at the older places, and answers which are gone. Before that the newest
+ * one is written again with the same content and a mark of its own: so it is certain to be there, and a renamer that was
+ * merely frozen, and finds its source gone when it thaws, cannot take back what it no longer knows. Where history is kept
+ * the file is written down as renamed to the place that stays.
+ */
+async function removeOlder(work: Work, newest: Place, older: readonly Place[]): Promise<readonly Place[]> {
+  try {
+    const kept = await writeAgain(work, newest, older);
+    if (kept === undefined) return [];
+    await work.saver?.nameActor(work);
+    const failures = await deleteObjects(
+      work,
+      older.map(({ key, etag }) => ({ key, ifMatch: etag })),
+      { signal: work.call.signal },
+    );
+    // What another process removed, that process writes down.
+    const removed = older.filter(({ key }) => !failures.some((failure) => failure.key === key));
+    for (const { path, id, bound } of removed) {
+      await work.saver?.noteMoved(work, { from: path, to: newest.path, id: kept.origin }, [path, id, bound]);
+    }
+    const stays = failures.filter((failure) => !('conflict' in failure) || failure.conflict === 'changed');
+    return older.filter((place) => !stays.some(({ key }) => key === place.key));
+  } catch (error) {
+    if (!(error instanceof MemoryError) || error.code === 'aborted') throw error;
+    return [];
+  }
+}
+
+/** Binds the file again, later than at any of the other places. Undefined: the version that was seen is not there any more. */
+async function writeAgain(
+  work: Work,
+  place: Place,
+  others: readonly Place[],
+): Promise<{ readonly origin: Uint8Array } | undefined> {
+  const { path, key, etag } = place;
+  const version = await readListed(work, place);
+  if (version === undefined) return undefined;
+  const name = logicalName(path);
+  const origin = work.session.random(ID_BYTES);
+  const written = await confirmedPut(work, {
+    key,
+    seal: (stamp) => copyVersion(work, version, { ...stamp, from: name, to: name, origin }),
+    after: others.reduce((latest, { bound }) => laterOf(latest, bound), version.bound),
+    mode: { ifMatch: etag },
+  });
+  return 'etag' in written ? { origin } : undefined;
+}

@@ -1,0 +1,175 @@
+import { toBase64url } from '../../format/encoding.ts';
+import type { MemoryPath } from '../../language/path.ts';
+import type { ETag } from '../../store/port.ts';
+import { inTurns } from '../../time.ts';
+import { eachConcurrently } from '../../tree/concurrency.ts';
+import { type Finding, findingOf, isUntold, type SinceFinding } from '../../tree/findings.ts';
+import {
+  type FileRecord,
+  type Inspection,
+  inspectRecord,
+  type ListedRecord,
+  listFileRecords,
+} from '../../tree/scan.ts';
+import type { Work } from '../../tree/session.ts';
+import { type CheckpointEntry, NO_VERSION } from '../checkpoints/checkpoint-record.ts';
+import { readCheckpoint, type SinceLine } from '../checkpoints/read-checkpoint.ts';
+import { judgeSince } from './judge-since.ts';
+import { readKeptFrom } from './kept-from.ts';
+import type { SeenHistory } from './verify-history.ts';
+
+export interface SinceReport {
+  /** The number of the checkpoint that was compared with. */
+  readonly number: number;
+  /** The number of files in the checkpoint. */
+  readonly files: number;
+  /** The time at which it was begun. Absent where the checkpoint cannot be read. */
+  readonly began?: Date;
+}
+
+/** Watches a scan of all that a tenant has, and compares it with a checkpoint. */
+export interface SinceWatch {
+  /** Takes what the scan has read of one object. */
+  saw(record: ListedRecord, inspection: Inspection): void;
+  /**
+   * Compares once the scan is over. Where it finds something, it lists the tenant once more, and again while files go meanwhile
+   * or two looks find different things wrong with a file, and reads what has changed. So a change by another process during the
+   * scan is no finding, and a file with which something is wrong at each look is one.
+   */
+  findings(
+    work: Work,
+    options: {
+      /** The history as the same scan has watched it. */
+      readonly history: Omit<SeenHistory, 'findings'>;
+      readonly historyDays: number | undefined;
+      readonly renaming: MemoryPath | undefined;
+    },
+  ): Promise<readonly Finding[]>;
+  readonly report: SinceReport;
+}
+
+/** An empty checkpoint, which stands for one that cannot be read: files whose binding had ended are found without it. */
+const NOTHING = { entries: [] as readonly CheckpointEntry[], head: { began: 0, ended: 0, epoch: 0 } };
+
+/**
+ * Reads the checkpoint of a line, or where the root is unknown the one of its number: a GET, and one for each part. All its
+ * entries stay in memory during the comparison.
+ *
+ * @throws MemoryError what the store and the keyring throw.
+ */
+export async function watchSince(work: Work, line: SinceLine): Promise<SinceWatch> {
+  const { number } = line;
+  const checkpoint = await readCheckpoint(work, line);
+  const fault = typeof checkpoint === 'string' ? checkpoint : undefined;
+  const { head, entries } = typeof checkpoint === 'string' ? NOTHING : checkpoint;
+  const texts = new Map(entries.map(({ id, textHash }) => [id, textHash]));
+  const read = new Map<MemoryPath, ETag>();
+  const exchanged = new Set<MemoryPath>();
+  /** Files that could not be opened. The verification itself tells of those that the scan met. */
+  const unopened = new Set<MemoryPath>();
+
+  const sawFile = (path: MemoryPath, inspection: Inspection): void => {
+    if (inspection.state !== 'whole') {
+      unopened.add(path);
+      exchanged.delete(path);
+      return;
+    }
+    const { version } = inspection;
+    read.set(path, version.stored.etag);
+    // An attacker who once held the data key can exchange the text under the same header.
+    const expected = texts.get(toBase64url(version.id));
+    const isOther = expected !== undefined && expected !== work.keyring.names.textHash(version.content);
+    if (isOther) exchanged.add(path);
+    else exchanged.delete(path);
+  };
+
+  return {
+    saw(record, inspection) {
+      if (record.cls === 'data') sawFile(record.path, inspection);
+    },
+    report: {
+      number,
+      files: entries.length,
+      ...(fault === undefined && { began: new Date(head.began) }),
+    },
+    async findings(now, { history, historyDays, renaming }) {
+      const { collector } = history;
+      for (const { previous, writer, ...entry } of entries)
+        collector.addSeen({ ...entry, previous: unlessNone(previous), writer: unlessNone(writer) });
+      const judge = async (): Promise<readonly SinceFinding[]> => {
+        const kept = await readKeptFrom(now, historyDays);
+        const past = await collector.past();
+        return inTurns(judgeSince({ past, entries, facts: head, kept, renaming }), now.call.signal);
+      };
+      let found = await judge();
+      const late: Finding[] = [];
+      for (let look = 1, isLast = false; look <= LOOKS && !isLast; look++) {
+        if (found.length === 0 && exchanged.size === 0) break;
+        const take = (record: FileRecord, inspection: Inspection): void => {
+          const finding = findingOf(record, inspection);
+          if (finding !== undefined && !unopened.has(record.path)) late.push(finding);
+          history.saw(record, inspection);
+          sawFile(record.path, inspection);
+        };
+        const forget = (path: MemoryPath): void => {
+          read.delete(path);
+          collector.removeFile(path);
+        };
+        const isWhole = await lookAgain(now, { read, take, forget });
+        late.push(...(await history.seeAgain(now)));
+        const before = { names: new Set(found.map(nameOf)), paths: new Set(found.map(({ path }) => path)) };
+        // Something is wrong with the file at each look, though an attacker may make it another thing each time.
+        found = (await judge()).filter(({ path }) => before.paths.has(path));
+        isLast = isWhole && found.every((finding) => before.names.has(nameOf(finding)));
+      }
+      const { epoch } = now.keyring;
+      const first: Finding[] = [];
+      if (fault !== undefined) first.push({ kind: 'checkpoint', state: fault, number });
+      if (epoch < head.epoch) first.push({ kind: 'keyring', expected: head.epoch, found: epoch });
+      for (const path of exchanged) first.push({ kind: 'damaged', path });
+      return [...first, ...late, ...found.filter((each) => fault === undefined || !isUntold(each))];
+    },
+  };
+}
+
+/** The most often that the tenant is listed once more, while other processes rename or delete files. */
+const LOOKS = 8;
+
+/**
+ * Reads files that are new or have changed since the scan, and forgets those that are gone. False where a file went meanwhile, and
+ * a rename may have brought it behind the listing.
+ */
+async function lookAgain(
+  work: Work,
+  {
+    read,
+    take,
+    forget,
+  }: {
+    readonly read: ReadonlyMap<MemoryPath, ETag>;
+    readonly take: (record: FileRecord, inspection: Inspection) => void;
+    readonly forget: (path: MemoryPath) => void;
+  },
+): Promise<boolean> {
+  const { records } = await listFileRecords(work);
+  const there = new Set(records.map(({ path }) => path));
+  const gone = [...read.keys()].filter((path) => !there.has(path));
+  const changed = records.filter(({ path, object }) => read.get(path) !== object.etag);
+  const look = async (record: FileRecord): Promise<void> => {
+    const inspection = await inspectRecord(work, record);
+    if (inspection === undefined) gone.push(record.path);
+    else take(record, inspection);
+  };
+  await eachConcurrently(work.session, changed, look, ({ object }) => object.size);
+  for (const path of gone) forget(path);
+  return gone.length === 0;
+}
+
+function unlessNone(text: string): string | undefined {
+  return text === NO_VERSION ? undefined : text;
+}
+
+/** Names a finding so that two looks can be compared. */
+function nameOf({ state, path, found }: SinceFinding): string {
+  return `${state} ${path} ${found?.version ?? ''} ${found?.bound ?? ''}`;
+}
