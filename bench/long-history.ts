@@ -1,12 +1,16 @@
 import { toBase64url } from '../src/format/encoding.ts';
 import { newVersion } from '../src/format/version.ts';
 import { createHistory } from '../src/history/history.ts';
-import { encodeHistoryRecord, type HistoryRecord, historyRecordId } from '../src/history/history-record.ts';
-import { turnActor } from '../src/history/turn-trace.ts';
-import { writeKept } from '../src/history/write-kept.ts';
+import {
+  encodeHistoryRecord,
+  type HistoryRecord,
+  historyRecordId,
+} from '../src/history/save/history-record.ts';
+import { writeKept } from '../src/history/save/write-kept.ts';
 import { parseMemoryPath } from '../src/language/path.ts';
 import { encodeFields, writeRecord } from '../src/tree/sealed-record.ts';
 import type { Work } from '../src/tree/session.ts';
+import { turnActor } from '../src/turns/turn-trace.ts';
 import { createSite } from '../test/support/test-tree.ts';
 import type { Lab } from './lab.ts';
 import { longestStepOf } from './stand-still.ts';

@@ -24,14 +24,7 @@ export {
 } from './errors.ts';
 export type { NameMode } from './format/names.ts';
 export type { LogicalName, ObjectKey, TenantId } from './format/object-keys.ts';
-export type {
-  HistoryEntry,
-  HistoryListOptions,
-  MovedEntry,
-  Redaction,
-  VersionEnd,
-  WrittenEntry,
-} from './history/entries.ts';
+export type { HistoryPlan, LeftFile, PlannedChange, PlanOutcome } from './history/change/plan.ts';
 export type {
   History,
   RestoreAtOptions,
@@ -41,9 +34,16 @@ export type {
   VersionContent,
   VersionName,
 } from './history/history.ts';
-export type { HistoryPlan, LeftFile, PlannedChange, PlanOutcome } from './history/plan.ts';
-export type { Trace, TracedTurn, TracedVersion, TracedWrite } from './history/trace.ts';
-export type { Untold } from './history/untold.ts';
+export type {
+  HistoryEntry,
+  HistoryListOptions,
+  MovedEntry,
+  Redaction,
+  VersionEnd,
+  WrittenEntry,
+} from './history/past/entries.ts';
+export type { Trace, TracedTurn, TracedVersion, TracedWrite } from './history/trace/trace.ts';
+export type { Untold } from './history/trace/untold.ts';
 export type { GeneratedKey, KeyringContext, RootKey } from './keys/root-key.ts';
 export type { CommandName } from './language/command.ts';
 export type { ImageMediaType } from './language/image.ts';

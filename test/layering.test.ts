@@ -49,6 +49,7 @@ const LAYERS: readonly Group[] = [
   },
   { name: 'keyring', layer: 4, files: /^keys\//, packages: NODE },
   { name: 'tree', layer: 4, files: /^tree\//, packages: new RegExp(`${NODE.source}|^p-limit$`) },
+  { name: 'turns', layer: 4, files: /^turns\//, packages: NODE },
   { name: 'history', layer: 5, files: /^history\//, packages: NODE },
   { name: 'sessions', layer: 4, files: /^sessions\//, packages: NOTHING },
   { name: 'admin', layer: 6, files: /^admin\//, packages: new RegExp(`${NODE.source}|^p-limit$`) },
@@ -123,9 +124,9 @@ const EXCEPTIONS: readonly {
     why: "names follow the memory path's segment rule, and texts become bytes in one way",
   },
   {
-    importer: /^sessions\//,
+    importer: /^(sessions|turns)\//,
     target: /^tree\//,
-    why: 'transcripts are sealed records, as the tree writes them',
+    why: 'transcripts, and what turns leave, are sealed records, as the tree writes them',
   },
   { importer: /^tree\//, target: /^keys\//, why: 'the tree works with a loaded keyring' },
 ];
@@ -156,25 +157,23 @@ const DOORS: readonly {
   },
   {
     room: /^history\//,
-    files: /^history\/(actors|history|entries|moment|plan|trace|turn-trace|untold|version-saver)\.ts$/,
+    files:
+      /^history\/(history|save\/(actors|version-saver)|past\/entries|change\/(moment|plan)|trace\/(trace|untold))\.ts$/,
   },
   // A verification judges every page.
   { room: /^sessions\//, files: /^sessions\/page\.ts$/, importers: /^admin\// },
+  // Workers write what turns leave, a trace reads it, and the operator's verbs judge it.
+  { room: /^turns\//, files: /^turns\//, importers: /^(admin|history|worker)\// },
+  { room: /^turns\//, files: /^turns\/turn-trace\.ts$/ },
   {
     room: /^history\//,
-    files: /^history\/turn-records\.ts$/,
-    // Workers write what turns leave, and the operator's verbs judge it.
-    importers: /^(admin|worker)\//,
-  },
-  {
-    room: /^history\//,
-    files: /^history\/(history-record|past\/(collect|past|read))\.ts$/,
+    files: /^history\/(save\/history-record|past\/(collect|past|read))\.ts$/,
     // The operator's verbs judge the records themselves.
     importers: /^admin\//,
   },
   {
     room: /^sessions\//,
-    files: /^sessions\/(sessions|append-lines|session-key|conversation-head|conversation-id)\.ts$/,
+    files: /^sessions\/(sessions|append-lines|session-key)\.ts$/,
   },
   {
     room: /^tree\/(?!rename\/)/,

@@ -1,11 +1,11 @@
 import { GetObjectCommand, ListObjectsV2Command } from '@aws-sdk/client-s3';
 import { parseClassKey } from '../../src/format/object-keys.ts';
-import { RECEIPT_BYTES } from '../../src/history/turn-records.ts';
 import { kmsRootKey } from '../../src/keys/kms-root-key.ts';
 import { openTenant } from '../../src/open/open-memory.ts';
 import { listRecords } from '../../src/tree/scan.ts';
 import { decodeFields, readRecord } from '../../src/tree/sealed-record.ts';
 import type { Work } from '../../src/tree/session.ts';
+import { RECEIPT_BYTES } from '../../src/turns/turn-records.ts';
 import type { Cloud } from './cloud.ts';
 import { MOTO_CREDENTIALS, openMinio } from './resources.ts';
 import type { S3Server } from './servers/s3-server.ts';

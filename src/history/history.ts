@@ -14,8 +14,13 @@ import type { ObjectVersions } from '../store/port.ts';
 import { DAY_MS } from '../time.ts';
 import { type Call, checkActor, openWork, refuseWriting, type Session, type Work } from '../tree/session.ts';
 import type { Tree } from '../tree/tree.ts';
-import { readActors } from './actors.ts';
-import { carryOut } from './carry-out.ts';
+import { carryOut } from './change/carry-out.ts';
+import { momentOf } from './change/moment.ts';
+import type { PlanOutcome } from './change/plan.ts';
+import { planRestoreAt } from './change/plan-restore-at.ts';
+import { planUndo } from './change/plan-undo.ts';
+import { redactVersion } from './change/redact.ts';
+import { writeBack } from './change/write-back.ts';
 import {
   entriesOf,
   type HistoryEntry,
@@ -23,20 +28,15 @@ import {
   isFull,
   pageOf,
   type Redaction,
-} from './entries.ts';
-import { readKnown, versionsAt } from './known.ts';
-import { momentOf } from './moment.ts';
+} from './past/entries.ts';
 import { itemByItem } from './past/model.ts';
 import type { Past } from './past/past.ts';
 import { readMeantPast, readNewest, readNewestOfAll, readPast, readWholePast } from './past/read.ts';
-import type { PlanOutcome } from './plan.ts';
-import { planRestoreAt } from './plan-restore-at.ts';
-import { planUndo } from './plan-undo.ts';
-import { type GivenName, readVersion } from './read-version.ts';
-import { redactVersion } from './redact.ts';
-import { type Trace, traceVersions } from './trace.ts';
-import { beginningOf, noFile, noVersion, severalBegin } from './version-name.ts';
-import { writeBack } from './write-back.ts';
+import { type GivenName, readVersion } from './past/read-version.ts';
+import { beginningOf, noFile, noVersion, severalBegin } from './past/version-name.ts';
+import { readActors } from './save/actors.ts';
+import { readKnown, versionsAt } from './trace/known.ts';
+import { type Trace, traceVersions } from './trace/trace.ts';
 
 /** The name of a version of a file, as in `list`; its first characters are enough where only one version has them. */
 export interface VersionName {

@@ -169,7 +169,7 @@ export async function wireTenant(wiring: TenantWiring): Promise<OpenTenant> {
     random: osRandom,
     pause,
     logger,
-    loadSaver: async () => (await import('../history/version-saver.ts')).VERSION_SAVER,
+    loadSaver: async () => (await import('../history/save/version-saver.ts')).VERSION_SAVER,
     ...(expireAfterDays !== undefined && { accessRecords: createAccessRecords() }),
     concurrency: settings.concurrency,
     concurrentBytes: CONCURRENT_BYTES,

@@ -1,8 +1,8 @@
 import { unlessDamaged } from '../errors.ts';
 import { toBase64url } from '../format/encoding.ts';
 import { NO_ID } from '../format/wrap.ts';
-import { readActors } from '../history/actors.ts';
 import type { History } from '../history/history.ts';
+import { readActors } from '../history/save/actors.ts';
 import { openWork, type Session } from '../tree/session.ts';
 import type { Tree } from '../tree/tree.ts';
 import { contentOf } from './content.ts';

@@ -1,10 +1,10 @@
-export type { TurnTrace } from '../history/turn-trace.ts';
 export {
   type ExpiryConfig,
   readExpiryConfig,
   readWorkerConfig,
   type WorkerConfig,
 } from '../open/environment.ts';
+export type { TurnTrace } from '../turns/turn-trace.ts';
 export type { DirectAnswer, LambdaTime, ToldAnswer } from './direct-handler.ts';
 export type { ScheduledExpiryOptions } from './expire-tenant.ts';
 export { createExpiry, type ExpirySummary, type ScheduledExpiry } from './expire-tenants.ts';
@@ -29,6 +29,6 @@ export {
   type TenantCredentialProvider,
   type TenantCredentials,
 } from './tenant-credentials.ts';
-export { type Answers, openAnswers, type TurnAnswer, type TurnText } from './turn-answer.ts';
+export { type Answers, openAnswers, type TurnAnswer, type TurnText } from './turn/turn-answer.ts';
 export type { TurnMessage } from './turn-message.ts';
 export { createWorker, type Worker, type WorkerOptions } from './worker.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { type ExpiryOptions, type ExpiryReport, expireTree } from '../../src/admin/expiry/expire.ts';
 import { verifyTree } from '../../src/admin/verify/verify.ts';
-import { readActors } from '../../src/history/actors.ts';
+import { readActors } from '../../src/history/save/actors.ts';
 import type { ListPage } from '../../src/store/port.ts';
 import { keysOf } from '../support/bucket.ts';
 import { historyOf } from '../support/history-site.ts';

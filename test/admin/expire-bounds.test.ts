@@ -4,7 +4,7 @@ import { once } from '../../src/time.ts';
 import { createAccessRecords } from '../../src/tree/access-records.ts';
 import type { Progress } from '../../src/tree/session.ts';
 import { createTree } from '../../src/tree/tree.ts';
-import { createReceipts } from '../../src/worker/receipts.ts';
+import { createReceipts } from '../../src/turns/receipts.ts';
 import type { Around } from '../doubles/intercepted-store.ts';
 import { keysOf } from '../support/bucket.ts';
 import { putRecord } from '../support/key-operator.ts';

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { type ExpiryReport, expireTree } from '../../src/admin/expiry/expire.ts';
-import { writeHead } from '../../src/sessions/conversation-head.ts';
-import { bodyId, headId } from '../../src/sessions/conversation-id.ts';
 import type { StoredText } from '../../src/tree/sealed-record.ts';
 import { writeRecord } from '../../src/tree/sealed-record.ts';
 import type { Work } from '../../src/tree/session.ts';
+import { writeHead } from '../../src/turns/conversation-head.ts';
+import { bodyId, headId } from '../../src/turns/conversation-id.ts';
 import { createOperator } from '../support/key-operator.ts';
 import { bytes, describeOnBothKinds, type TestSite } from '../support/test-tree.ts';
 
@@ -105,7 +105,7 @@ describeOnBothKinds('expiry of conversations', (newSite) => {
       if (!met && call.verb === 'delete') {
         met = true;
         const id = headId(work.keyring.names, 'chat');
-        const { readHead } = await import('../../src/sessions/conversation-head.ts');
+        const { readHead } = await import('../../src/turns/conversation-head.ts');
         const { head, etag: base } = await readHead(work, id);
         await writeHead(work, id, { head, base });
       }

@@ -4,7 +4,7 @@ import { verifyTree } from '../../src/admin/verify/verify.ts';
 import type { ObjectKey } from '../../src/format/object-keys.ts';
 import { createAccessRecords } from '../../src/tree/access-records.ts';
 import { createTree } from '../../src/tree/tree.ts';
-import { createReceipts } from '../../src/worker/receipts.ts';
+import { createReceipts } from '../../src/turns/receipts.ts';
 import { noAnswer } from '../doubles/intercepted-store.ts';
 import { keysOf } from '../support/bucket.ts';
 import { createOperator } from '../support/key-operator.ts';

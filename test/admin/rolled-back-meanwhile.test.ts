@@ -7,7 +7,7 @@ import { restoreTree } from '../../src/admin/export/restore.ts';
 import { verifyTree } from '../../src/admin/verify/verify.ts';
 import { hasReason } from '../../src/errors.ts';
 import type { ObjectKey } from '../../src/format/object-keys.ts';
-import type { HistoryEntry } from '../../src/history/entries.ts';
+import type { HistoryEntry } from '../../src/history/past/entries.ts';
 import { contentEtags } from '../doubles/content-etags.ts';
 import { keyOf } from '../support/bucket.ts';
 import { historyOf, keepingClient } from '../support/history-site.ts';

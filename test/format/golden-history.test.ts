@@ -4,7 +4,7 @@ import { openMemory, openTenant } from '../../src/open/open-memory.ts';
 import type { MemoryOptions } from '../../src/open/options.ts';
 import { createConversations } from '../../src/worker/conversations.ts';
 import { openPrompt } from '../../src/worker/sealed-prompt.ts';
-import { openAnswers } from '../../src/worker/turn-answer.ts';
+import { openAnswers } from '../../src/worker/turn/turn-answer.ts';
 import { parseTurnMessage, STORED_PROMPT } from '../../src/worker/turn-message.ts';
 import { fillGolden, GOLDEN_HISTORY } from '../support/golden.ts';
 

@@ -2,10 +2,10 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { headId as checkpointId, partId } from '../../src/admin/checkpoints/checkpoint-record.ts';
 import { createNames, type Names } from '../../src/format/names.ts';
 import { loadSodium } from '../../src/format/sodium.ts';
-import { bodyId, headId, promptId } from '../../src/sessions/conversation-id.ts';
 import { pageId, transcriptId } from '../../src/sessions/session-key.ts';
 import { accessHash, accessRecordId, dayOf } from '../../src/tree/access-records.ts';
-import { keyedHash } from '../../src/worker/turn-lease.ts';
+import { bodyId, headId, promptId } from '../../src/turns/conversation-id.ts';
+import { keyedHash } from '../../src/turns/turn-lease.ts';
 import { added, fromHex, input } from '../support/format-vectors.ts';
 
 const { recordIds } = added;

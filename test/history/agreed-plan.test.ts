@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
+import type { PlannedChange, PlanOutcome } from '../../src/history/change/plan.ts';
 import type { History } from '../../src/history/history.ts';
-import type { PlannedChange, PlanOutcome } from '../../src/history/plan.ts';
 import { historyOf, keepingClient, textsOf } from '../support/history-site.ts';
 import { at, bytes, describeOnBothKinds, type TestClient, type TestSite } from '../support/test-tree.ts';
 import { amount } from '../support/thorough.ts';

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { createNames } from '../../src/format/names.ts';
 import { loadSodium } from '../../src/format/sodium.ts';
 import { MAX_BOUND } from '../../src/format/wrap.ts';
-import { historyRecordId } from '../../src/history/history-record.ts';
+import { historyRecordId } from '../../src/history/save/history-record.ts';
 import { at } from '../support/test-tree.ts';
 
 await loadSodium();

@@ -1,14 +1,14 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { createNames, type Names } from '../../src/format/names.ts';
 import { loadSodium } from '../../src/format/sodium.ts';
-import { readActors } from '../../src/history/actors.ts';
+import { readActors } from '../../src/history/save/actors.ts';
 import {
   decodeHistoryRecord,
   encodeHistoryRecord,
   type HistoryRecord,
   historyRecordId,
   type WrapFacts,
-} from '../../src/history/history-record.ts';
+} from '../../src/history/save/history-record.ts';
 import { writeRecord } from '../../src/tree/sealed-record.ts';
 import type { EndedFile } from '../../src/tree/session.ts';
 import { added, fromHex, input, toHex } from '../support/format-vectors.ts';

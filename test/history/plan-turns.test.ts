@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
+import { planRestoreAt } from '../../src/history/change/plan-restore-at.ts';
+import { planUndo } from '../../src/history/change/plan-undo.ts';
 import { itemByItem, modelOf, type Sighting } from '../../src/history/past/model.ts';
-import { planRestoreAt } from '../../src/history/plan-restore-at.ts';
-import { planUndo } from '../../src/history/plan-undo.ts';
 import { mostBetweenRounds } from '../support/event-loop.ts';
 import { at } from '../support/test-tree.ts';
 

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
+import type { PlanOutcome } from '../../src/history/change/plan.ts';
 import { createHistory, type History } from '../../src/history/history.ts';
-import type { PlanOutcome } from '../../src/history/plan.ts';
 import type { Policy } from '../../src/tree/policy.ts';
 import type { TenantLimits } from '../../src/tree/quota.ts';
 import { createTree } from '../../src/tree/tree.ts';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { PlanOutcome } from '../../src/history/plan.ts';
+import type { PlanOutcome } from '../../src/history/change/plan.ts';
 import { historyOf, keepingClient, textsOf } from '../support/history-site.ts';
 import { dieAt, someDeaths } from '../support/killed-run.ts';
 import { at, bytes, describeOnBothKinds, type TestClient } from '../support/test-tree.ts';

@@ -7,13 +7,13 @@ import { MAX_CONTENT_BYTES, MOST_KEPT_BYTES } from '../../src/format/sizes.ts';
 import { newVersion } from '../../src/format/version.ts';
 import { NO_ID } from '../../src/format/wrap.ts';
 import { createHistory } from '../../src/history/history.ts';
+import { readHistoryRecord } from '../../src/history/past/records.ts';
 import {
   encodeHistoryRecord,
   type HistoryRecord,
   historyRecordId,
-} from '../../src/history/history-record.ts';
-import { readHistoryRecord } from '../../src/history/past/records.ts';
-import { VERSION_SAVER } from '../../src/history/version-saver.ts';
+} from '../../src/history/save/history-record.ts';
+import { VERSION_SAVER } from '../../src/history/save/version-saver.ts';
 import { textWrite } from '../../src/tree/create-file.ts';
 import { listIds } from '../../src/tree/list-ids.ts';
 import { readFile } from '../../src/tree/read-file.ts';

@@ -1,4 +1,4 @@
-import type { HistoryEntry } from '../../src/history/entries.ts';
+import type { HistoryEntry } from '../../src/history/past/entries.ts';
 import type { Memory } from '../../src/tool/memory-tool.ts';
 import type { RecordedHistory } from './recording.ts';
 

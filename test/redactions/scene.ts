@@ -1,6 +1,6 @@
 import { hasCode, MemoryError } from '../../src/errors.ts';
-import type { WrittenEntry } from '../../src/history/entries.ts';
 import { createHistory, type History } from '../../src/history/history.ts';
+import type { WrittenEntry } from '../../src/history/past/entries.ts';
 import { type VersionedStore, versionedStore } from '../doubles/versioned-store.ts';
 import { createOperator } from '../support/key-operator.ts';
 import {

@@ -1,10 +1,10 @@
 import { hasCode } from '../../src/errors.ts';
 import type { OpenedObject } from '../../src/format/object.ts';
 import { classLogicalName, type ObjectKey, parseClassKey } from '../../src/format/object-keys.ts';
-import type { HistoryEntry, MovedEntry, WrittenEntry } from '../../src/history/entries.ts';
 import { createHistory, type History as KeptHistory } from '../../src/history/history.ts';
-import { decodeHistoryRecord } from '../../src/history/history-record.ts';
-import { VERSION_SAVER } from '../../src/history/version-saver.ts';
+import type { HistoryEntry, MovedEntry, WrittenEntry } from '../../src/history/past/entries.ts';
+import { decodeHistoryRecord } from '../../src/history/save/history-record.ts';
+import { VERSION_SAVER } from '../../src/history/save/version-saver.ts';
 import { envRootKey } from '../../src/keys/env-root-key.ts';
 import { createKeyringCache } from '../../src/keys/keyring-cache.ts';
 import { decodeFields } from '../../src/tree/sealed-record.ts';

@@ -1,7 +1,7 @@
 import { open } from '../../src/format/object.ts';
 import { logicalName } from '../../src/format/object-keys.ts';
 import { ID_BYTES } from '../../src/format/wrap.ts';
-import { VERSION_SAVER } from '../../src/history/version-saver.ts';
+import { VERSION_SAVER } from '../../src/history/save/version-saver.ts';
 import { parseMemoryPath } from '../../src/language/path.ts';
 import { openWork, type Session } from '../../src/tree/session.ts';
 import { isBelow } from './answer.ts';

@@ -2,7 +2,7 @@ import { verifyTree } from '../../src/admin/verify/verify.ts';
 import { MemoryError } from '../../src/errors.ts';
 import type { RandomBytes } from '../../src/format/sodium.ts';
 import { createHistory } from '../../src/history/history.ts';
-import { VERSION_SAVER } from '../../src/history/version-saver.ts';
+import { VERSION_SAVER } from '../../src/history/save/version-saver.ts';
 import { envRootKey } from '../../src/keys/env-root-key.ts';
 import { createKeyringCache, type LoadedKeyring } from '../../src/keys/keyring-cache.ts';
 import { openHistory } from '../../src/open/open-history.ts';
@@ -12,7 +12,7 @@ import type { ObjectStore } from '../../src/store/port.ts';
 import { createCommandOrder } from '../../src/tool/command-order.ts';
 import { createMemory } from '../../src/tool/memory-tool.ts';
 // Loaded now: virtual time would pass while it is loaded by the first rename.
-import '../../src/history/redact.ts';
+import '../../src/history/change/redact.ts';
 import '../../src/tree/list-parts.ts';
 import '../../src/tree/remove.ts';
 import '../../src/tree/rename/rename.ts';

@@ -1,7 +1,7 @@
 import { sameBytes, toBase64url } from '../../src/format/encoding.ts';
 import type { OpenedObject } from '../../src/format/object.ts';
 import { classLogicalName, type LogicalName, parseClassKey } from '../../src/format/object-keys.ts';
-import { decodeHistoryRecord, type HistoryRecord } from '../../src/history/history-record.ts';
+import { decodeHistoryRecord, type HistoryRecord } from '../../src/history/save/history-record.ts';
 import type { History } from './history.ts';
 import { type Lived, liveOf, type SealedAnew } from './lived-versions.ts';
 import { LAYOUT } from './tenant.ts';

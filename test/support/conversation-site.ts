@@ -1,14 +1,14 @@
 import Anthropic from '@anthropic-ai/sdk';
 import type { BetaMessageParam } from '@anthropic-ai/sdk/resources/beta';
 import { NO_USAGE } from '../../src/agent/turn-outcome.ts';
-import { headId } from '../../src/sessions/conversation-id.ts';
+import { headId } from '../../src/turns/conversation-id.ts';
+import { createReceipts } from '../../src/turns/receipts.ts';
 import type { AskRequest } from '../../src/worker/ask-claude.ts';
 import type { ConversationLease } from '../../src/worker/conversation-lease.ts';
 import { createConversations } from '../../src/worker/conversations.ts';
 import { deliverTurn } from '../../src/worker/deliver-turn.ts';
 import { createJsonLog } from '../../src/worker/json-log.ts';
-import { createReceipts } from '../../src/worker/receipts.ts';
-import type { TurnAnswer } from '../../src/worker/turn-answer.ts';
+import type { TurnAnswer } from '../../src/worker/turn/turn-answer.ts';
 import { parseTurnMessage } from '../../src/worker/turn-message.ts';
 import type { Delivery } from '../../src/worker/turn-verdict.ts';
 import type { StoreCall } from '../doubles/intercepted-store.ts';

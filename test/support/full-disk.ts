@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { closeSync, openSync, rmSync, statSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TenantExpiry } from '../../src/admin/expiry/expire.ts';
-import type { HistoryEntry } from '../../src/history/entries.ts';
+import type { HistoryEntry } from '../../src/history/past/entries.ts';
 import { openAdmin } from '../../src/open/open-admin.ts';
 import { openMemory } from '../../src/open/open-memory.ts';
 import { DAY_MS } from '../../src/time.ts';

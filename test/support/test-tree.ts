@@ -3,7 +3,7 @@ import type { NameMode } from '../../src/format/names.ts';
 import { createLayout, type Layout, parseTenantId } from '../../src/format/object-keys.ts';
 import { loadSodium } from '../../src/format/sodium.ts';
 // What is loaded when it is needed first is loaded now: virtual time would pass meanwhile.
-import { VERSION_SAVER } from '../../src/history/version-saver.ts';
+import { VERSION_SAVER } from '../../src/history/save/version-saver.ts';
 import { envRootKey } from '../../src/keys/env-root-key.ts';
 import { createKeyringCache } from '../../src/keys/keyring-cache.ts';
 import { type MemoryPath, parseMemoryPath } from '../../src/language/path.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { migrateObjects } from '../../src/admin/keys/migrate.ts';
 import { createLayout, parseTenantId } from '../../src/format/object-keys.ts';
-import { VERSION_SAVER } from '../../src/history/version-saver.ts';
+import { VERSION_SAVER } from '../../src/history/save/version-saver.ts';
 import { envRootKey } from '../../src/keys/env-root-key.ts';
 import { createKeyringCache } from '../../src/keys/keyring-cache.ts';
 import { createStamps } from '../../src/stamps.ts';

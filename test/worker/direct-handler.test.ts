@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createDirectHandler } from '../../src/worker/direct-handler.ts';
-import type { TurnAnswer } from '../../src/worker/turn-answer.ts';
+import type { TurnAnswer } from '../../src/worker/turn/turn-answer.ts';
 import type { Delivery } from '../../src/worker/turn-verdict.ts';
 
 const TIME = { getRemainingTimeInMillis: () => 60_000 };

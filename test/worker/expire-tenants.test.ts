@@ -6,10 +6,10 @@ import { openTenant } from '../../src/open/open-memory.ts';
 import { createMemoryPool } from '../../src/open/pool.ts';
 import type { ObjectStore } from '../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../src/store/sqlite/sqlite-store.ts';
+import { createReceipts } from '../../src/turns/receipts.ts';
 import type { ScheduledExpiryOptions } from '../../src/worker/expire-tenant.ts';
 import { createExpiry, type ExpirySummary } from '../../src/worker/expire-tenants.ts';
 import { createJsonLog } from '../../src/worker/json-log.ts';
-import { createReceipts } from '../../src/worker/receipts.ts';
 import { listingServer } from '../servers/listing-server.ts';
 import { timeOf } from '../support/test-worker.ts';
 

@@ -4,8 +4,8 @@ import { envRootKey } from '../../src/keys/env-root-key.ts';
 import { createKeyringCache } from '../../src/keys/keyring-cache.ts';
 import { decodeFields, encodeFields, readRecord } from '../../src/tree/sealed-record.ts';
 import type { Work } from '../../src/tree/session.ts';
-import { createReceipts, type TurnClaim } from '../../src/worker/receipts.ts';
-import { MAX_ANSWER_BYTES, type TurnLease } from '../../src/worker/turn-lease.ts';
+import { createReceipts, type TurnClaim } from '../../src/turns/receipts.ts';
+import { MAX_ANSWER_BYTES, type TurnLease } from '../../src/turns/turn-lease.ts';
 import { putRecord } from '../support/key-operator.ts';
 import { bytes, createSite, TEST_ROOT_KEY, type TestSite } from '../support/test-tree.ts';
 

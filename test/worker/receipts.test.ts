@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { classKey } from '../../src/format/object-keys.ts';
-import { createReceipts, type Receipts, type TurnClaim } from '../../src/worker/receipts.ts';
-import type { TurnLease } from '../../src/worker/turn-lease.ts';
+import { createReceipts, type Receipts, type TurnClaim } from '../../src/turns/receipts.ts';
+import type { TurnLease } from '../../src/turns/turn-lease.ts';
 import { bytes, createSite, describeOnBothKinds, type TestSite } from '../support/test-tree.ts';
 
 const LEASE = { leaseMs: 120_000, message: 'hello' };

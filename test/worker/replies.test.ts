@@ -2,7 +2,7 @@ import { inspect } from 'node:util';
 import { SendMessageCommand, type SQSClient } from '@aws-sdk/client-sqs';
 import { describe, expect, it } from 'vitest';
 import { createReplies } from '../../src/worker/replies.ts';
-import type { TurnAnswer } from '../../src/worker/turn-answer.ts';
+import type { TurnAnswer } from '../../src/worker/turn/turn-answer.ts';
 import { parseTurnMessage, type TurnMessage } from '../../src/worker/turn-message.ts';
 
 const QUEUE = 'https://sqs.example/replies';

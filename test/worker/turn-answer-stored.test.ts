@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { expect, it } from 'vitest';
 import { openSqliteObjectStore } from '../../src/store/sqlite/sqlite-store.ts';
-import { openAnswers } from '../../src/worker/turn-answer.ts';
+import { openAnswers } from '../../src/worker/turn/turn-answer.ts';
 import { startTestWorker } from '../support/test-worker.ts';
 
 it('answers that a reply points to are read with the tenant’s keys, and only there', async () => {

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { createReceipts, type Receipts, type TurnClaim } from '../../src/worker/receipts.ts';
-import { MAX_ANSWER_BYTES, type TurnLease } from '../../src/worker/turn-lease.ts';
+import { createReceipts, type Receipts, type TurnClaim } from '../../src/turns/receipts.ts';
+import { MAX_ANSWER_BYTES, type TurnLease } from '../../src/turns/turn-lease.ts';
 import { createOperator } from '../support/key-operator.ts';
 import {
   bytes,

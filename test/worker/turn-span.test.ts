@@ -7,7 +7,7 @@ import {
 } from '@opentelemetry/sdk-trace-base';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { openSqliteObjectStore } from '../../src/store/sqlite/sqlite-store.ts';
-import type { TurnAnswer } from '../../src/worker/turn-answer.ts';
+import type { TurnAnswer } from '../../src/worker/turn/turn-answer.ts';
 import { inTurnSpan } from '../../src/worker/turn-span.ts';
 import { startTestWorker, wordsOf } from '../support/test-worker.ts';
 

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openMemory } from '../../src/index.ts';
 import type { ObjectStore } from '../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../src/store/sqlite/sqlite-store.ts';
-import { openAnswers, type TurnAnswer } from '../../src/worker/turn-answer.ts';
+import { openAnswers, type TurnAnswer } from '../../src/worker/turn/turn-answer.ts';
 import { countCalls, interceptStore, type StoreCall } from '../doubles/intercepted-store.ts';
 import { ApiRefusal } from '../doubles/scripted-claude/api-refusal.ts';
 import { type Play, playSteps, startTestWorker, type TestWorker } from '../support/test-worker.ts';

@@ -1,8 +1,8 @@
 import { unlessDamaged } from '../../errors.ts';
 import { MAX_CONTENT_BYTES } from '../../format/sizes.ts';
-import { ACTOR_IN_USE_MS, type ActorRecord, readActor, renewActor } from '../../history/actors.ts';
-import { idOf, WHOLE_TREE } from '../../history/history-record.ts';
 import { readWholePast } from '../../history/past/read.ts';
+import { ACTOR_IN_USE_MS, type ActorRecord, readActor, renewActor } from '../../history/save/actors.ts';
+import { idOf, WHOLE_TREE } from '../../history/save/history-record.ts';
 import type { ListedObject } from '../../store/port.ts';
 import { DAY_MS } from '../../time.ts';
 import { eachConcurrently } from '../../tree/concurrency.ts';

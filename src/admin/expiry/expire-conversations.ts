@@ -1,8 +1,8 @@
-import { readHead } from '../../sessions/conversation-head.ts';
-import { CLASS, parseConversationId } from '../../sessions/conversation-id.ts';
 import type { ListedObject } from '../../store/port.ts';
 import { DAY_MS } from '../../time.ts';
 import type { Work } from '../../tree/session.ts';
+import { readHead } from '../../turns/conversation-head.ts';
+import { CLASS, parseConversationId } from '../../turns/conversation-id.ts';
 import { deleteListed } from './delete-listed.ts';
 import { type ClassExpiry, listClass } from './expiry-records.ts';
 

@@ -1,7 +1,7 @@
 import { MemoryError, unlessDamaged } from '../../errors.ts';
 import { objectRefused } from '../../format/object.ts';
 import { classLogicalName, type LogicalName } from '../../format/object-keys.ts';
-import { isHistoryName } from '../../history/history-record.ts';
+import { isHistoryName } from '../../history/save/history-record.ts';
 import type { ETag, ObjectMeta } from '../../store/port.ts';
 import { DAY_MS } from '../../time.ts';
 import { timeIn } from '../../tree/record-values.ts';

@@ -1,14 +1,14 @@
 import { hasCode } from '../../errors.ts';
 import { toBase64url } from '../../format/encoding.ts';
 import { classLogicalName, type LogicalName } from '../../format/object-keys.ts';
+import type { Past, VersionId } from '../../history/past/past.ts';
 import {
   decodeHistoryRecord,
   historyHash,
   pathHashOfRecord,
   versionOfRecord,
   WHOLE_TREE,
-} from '../../history/history-record.ts';
-import type { Past, VersionId } from '../../history/past/past.ts';
+} from '../../history/save/history-record.ts';
 import type { MemoryPath } from '../../language/path.ts';
 import type { HistoryFinding } from '../../tree/findings.ts';
 import { openStored } from '../../tree/read-file.ts';

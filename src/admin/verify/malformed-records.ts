@@ -1,10 +1,10 @@
 import { hasCode } from '../../errors.ts';
 import type { LogicalName } from '../../format/object-keys.ts';
-import { decodeActor } from '../../history/actors.ts';
-import { parseAnswer, parseConversation, parsePrompt, parseSaved } from '../../history/turn-records.ts';
-import { parseHead } from '../../sessions/conversation-head.ts';
+import { decodeActor } from '../../history/save/actors.ts';
 import { decodePage } from '../../sessions/page.ts';
 import { inTurns } from '../../time.ts';
+import { parseHead } from '../../turns/conversation-head.ts';
+import { parseAnswer, parseConversation, parsePrompt, parseSaved } from '../../turns/turn-records.ts';
 import { decodeHead, decodePart, numberOfHead, runOfPart } from '../checkpoints/checkpoint-record.ts';
 import { LINES_PER_TURN } from '../checkpoints/read-checkpoint.ts';
 import { decodeExpired } from '../expiry/expire-history.ts';

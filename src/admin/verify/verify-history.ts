@@ -1,7 +1,7 @@
 import { classLogicalName, type LogicalName } from '../../format/object-keys.ts';
-import { isHistoryName } from '../../history/history-record.ts';
 import { type Collector, createCollector } from '../../history/past/collect.ts';
 import type { Past } from '../../history/past/past.ts';
+import { isHistoryName } from '../../history/save/history-record.ts';
 import { eachConcurrently } from '../../tree/concurrency.ts';
 import { type Finding, findingOf, type HistoryFinding } from '../../tree/findings.ts';
 import { listIds } from '../../tree/list-ids.ts';

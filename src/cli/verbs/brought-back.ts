@@ -1,4 +1,4 @@
-import type { HistoryEntry, WrittenEntry } from '../../history/entries.ts';
+import type { HistoryEntry, WrittenEntry } from '../../history/past/entries.ts';
 import { shortVersion } from './short-version.ts';
 import { onOneLine } from './terminal.ts';
 

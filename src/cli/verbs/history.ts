@@ -1,6 +1,6 @@
 import { toBase64 } from '../../format/encoding.ts';
 import { MOST_KEPT_BYTES } from '../../format/sizes.ts';
-import type { HistoryEntry, WrittenEntry } from '../../history/entries.ts';
+import type { HistoryEntry, WrittenEntry } from '../../history/past/entries.ts';
 import { decodeText } from '../../language/text.ts';
 import { dateOf, isoOf } from '../../time.ts';
 import type { Progress } from '../../tree/session.ts';

@@ -1,5 +1,5 @@
 import { MOST_KEPT_BYTES } from '../../format/sizes.ts';
-import type { HistoryEntry } from '../../history/entries.ts';
+import type { HistoryEntry } from '../../history/past/entries.ts';
 import { exactTimeOf } from './list.ts';
 import { counted } from './report.ts';
 import { shortVersion } from './short-version.ts';

@@ -1,5 +1,5 @@
 import { hasCode } from '../../errors.ts';
-import type { PlannedChange } from '../../history/plan.ts';
+import type { PlannedChange } from '../../history/change/plan.ts';
 import type { AdminRun } from './operate.ts';
 import { type Content, changePatch, type TextPatch } from './patch.ts';
 

@@ -1,5 +1,5 @@
 import { type ErrorDetails, hasReason, MemoryError } from '../../errors.ts';
-import type { Redaction, WrittenEntry } from '../../history/entries.ts';
+import type { Redaction, WrittenEntry } from '../../history/past/entries.ts';
 import { decodeText } from '../../language/text.ts';
 import { type Consent, requireYes } from './consent.ts';
 import { tellingWhatHolds } from './holding-lines.ts';

@@ -1,5 +1,5 @@
 import { MemoryError } from '../../errors.ts';
-import type { HistoryEntry } from '../../history/entries.ts';
+import type { HistoryEntry } from '../../history/past/entries.ts';
 import { inNfc, isWithin, type MemoryPath, parseGivenPath } from '../../language/path.ts';
 import type { AdminRun } from './operate.ts';
 

@@ -1,10 +1,10 @@
 import { MemoryError } from '../../errors.ts';
-import { momentOf } from '../../history/moment.ts';
-import type { LeftFile, PlannedChange, PlanOutcome } from '../../history/plan.ts';
-import { turnActor } from '../../history/turn-trace.ts';
+import { momentOf } from '../../history/change/moment.ts';
+import type { LeftFile, PlannedChange, PlanOutcome } from '../../history/change/plan.ts';
 import { isoOf } from '../../time.ts';
 import { type RedactedRule, sumRules } from '../../tool/redactions.ts';
 import type { Call } from '../../tree/session.ts';
+import { turnActor } from '../../turns/turn-trace.ts';
 import { type BroughtBack, broughtBackLine, broughtBackOf } from './brought-back.ts';
 import { type Consent, requireYes } from './consent.ts';
 import { tellingWhatHolds } from './holding-lines.ts';

@@ -1,5 +1,5 @@
-import type { Trace, TracedTurn, TracedVersion } from '../../history/trace.ts';
-import type { Untold } from '../../history/untold.ts';
+import type { Trace, TracedTurn, TracedVersion } from '../../history/trace/trace.ts';
+import type { Untold } from '../../history/trace/untold.ts';
 import { type Branch, linesBelow } from './branches.ts';
 import type { Invocation } from './invocation.ts';
 import { timeOf } from './list.ts';

@@ -9,7 +9,7 @@ import {
   idOf,
   versionOfRecord,
   type WrapFacts,
-} from '../history-record.ts';
+} from '../save/history-record.ts';
 import { leavesIn, type ToldLeave } from './leaves.ts';
 import { itemByItem, modelOf, type Sighting } from './model.ts';
 import type { Past, VersionFacts } from './past.ts';

@@ -1,6 +1,6 @@
 import { toBase64url } from '../../format/encoding.ts';
 import { rebase } from '../../language/path.ts';
-import { type HistoryRecord, idOf } from '../history-record.ts';
+import { type HistoryRecord, idOf } from '../save/history-record.ts';
 import type { Leave, Past } from './past.ts';
 
 /** A leave as one record tells it, before anybody has judged whether it happened. */

@@ -9,7 +9,13 @@ import { type ListedId, listIds, pagesOfIds } from '../../tree/list-ids.ts';
 import { pagesBelow } from '../../tree/list-objects.ts';
 import { readFile, readListed, type SealedVersion } from '../../tree/read-file.ts';
 import type { Call, Work } from '../../tree/session.ts';
-import { boundOfRecord, historyHash, ID_CHARACTERS, versionOfRecord, WHOLE_TREE } from '../history-record.ts';
+import {
+  boundOfRecord,
+  historyHash,
+  ID_CHARACTERS,
+  versionOfRecord,
+  WHOLE_TREE,
+} from '../save/history-record.ts';
 import { type Collector, createCollector } from './collect.ts';
 import type { Past, VersionId } from './past.ts';
 import { readHistoryContent } from './records.ts';

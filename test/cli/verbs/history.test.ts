@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { text as textOf } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { turnActor } from '../../../src/history/turn-trace.ts';
+import { turnActor } from '../../../src/turns/turn-trace.ts';
 import { CLI_MEMORY_ENV, type CliRun, runCli, startCli } from '../../support/cli.ts';
 
 const PATH = '/memories/a.md';

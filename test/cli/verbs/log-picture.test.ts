@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { logPicture } from '../../../src/cli/verbs/log-picture.ts';
-import type { HistoryEntry } from '../../../src/history/entries.ts';
+import type { HistoryEntry } from '../../../src/history/past/entries.ts';
 
 const [OLD, NEW] = ['/memories/old.md', '/memories/new.md'];
 const at = (minute: number): Date => new Date(Date.UTC(2026, 10, 17, 9, minute));

@@ -1,9 +1,13 @@
 import { expect, it } from 'vitest';
 import { concat, lengthPrefixed } from '../../../src/format/encoding.ts';
 import { NO_ID } from '../../../src/format/wrap.ts';
-import { encodeHistoryRecord, historyRecordId, WHOLE_TREE } from '../../../src/history/history-record.ts';
 import { readHistoryRecord } from '../../../src/history/past/records.ts';
-import { writeKept } from '../../../src/history/write-kept.ts';
+import {
+  encodeHistoryRecord,
+  historyRecordId,
+  WHOLE_TREE,
+} from '../../../src/history/save/history-record.ts';
+import { writeKept } from '../../../src/history/save/write-kept.ts';
 import { listIds } from '../../../src/tree/list-ids.ts';
 import { encodeFields } from '../../../src/tree/sealed-record.ts';
 import { historyOf, keepingClient } from '../../support/history-site.ts';

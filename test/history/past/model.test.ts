@@ -2,10 +2,10 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { fromBase64url, toBase64url } from '../../../src/format/encoding.ts';
 import { loadSodium } from '../../../src/format/sodium.ts';
 import { NO_ID } from '../../../src/format/wrap.ts';
-import { encodeHistoryRecord } from '../../../src/history/history-record.ts';
 import { type Collector, createCollector } from '../../../src/history/past/collect.ts';
 import { livesOf } from '../../../src/history/past/lives.ts';
 import { itemByItem } from '../../../src/history/past/model.ts';
+import { encodeHistoryRecord } from '../../../src/history/save/history-record.ts';
 import { encodeText } from '../../../src/language/text.ts';
 import { at } from '../../support/test-tree.ts';
 

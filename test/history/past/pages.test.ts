@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { MemoryError } from '../../../src/errors.ts';
-import type { HistoryEntry } from '../../../src/history/entries.ts';
 import { createHistory, type History } from '../../../src/history/history.ts';
+import type { HistoryEntry } from '../../../src/history/past/entries.ts';
 import { drawsOf } from '../../support/draws.ts';
 import { openSite, type TestClient } from '../../support/test-tree.ts';
 

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
-import { versionsAt } from '../../../src/history/known.ts';
 import { itemByItem, modelOf, type Sighting } from '../../../src/history/past/model.ts';
-import type { TurnRun } from '../../../src/history/read-runs.ts';
-import { traceVersions } from '../../../src/history/trace.ts';
+import { versionsAt } from '../../../src/history/trace/known.ts';
+import type { TurnRun } from '../../../src/history/trace/read-runs.ts';
+import { traceVersions } from '../../../src/history/trace/trace.ts';
 import { mostBetweenRounds } from '../../support/event-loop.ts';
 import { at } from '../../support/test-tree.ts';
 

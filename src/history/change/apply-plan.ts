@@ -1,10 +1,10 @@
-import { hasCode, hasReason, MemoryError } from '../errors.ts';
-import { toBase64url } from '../format/encoding.ts';
-import { ancestorsOf, directoriesOf, type MemoryPath } from '../language/path.ts';
-import { eachConcurrently } from '../tree/concurrency.ts';
-import type { FileVersion } from '../tree/read-file.ts';
-import type { Call, KeptCall } from '../tree/session.ts';
-import type { Tree } from '../tree/tree.ts';
+import { hasCode, hasReason, MemoryError } from '../../errors.ts';
+import { toBase64url } from '../../format/encoding.ts';
+import { ancestorsOf, directoriesOf, type MemoryPath } from '../../language/path.ts';
+import { eachConcurrently } from '../../tree/concurrency.ts';
+import type { FileVersion } from '../../tree/read-file.ts';
+import type { Call, KeptCall } from '../../tree/session.ts';
+import type { Tree } from '../../tree/tree.ts';
 import { type Change, type LeftFile, renameLayers, type Texts } from './plan.ts';
 import { type Writing, writeBack } from './write-back.ts';
 

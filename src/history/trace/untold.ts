@@ -1,7 +1,7 @@
-import { dateOf } from '../time.ts';
+import { dateOf } from '../../time.ts';
+import { turnActor } from '../../turns/turn-trace.ts';
+import type { VersionId } from '../past/past.ts';
 import type { Known } from './known.ts';
-import type { VersionId } from './past/past.ts';
-import { turnActor } from './turn-trace.ts';
 
 /** A reason why a trace may be incomplete. */
 export type Untold =

@@ -1,4 +1,4 @@
-import { MemoryError } from '../errors.ts';
+import { MemoryError } from '../../errors.ts';
 
 const ISO =
   /^(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,9}))?)?(?:Z|([+-])([01]\d|2[0-3]):([0-5]\d))$/;

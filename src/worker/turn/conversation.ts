@@ -1,6 +1,6 @@
 import type { BetaMessageParam } from '@anthropic-ai/sdk/resources/beta';
-import { parseConversation } from '../history/turn-records.ts';
-import { encodeFields } from '../tree/sealed-record.ts';
+import { encodeFields } from '../../tree/sealed-record.ts';
+import { parseConversation } from '../../turns/turn-records.ts';
 import type { TurnAnswer } from './turn-answer.ts';
 
 /** What is stored of a conversation. */

@@ -1,6 +1,6 @@
-import type { MemoryPath } from '../language/path.ts';
-import { type Life, livesOf } from './past/lives.ts';
-import type { Leave, Past, Version, VersionId } from './past/past.ts';
+import type { MemoryPath } from '../../language/path.ts';
+import { type Life, livesOf } from '../past/lives.ts';
+import type { Leave, Past, Version, VersionId } from '../past/past.ts';
 import { type Draft, draftPlan, haveSameText, type IsHidden, type LeftFile } from './plan.ts';
 
 interface Undoing {

@@ -1,5 +1,5 @@
-import { MemoryError } from '../errors.ts';
-import type { Past, Version } from './past/past.ts';
+import { MemoryError } from '../../errors.ts';
+import type { Past, Version } from './past.ts';
 
 /** Chooses the one version whose name has a beginning. @throws MemoryError `not_found`; `invalid_command` where several have it. */
 export function chosen({ versions }: Past, beginning: string): Version {

@@ -1,13 +1,13 @@
-import { hasCode, hasReason, MemoryError } from '../errors.ts';
-import { sameBytes, toBase64url } from '../format/encoding.ts';
-import type { MemoryPath } from '../language/path.ts';
-import type { ETag, ObjectVersions } from '../store/port.ts';
-import { type FileVersion, readFile } from '../tree/read-file.ts';
-import { type Call, type KeptCall, openWork, type Session, type Work } from '../tree/session.ts';
-import type { Tree } from '../tree/tree.ts';
-import type { Version, VersionId } from './past/past.ts';
-import { readHistoryRecord } from './past/records.ts';
-import { isRedactedElsewhere, recordOf, takenOut } from './read-version.ts';
+import { hasCode, hasReason, MemoryError } from '../../errors.ts';
+import { sameBytes, toBase64url } from '../../format/encoding.ts';
+import type { MemoryPath } from '../../language/path.ts';
+import type { ETag, ObjectVersions } from '../../store/port.ts';
+import { type FileVersion, readFile } from '../../tree/read-file.ts';
+import { type Call, type KeptCall, openWork, type Session, type Work } from '../../tree/session.ts';
+import type { Tree } from '../../tree/tree.ts';
+import type { Version, VersionId } from '../past/past.ts';
+import { isRedactedElsewhere, recordOf, takenOut } from '../past/read-version.ts';
+import { readHistoryRecord } from '../past/records.ts';
 import { redactWritten } from './redact.ts';
 
 /** The means to write texts back, and the call on whose behalf that is done. */

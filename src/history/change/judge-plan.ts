@@ -1,8 +1,8 @@
-import { hasCode, type MemoryError } from '../errors.ts';
-import { admitContent, admitName, refuseTooLarge } from '../tree/admission.ts';
-import { eachConcurrently } from '../tree/concurrency.ts';
-import type { Work } from '../tree/session.ts';
-import type { Past } from './past/past.ts';
+import { hasCode, type MemoryError } from '../../errors.ts';
+import { admitContent, admitName, refuseTooLarge } from '../../tree/admission.ts';
+import { eachConcurrently } from '../../tree/concurrency.ts';
+import type { Work } from '../../tree/session.ts';
+import type { Past } from '../past/past.ts';
 import {
   type Change,
   type Draft,

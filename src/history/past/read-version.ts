@@ -1,13 +1,13 @@
-import { MemoryError } from '../errors.ts';
-import { toBase64url } from '../format/encoding.ts';
-import type { MemoryPath } from '../language/path.ts';
-import { listIds } from '../tree/list-ids.ts';
-import { readFile } from '../tree/read-file.ts';
-import { type Call, openWork, type Session, type Work } from '../tree/session.ts';
-import { historyRecordId, idBytes, isRecordOf } from './history-record.ts';
-import type { Past, Version, VersionId } from './past/past.ts';
-import { readMeantPast, readNamed } from './past/read.ts';
-import { readHistoryRecord } from './past/records.ts';
+import { MemoryError } from '../../errors.ts';
+import { toBase64url } from '../../format/encoding.ts';
+import type { MemoryPath } from '../../language/path.ts';
+import { listIds } from '../../tree/list-ids.ts';
+import { readFile } from '../../tree/read-file.ts';
+import { type Call, openWork, type Session, type Work } from '../../tree/session.ts';
+import { historyRecordId, idBytes, isRecordOf } from '../save/history-record.ts';
+import type { Past, Version, VersionId } from './past.ts';
+import { readMeantPast, readNamed } from './read.ts';
+import { readHistoryRecord } from './records.ts';
 import { chosen, noVersion } from './version-name.ts';
 
 /** The path of a version as a caller gives it, and the first characters of its name. */

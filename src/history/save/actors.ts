@@ -1,14 +1,14 @@
-import { hasReason, MemoryError, unlessDamaged } from '../errors.ts';
-import { toBase64url } from '../format/encoding.ts';
-import { objectRefused } from '../format/object.ts';
-import { classKey } from '../format/object-keys.ts';
-import { NO_ID } from '../format/wrap.ts';
-import { ageOf, type ETag } from '../store/port.ts';
-import { createAges, DAY_MS, dateOf, type Instant, oncePerKey } from '../time.ts';
-import { eachConcurrently } from '../tree/concurrency.ts';
-import { type ListedId, listIds } from '../tree/list-ids.ts';
-import { decodeFields, encodeFields, readRecord } from '../tree/sealed-record.ts';
-import { checkActor, uncancelled, type Work } from '../tree/session.ts';
+import { hasReason, MemoryError, unlessDamaged } from '../../errors.ts';
+import { toBase64url } from '../../format/encoding.ts';
+import { objectRefused } from '../../format/object.ts';
+import { classKey } from '../../format/object-keys.ts';
+import { NO_ID } from '../../format/wrap.ts';
+import { ageOf, type ETag } from '../../store/port.ts';
+import { createAges, DAY_MS, dateOf, type Instant, oncePerKey } from '../../time.ts';
+import { eachConcurrently } from '../../tree/concurrency.ts';
+import { type ListedId, listIds } from '../../tree/list-ids.ts';
+import { decodeFields, encodeFields, readRecord } from '../../tree/sealed-record.ts';
+import { checkActor, uncancelled, type Work } from '../../tree/session.ts';
 import { writeKept } from './write-kept.ts';
 
 /** The time for which a process relies on having named an actor, by whichever of its clocks ran faster. */

@@ -1,7 +1,7 @@
-import { isWithin, type MemoryPath } from '../language/path.ts';
-import { dateOf } from '../time.ts';
-import { treeAt, unknownBefore } from './past/at.ts';
-import type { Past } from './past/past.ts';
+import { isWithin, type MemoryPath } from '../../language/path.ts';
+import { dateOf } from '../../time.ts';
+import { treeAt, unknownBefore } from '../past/at.ts';
+import type { Past } from '../past/past.ts';
 import { type Draft, draftPlan, haveSameText, type IsHidden } from './plan.ts';
 
 interface RestoredMoment {

@@ -1,6 +1,5 @@
 import { MemoryError } from '../errors.ts';
 import { toBase64url } from '../format/encoding.ts';
-import type { Receipt, Running } from '../history/turn-records.ts';
 import type { RequestOptions } from '../store/port.ts';
 import { openToWrite, openWork, type Session, type Work } from '../tree/session.ts';
 import {
@@ -16,6 +15,7 @@ import {
   type TurnLease,
   writeReceipt,
 } from './turn-lease.ts';
+import type { Receipt, Running } from './turn-records.ts';
 
 /**
  * What becomes of a delivered turn. `ours`: no other worker runs it, until the lease ends; `progress` is what an earlier

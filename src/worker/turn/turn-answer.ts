@@ -1,13 +1,13 @@
 import type { BetaMessageParam } from '@anthropic-ai/sdk/resources/beta';
-import type { TurnOutcome, TurnUsage } from '../agent/turn-outcome.ts';
-import { parseAnswer } from '../history/turn-records.ts';
-import type { TurnTrace } from '../history/turn-trace.ts';
-import { openTenant } from '../open/open-memory.ts';
-import type { MemoryOptions } from '../open/options.ts';
-import type { RequestOptions } from '../store/port.ts';
-import { encodeFields } from '../tree/sealed-record.ts';
-import { createReceipts } from './receipts.ts';
-import { MAX_ANSWER_BYTES } from './turn-lease.ts';
+import type { TurnOutcome, TurnUsage } from '../../agent/turn-outcome.ts';
+import { openTenant } from '../../open/open-memory.ts';
+import type { MemoryOptions } from '../../open/options.ts';
+import type { RequestOptions } from '../../store/port.ts';
+import { encodeFields } from '../../tree/sealed-record.ts';
+import { createReceipts } from '../../turns/receipts.ts';
+import { MAX_ANSWER_BYTES } from '../../turns/turn-lease.ts';
+import { parseAnswer } from '../../turns/turn-records.ts';
+import type { TurnTrace } from '../../turns/turn-trace.ts';
 
 /** How a turn ended for good, as it is stored with its receipt. */
 export interface TurnAnswer {

@@ -1,18 +1,23 @@
-import { hasReason, isDamaged, MemoryError } from '../errors.ts';
-import { sameBytes, toBase64url } from '../format/encoding.ts';
-import { fileKey, logicalName } from '../format/object-keys.ts';
-import { MAX_CONTENT_BYTES, sealedSize } from '../format/sizes.ts';
-import { NO_ID } from '../format/wrap.ts';
-import { MEMORY_ROOT, type MemoryPath, rebase } from '../language/path.ts';
-import { ageOf, type ETag, type ObjectVersions } from '../store/port.ts';
-import { eachConcurrently } from '../tree/concurrency.ts';
-import { type ListedEntry, listDirectory } from '../tree/list-directory.ts';
-import { type ListedId, listIds } from '../tree/list-ids.ts';
-import { readSealed, SETTLED_MS, type SealedVersion } from '../tree/read-file.ts';
-import { readRecord, writeRecord } from '../tree/sealed-record.ts';
-import type { Work } from '../tree/session.ts';
-import { nameActor, noted } from './actors.ts';
-import type { Redaction } from './entries.ts';
+import { hasReason, isDamaged, MemoryError } from '../../errors.ts';
+import { sameBytes, toBase64url } from '../../format/encoding.ts';
+import { fileKey, logicalName } from '../../format/object-keys.ts';
+import { MAX_CONTENT_BYTES, sealedSize } from '../../format/sizes.ts';
+import { NO_ID } from '../../format/wrap.ts';
+import { MEMORY_ROOT, type MemoryPath, rebase } from '../../language/path.ts';
+import { ageOf, type ETag, type ObjectVersions } from '../../store/port.ts';
+import { eachConcurrently } from '../../tree/concurrency.ts';
+import { type ListedEntry, listDirectory } from '../../tree/list-directory.ts';
+import { type ListedId, listIds } from '../../tree/list-ids.ts';
+import { readSealed, SETTLED_MS, type SealedVersion } from '../../tree/read-file.ts';
+import { readRecord, writeRecord } from '../../tree/sealed-record.ts';
+import type { Work } from '../../tree/session.ts';
+import type { Redaction } from '../past/entries.ts';
+import type { Past, VersionId } from '../past/past.ts';
+import { readMeantPast } from '../past/read.ts';
+import { isRedactedElsewhere } from '../past/read-version.ts';
+import { malformedRecord } from '../past/records.ts';
+import { chosen } from '../past/version-name.ts';
+import { nameActor, noted } from '../save/actors.ts';
 import {
   decodeHistoryRecord,
   encodeHistoryRecord,
@@ -21,14 +26,9 @@ import {
   isRecordOf,
   pathHashOfRecord,
   WHOLE_TREE,
-} from './history-record.ts';
+} from '../save/history-record.ts';
 import { judgeText, mayHoldText, removeKeptVersions, type Sought } from './kept-versions.ts';
-import type { Past, VersionId } from './past/past.ts';
-import { readMeantPast } from './past/read.ts';
-import { malformedRecord } from './past/records.ts';
 import { byPath } from './plan.ts';
-import { isRedactedElsewhere } from './read-version.ts';
-import { chosen } from './version-name.ts';
 
 /*
  * Other processes write while a text is taken out, and each of them moves it: an overwrite or a delete from a file into a record,

@@ -1,5 +1,5 @@
-import { MemoryError } from '../errors.ts';
-import type { ObjectVersions } from '../store/port.ts';
+import { MemoryError } from '../../errors.ts';
+import type { ObjectVersions } from '../../store/port.ts';
 import {
   type Call,
   openWork,
@@ -7,14 +7,15 @@ import {
   refuseWriting,
   type Session,
   type Work,
-} from '../tree/session.ts';
-import type { Tree } from '../tree/tree.ts';
-import { readActors } from './actors.ts';
+} from '../../tree/session.ts';
+import type { Tree } from '../../tree/tree.ts';
+import { itemByItem } from '../past/model.ts';
+import type { Past } from '../past/past.ts';
+import { readWholePast } from '../past/read.ts';
+import { contentOf, refuseTwoTexts } from '../past/read-version.ts';
+import { readActors } from '../save/actors.ts';
 import { applyPlan } from './apply-plan.ts';
 import { judgePlan } from './judge-plan.ts';
-import { itemByItem } from './past/model.ts';
-import type { Past } from './past/past.ts';
-import { readWholePast } from './past/read.ts';
 import {
   byPath,
   type Draft,
@@ -26,7 +27,6 @@ import {
   planOf,
   type Texts,
 } from './plan.ts';
-import { contentOf, refuseTwoTexts } from './read-version.ts';
 
 /** The request to make a plan and carry it out. */
 interface PlanRequest {

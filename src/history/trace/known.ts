@@ -1,9 +1,9 @@
-import { toBase64url } from '../format/encoding.ts';
-import { DAY_MS } from '../time.ts';
-import type { Work } from '../tree/session.ts';
-import { readActors } from './actors.ts';
-import type { Past, VersionId } from './past/past.ts';
-import { readWholePast } from './past/read.ts';
+import { toBase64url } from '../../format/encoding.ts';
+import { DAY_MS } from '../../time.ts';
+import type { Work } from '../../tree/session.ts';
+import type { Past, VersionId } from '../past/past.ts';
+import { readWholePast } from '../past/read.ts';
+import { readActors } from '../save/actors.ts';
 import { readTurnRuns, type TurnRuns } from './read-runs.ts';
 
 /** The turns and versions of a tenant, as far as they are known. */

@@ -1,13 +1,13 @@
-import type { MemoryPath } from '../language/path.ts';
-import { dateOf } from '../time.ts';
-import type { Touch } from '../tree/touches.ts';
-import { endOf, type VersionEnd } from './entries.ts';
+import type { MemoryPath } from '../../language/path.ts';
+import { dateOf } from '../../time.ts';
+import type { Touch } from '../../tree/touches.ts';
+import { turnActor } from '../../turns/turn-trace.ts';
+import { endOf, type VersionEnd } from '../past/entries.ts';
+import { push } from '../past/model.ts';
+import { inOrder, versionsInOrder } from '../past/order.ts';
+import type { Past, Version, VersionId } from '../past/past.ts';
 import type { Known } from './known.ts';
-import { push } from './past/model.ts';
-import { inOrder, versionsInOrder } from './past/order.ts';
-import type { Past, Version, VersionId } from './past/past.ts';
 import type { TurnRun } from './read-runs.ts';
-import { turnActor } from './turn-trace.ts';
 import { type Untold, untoldOf } from './untold.ts';
 
 /** A traced version, as far as it is still known. */

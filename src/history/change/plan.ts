@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { ancestorsOf, directoriesOf, type MemoryPath } from '../language/path.ts';
-import type { Past, Version } from './past/past.ts';
+import { ancestorsOf, directoriesOf, type MemoryPath } from '../../language/path.ts';
+import type { Past, Version } from '../past/past.ts';
 
 /** A change to the file at a path. Versions are named as in `list`. */
 export interface PlannedChange {

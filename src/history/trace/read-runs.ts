@@ -1,12 +1,12 @@
-import { isDamaged } from '../errors.ts';
-import type { ObjectClass } from '../format/object-keys.ts';
-import { MAX_CONTENT_BYTES } from '../format/sizes.ts';
-import { eachConcurrently } from '../tree/concurrency.ts';
-import { listIds } from '../tree/list-ids.ts';
-import { readRecord } from '../tree/sealed-record.ts';
-import type { Work } from '../tree/session.ts';
-import { parseAnswer, parseSaved } from './turn-records.ts';
-import { parseTurnTrace, type TurnTrace } from './turn-trace.ts';
+import { isDamaged } from '../../errors.ts';
+import type { ObjectClass } from '../../format/object-keys.ts';
+import { MAX_CONTENT_BYTES } from '../../format/sizes.ts';
+import { eachConcurrently } from '../../tree/concurrency.ts';
+import { listIds } from '../../tree/list-ids.ts';
+import { readRecord } from '../../tree/sealed-record.ts';
+import type { Work } from '../../tree/session.ts';
+import { parseAnswer, parseSaved } from '../../turns/turn-records.ts';
+import { parseTurnTrace, type TurnTrace } from '../../turns/turn-trace.ts';
 
 /** The deeds of one run of a turn. A turn has several runs where a worker died and its progress is still stored. */
 export interface TurnRun extends TurnTrace {

@@ -1,5 +1,5 @@
-import { type ErrorDetails, hasCode, MemoryError } from '../errors.ts';
-import { sameBytes, toBase64url } from '../format/encoding.ts';
+import { type ErrorDetails, hasCode, MemoryError } from '../../errors.ts';
+import { sameBytes, toBase64url } from '../../format/encoding.ts';
 import {
   classKey,
   classLogicalName,
@@ -8,10 +8,10 @@ import {
   type ObjectKey,
   parseClassKey,
   parseFileKey,
-} from '../format/object-keys.ts';
-import { FACTS_BYTES, sealedSize } from '../format/sizes.ts';
-import type { MemoryPath } from '../language/path.ts';
-import type { KeptVersion, ObjectVersions } from '../store/port.ts';
+} from '../../format/object-keys.ts';
+import { FACTS_BYTES, sealedSize } from '../../format/sizes.ts';
+import type { MemoryPath } from '../../language/path.ts';
+import type { KeptVersion, ObjectVersions } from '../../store/port.ts';
 import {
   type LeftVersion,
   type RemovalRequest,
@@ -19,12 +19,12 @@ import {
   removeVersions,
   type VersionsRemoval,
   type VersionVerdict,
-} from '../store/remove-versions.ts';
-import { eachConcurrently } from '../tree/concurrency.ts';
-import { openStored } from '../tree/read-file.ts';
-import type { Work } from '../tree/session.ts';
-import { decodeHistoryRecord, isRecordOf, type WrapFacts } from './history-record.ts';
-import type { VersionId } from './past/past.ts';
+} from '../../store/remove-versions.ts';
+import { eachConcurrently } from '../../tree/concurrency.ts';
+import { openStored } from '../../tree/read-file.ts';
+import type { Work } from '../../tree/session.ts';
+import type { VersionId } from '../past/past.ts';
+import { decodeHistoryRecord, isRecordOf, type WrapFacts } from '../save/history-record.ts';
 
 /** A text that is being taken out, and the known places of it. */
 export interface Sought {

@@ -1,23 +1,23 @@
-import { hasCode, hasReason, MemoryError, unlessDamaged } from '../errors.ts';
-import { sameBytes } from '../format/encoding.ts';
-import { classKey } from '../format/object-keys.ts';
-import { MAX_CONTENT_BYTES, MOST_KEPT_BYTES } from '../format/sizes.ts';
-import { ID_BYTES, NO_ID, nextBound } from '../format/wrap.ts';
-import type { MemoryPath } from '../language/path.ts';
-import type { DeleteFailure, DeleteOptions, ETag, ObjectStore } from '../store/port.ts';
-import { eachConcurrently } from '../tree/concurrency.ts';
-import { confirmedChange } from '../tree/confirmed-change.ts';
-import { headSized, sizedOf } from '../tree/create-file.ts';
-import { type FileVersion, reviewFile, reviewListed } from '../tree/read-file.ts';
-import { readRecord, recordWrite } from '../tree/sealed-record.ts';
+import { hasCode, hasReason, MemoryError, unlessDamaged } from '../../errors.ts';
+import { sameBytes } from '../../format/encoding.ts';
+import { classKey } from '../../format/object-keys.ts';
+import { MAX_CONTENT_BYTES, MOST_KEPT_BYTES } from '../../format/sizes.ts';
+import { ID_BYTES, NO_ID, nextBound } from '../../format/wrap.ts';
+import type { MemoryPath } from '../../language/path.ts';
+import type { DeleteFailure, DeleteOptions, ETag, ObjectStore } from '../../store/port.ts';
+import { eachConcurrently } from '../../tree/concurrency.ts';
+import { confirmedChange } from '../../tree/confirmed-change.ts';
+import { headSized, sizedOf } from '../../tree/create-file.ts';
+import { type FileVersion, reviewFile, reviewListed } from '../../tree/read-file.ts';
+import { readRecord, recordWrite } from '../../tree/sealed-record.ts';
 import {
   type EndedFile,
   type HistorySaver,
   type ListedFile,
   uncancelled,
   type Work,
-} from '../tree/session.ts';
-import { reviewSettled } from '../tree/settled.ts';
+} from '../../tree/session.ts';
+import { reviewSettled } from '../../tree/settled.ts';
 import { nameActor, noted, writerOf } from './actors.ts';
 import {
   decodeHistoryRecord,
@@ -50,7 +50,7 @@ export const VERSION_SAVER: HistorySaver = {
     if (now !== undefined && sameBytes(now.id, id)) return;
     // Replaced at its path it has a record there, though of another bound where a migration or a rename bound it again.
     const isReplacedHere = now !== undefined && sameBytes(now.previous, id) && sameBytes(now.origin, NO_ID);
-    const { redactSavedInVain } = await import('./redact.ts');
+    const { redactSavedInVain } = await import('../change/redact.ts');
     await redactSavedInVain(work, {
       record: historyRecordId(work, { path, bound, id }),
       version: id,

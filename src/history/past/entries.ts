@@ -1,8 +1,8 @@
-import { checkWholeNumber, MemoryError } from '../errors.ts';
-import { dateOf } from '../time.ts';
-import type { Call } from '../tree/session.ts';
-import { eventsInOrder, type PastEvent, type PlacedEvent } from './past/order.ts';
-import type { Leave, Past, Version, VersionId } from './past/past.ts';
+import { checkWholeNumber, MemoryError } from '../../errors.ts';
+import { dateOf } from '../../time.ts';
+import type { Call } from '../../tree/session.ts';
+import { eventsInOrder, type PastEvent, type PlacedEvent } from './order.ts';
+import type { Leave, Past, Version, VersionId } from './past.ts';
 
 /** The fate of a version. `unrecorded`: it is gone, and the process that would have recorded why was cut off. */
 export type VersionEnd = 'current' | 'replaced' | 'renamed' | 'deleted' | 'unrecorded';
