@@ -83,7 +83,7 @@ function openExpiry(): ScheduledExpiry | QueuedExpiry {
 
 function queues(): Pick<SQSClient, 'send'> {
   return lazyClient(async () => {
-    const { SQSClient } = await import('../../src/worker/sqs-sdk.ts');
+    const { SQSClient } = await import('../../src/worker/queue/sqs-sdk.ts');
     return new SQSClient({});
   });
 }

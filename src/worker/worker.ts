@@ -10,18 +10,18 @@ import type { MemoryOptions } from '../open/options.ts';
 import { createTenantPool, type TenantPool } from '../open/pool.ts';
 import { createReceipts } from '../turns/receipts.ts';
 import { turnActor } from '../turns/turn-trace.ts';
-import { createConversations } from './conversations.ts';
-import { deliverTurn } from './deliver-turn.ts';
-import { createDirectHandler, type DirectAnswer, type LambdaTime } from './direct-handler.ts';
 import { codeOf, type JsonLog } from './json-log.ts';
-import type { Replies } from './replies.ts';
-import { openPrompt } from './sealed-prompt.ts';
-import { createSqsHandler, type DeliverRequest } from './sqs-handler.ts';
+import { createDirectHandler, type DirectAnswer, type LambdaTime } from './queue/direct-handler.ts';
+import type { Replies } from './queue/replies.ts';
+import { createSqsHandler, type DeliverRequest } from './queue/sqs-handler.ts';
 import type { TenantCredentialProvider } from './tenant-credentials.ts';
-import { createTokenBudget } from './token-budget.ts';
-import { parseTurnMessage, parseTurnText, type TurnMessage } from './turn-message.ts';
-import { inTurnSpan, type TurnSpan } from './turn-span.ts';
-import { type Delivery, failureOf } from './turn-verdict.ts';
+import { createConversations } from './turn/conversations.ts';
+import { deliverTurn } from './turn/deliver-turn.ts';
+import { openPrompt } from './turn/sealed-prompt.ts';
+import { createTokenBudget } from './turn/token-budget.ts';
+import { parseTurnMessage, parseTurnText, type TurnMessage } from './turn/turn-message.ts';
+import { inTurnSpan, type TurnSpan } from './turn/turn-span.ts';
+import { type Delivery, failureOf } from './turn/turn-verdict.ts';
 
 export interface WorkerOptions {
   /** Of the store and the root keys; the tenant comes with each message. */

@@ -12,7 +12,7 @@ import { buryOldTombstones } from '../../src/store/tombstones.ts';
 import { pause } from '../../src/time.ts';
 import type { Memory } from '../../src/tool/memory-tool.ts';
 import { createReceipts } from '../../src/turns/receipts.ts';
-import { createExpiry } from '../../src/worker/expire-tenants.ts';
+import { createExpiry } from '../../src/worker/expiry/expire-tenants.ts';
 import { createJsonLog } from '../../src/worker/json-log.ts';
 import { interceptStore } from '../doubles/intercepted-store.ts';
 import { laterStore } from '../doubles/later-store.ts';

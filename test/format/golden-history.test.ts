@@ -2,10 +2,10 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { openAdmin } from '../../src/open/open-admin.ts';
 import { openMemory, openTenant } from '../../src/open/open-memory.ts';
 import type { MemoryOptions } from '../../src/open/options.ts';
-import { createConversations } from '../../src/worker/conversations.ts';
-import { openPrompt } from '../../src/worker/sealed-prompt.ts';
+import { createConversations } from '../../src/worker/turn/conversations.ts';
+import { openPrompt } from '../../src/worker/turn/sealed-prompt.ts';
 import { openAnswers } from '../../src/worker/turn/turn-answer.ts';
-import { parseTurnMessage, STORED_PROMPT } from '../../src/worker/turn-message.ts';
+import { parseTurnMessage, STORED_PROMPT } from '../../src/worker/turn/turn-message.ts';
 import { fillGolden, GOLDEN_HISTORY } from '../support/golden.ts';
 
 const { files, records, line, log, prompt, rootKey, tenant, texts, transcripts, conversations, written } =

@@ -5,8 +5,8 @@ import type { MemoryOptions, MountOptions } from '../../src/open/options.ts';
 import type { ObjectStore } from '../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../src/store/sqlite/sqlite-store.ts';
 import type { Memory } from '../../src/tool/memory-tool.ts';
-import { createExpiry } from '../../src/worker/expire-tenants.ts';
-import { createQueuedExpiry } from '../../src/worker/expiry-queue.ts';
+import { createExpiry } from '../../src/worker/expiry/expire-tenants.ts';
+import { createQueuedExpiry } from '../../src/worker/expiry/expiry-queue.ts';
 import { createJsonLog } from '../../src/worker/json-log.ts';
 import { timeOf } from '../support/test-worker.ts';
 

@@ -4,7 +4,7 @@ import { ChangeMessageVisibilityCommand, SendMessageCommand, type SQSClient } fr
 import type { SQSBatchResponse, SQSRecord } from 'aws-lambda';
 import type { ObjectStore } from '../../src/store/port.ts';
 import { createJsonLog } from '../../src/worker/json-log.ts';
-import { createReplies } from '../../src/worker/replies.ts';
+import { createReplies } from '../../src/worker/queue/replies.ts';
 import { createWorker, type Worker, type WorkerOptions } from '../../src/worker/worker.ts';
 import type { Part } from '../doubles/scripted-claude/reply.ts';
 import { type Fault, type Scene, startScriptedClaude } from '../doubles/scripted-claude/server.ts';

@@ -5,7 +5,7 @@ import type { ObjectStore } from '../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { MAX_ANSWER_BYTES } from '../../src/turns/turn-lease.ts';
 import type { LambdaTime, TurnAnswer } from '../../src/worker/index.ts';
-import { createReplies } from '../../src/worker/replies.ts';
+import { createReplies } from '../../src/worker/queue/replies.ts';
 import type { WorkerOptions } from '../../src/worker/worker.ts';
 import { createFastQueue, type FastQueue } from '../doubles/fast-queue.ts';
 import { ApiRefusal } from '../doubles/scripted-claude/api-refusal.ts';

@@ -3,11 +3,11 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest
 import { MemoryError } from '../../src/errors.ts';
 import { classKey } from '../../src/format/object-keys.ts';
 import { createReceipts, type Receipts } from '../../src/turns/receipts.ts';
-import { createConversations } from '../../src/worker/conversations.ts';
-import { deliverTurn } from '../../src/worker/deliver-turn.ts';
 import { codeOf, createJsonLog } from '../../src/worker/json-log.ts';
-import { fingerprintOf, parseTurnMessage } from '../../src/worker/turn-message.ts';
-import { type Delivery, failureOf } from '../../src/worker/turn-verdict.ts';
+import { createConversations } from '../../src/worker/turn/conversations.ts';
+import { deliverTurn } from '../../src/worker/turn/deliver-turn.ts';
+import { fingerprintOf, parseTurnMessage } from '../../src/worker/turn/turn-message.ts';
+import { type Delivery, failureOf } from '../../src/worker/turn/turn-verdict.ts';
 import { ApiRefusal } from '../doubles/scripted-claude/api-refusal.ts';
 import type { Part } from '../doubles/scripted-claude/reply.ts';
 import { type ScriptedClaude, startScriptedClaude } from '../doubles/scripted-claude/server.ts';

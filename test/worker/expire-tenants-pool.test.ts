@@ -1,7 +1,7 @@
 import { beforeEach, expect, it, vi } from 'vitest';
 import type { TenantId } from '../../src/format/object-keys.ts';
 import type { PooledTenant, PoolOptions, TenantPool } from '../../src/open/pool.ts';
-import { createExpiry } from '../../src/worker/expire-tenants.ts';
+import { createExpiry } from '../../src/worker/expiry/expire-tenants.ts';
 import { createJsonLog } from '../../src/worker/json-log.ts';
 
 const REPORT = { files: 1, deleted: 2, marked: 3, records: 4, sessions: 6, tombstones: 5, busy: false };

@@ -3,7 +3,7 @@ import { afterEach, expect, it, vi } from 'vitest';
 import { createMemoryPool } from '../../src/open/pool.ts';
 import type { ObjectStore } from '../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../src/store/sqlite/sqlite-store.ts';
-import { createExpiry, type ExpirySummary } from '../../src/worker/expire-tenants.ts';
+import { createExpiry, type ExpirySummary } from '../../src/worker/expiry/expire-tenants.ts';
 import { createJsonLog } from '../../src/worker/json-log.ts';
 import { interceptStore } from '../doubles/intercepted-store.ts';
 

@@ -6,7 +6,7 @@ import type { ObjectKey } from '../../src/format/object-keys.ts';
 import { createMemoryPool } from '../../src/open/pool.ts';
 import type { ObjectStore } from '../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../src/store/sqlite/sqlite-store.ts';
-import { createQueuedExpiry, type ExpiryPlan } from '../../src/worker/expiry-queue.ts';
+import { createQueuedExpiry, type ExpiryPlan } from '../../src/worker/expiry/expiry-queue.ts';
 import { createJsonLog } from '../../src/worker/json-log.ts';
 import { timeOf } from '../support/test-worker.ts';
 

@@ -6,7 +6,7 @@ import { envRootKey } from '../../src/keys/env-root-key.ts';
 import type { RootKey } from '../../src/keys/root-key.ts';
 import type { ObjectStore } from '../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../src/store/sqlite/sqlite-store.ts';
-import { createReplies } from '../../src/worker/replies.ts';
+import { createReplies } from '../../src/worker/queue/replies.ts';
 import type { WorkerOptions } from '../../src/worker/worker.ts';
 import { createFastQueue, type FastQueue } from '../doubles/fast-queue.ts';
 import { interceptStore } from '../doubles/intercepted-store.ts';

@@ -1,6 +1,6 @@
 import type { SQSRecord } from 'aws-lambda';
 import { describe, expect, it } from 'vitest';
-import { FIRST_SENT, sendingOf } from '../../src/worker/queue-records.ts';
+import { FIRST_SENT, sendingOf } from '../../src/worker/queue/queue-records.ts';
 
 const SENT = Date.UTC(2026, 0, 10);
 const DAY = 86_400_000;

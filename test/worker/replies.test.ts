@@ -1,9 +1,9 @@
 import { inspect } from 'node:util';
 import { SendMessageCommand, type SQSClient } from '@aws-sdk/client-sqs';
 import { describe, expect, it } from 'vitest';
-import { createReplies } from '../../src/worker/replies.ts';
+import { createReplies } from '../../src/worker/queue/replies.ts';
 import type { TurnAnswer } from '../../src/worker/turn/turn-answer.ts';
-import { parseTurnMessage, type TurnMessage } from '../../src/worker/turn-message.ts';
+import { parseTurnMessage, type TurnMessage } from '../../src/worker/turn/turn-message.ts';
 
 const QUEUE = 'https://sqs.example/replies';
 const MESSAGE = messageOf('turn/1 with signs');

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { ObjectStore } from '../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../src/store/sqlite/sqlite-store.ts';
-import { openPromptSealer, type SealedTurn, sealPrompt } from '../../src/worker/sealed-prompt.ts';
+import { openPromptSealer, type SealedTurn, sealPrompt } from '../../src/worker/turn/sealed-prompt.ts';
 import { startTestWorker, type TestWorker, wordsOf } from '../support/test-worker.ts';
 
 const PROMPT = 'What does the canary-prompt say? ü \u{1F511}';

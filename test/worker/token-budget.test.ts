@@ -3,7 +3,7 @@ import { NO_USAGE } from '../../src/agent/turn-outcome.ts';
 import { openTenant } from '../../src/open/open-memory.ts';
 import type { ObjectStore } from '../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../src/store/sqlite/sqlite-store.ts';
-import { createTokenBudget, type TokenBudget } from '../../src/worker/token-budget.ts';
+import { createTokenBudget, type TokenBudget } from '../../src/worker/turn/token-budget.ts';
 import { interceptStore } from '../doubles/intercepted-store.ts';
 import { startTestWorker } from '../support/test-worker.ts';
 

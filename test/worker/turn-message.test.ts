@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { MemoryError } from '../../src/errors.ts';
-import { parseTurnMessage, parseTurnText } from '../../src/worker/turn-message.ts';
+import { parseTurnMessage, parseTurnText } from '../../src/worker/turn/turn-message.ts';
 
 const TURN = { tenant: 'acme', turn: 'turn-1', prompt: 'What is due today?' };
 

@@ -8,7 +8,7 @@ import {
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { openSqliteObjectStore } from '../../src/store/sqlite/sqlite-store.ts';
 import type { TurnAnswer } from '../../src/worker/turn/turn-answer.ts';
-import { inTurnSpan } from '../../src/worker/turn-span.ts';
+import { inTurnSpan } from '../../src/worker/turn/turn-span.ts';
 import { startTestWorker, wordsOf } from '../support/test-worker.ts';
 
 const CANARY = 'canary-7f3a';

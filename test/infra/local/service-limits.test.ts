@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type RuntimeApi, startRuntimeApi } from '../../../infra/local/runtime-api.ts';
 import { checkMessage, encodeEvent, invokeAsTask } from '../../../infra/local/service-limits.ts';
-import { createDirectHandler } from '../../../src/worker/direct-handler.ts';
+import { createDirectHandler } from '../../../src/worker/queue/direct-handler.ts';
 import type { TurnAnswer } from '../../../src/worker/turn/turn-answer.ts';
 
 /** A JSON string of so many bytes, quotes included. */

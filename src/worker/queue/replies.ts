@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import type { SQSClient } from '@aws-sdk/client-sqs';
-import { loadPeer, MemoryError } from '../errors.ts';
-import { redactedCause } from '../store/failures.ts';
-import type { TurnAnswer } from './turn/turn-answer.ts';
-import type { TurnMessage } from './turn-message.ts';
+import { loadPeer, MemoryError } from '../../errors.ts';
+import { redactedCause } from '../../store/failures.ts';
+import type { TurnAnswer } from '../turn/turn-answer.ts';
+import type { TurnMessage } from '../turn/turn-message.ts';
 
 /** Says on a queue that a turn was answered. */
 export interface Replies {

@@ -1,11 +1,11 @@
 import type { MessageAttributeValue, SQSClient } from '@aws-sdk/client-sqs';
 import type { SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
-import { DAY_MS } from '../time.ts';
+import { DAY_MS } from '../../time.ts';
+import type { JsonLog } from '../json-log.ts';
+import type { Delivery, NotAnswered } from '../turn/turn-verdict.ts';
 import type { LambdaTime } from './direct-handler.ts';
-import type { JsonLog } from './json-log.ts';
 import { FIRST_SENT, groupsOf, isFifo, receivesOf, type Sending, sendingOf } from './queue-records.ts';
 import { loadSqs, within } from './replies.ts';
-import type { Delivery, NotAnswered } from './turn-verdict.ts';
 
 interface SqsHandlerOptions {
   readonly sqs: Pick<SQSClient, 'send'>;

@@ -1,9 +1,9 @@
-import type { Receipts, TurnClaim } from '../turns/receipts.ts';
-import type { TurnLease } from '../turns/turn-lease.ts';
+import type { Receipts, TurnClaim } from '../../turns/receipts.ts';
+import type { TurnLease } from '../../turns/turn-lease.ts';
+import { codeOf } from '../json-log.ts';
 import { type AskRequest, askClaude } from './ask-claude.ts';
 import type { ConversationLease } from './conversation-lease.ts';
 import type { Conversations } from './conversations.ts';
-import { codeOf } from './json-log.ts';
 import {
   answerOf,
   decodeAnswer,
@@ -11,7 +11,7 @@ import {
   type FinalOutcome,
   type TurnAnswer,
   tooLarge,
-} from './turn/turn-answer.ts';
+} from './turn-answer.ts';
 import { countBefore, findGround, refuseTooLarge, type TurnGround, traceName } from './turn-ground.ts';
 import { fingerprintOf } from './turn-message.ts';
 import { createTurnSteps } from './turn-steps.ts';

@@ -1,15 +1,15 @@
 import type { SQSClient } from '@aws-sdk/client-sqs';
 import type { SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
-import { MemoryError } from '../errors.ts';
-import { parseTenantId, type TenantId } from '../format/object-keys.ts';
-import type { TenantPool } from '../open/pool.ts';
-import { redactedCause } from '../store/failures.ts';
-import { isoOf } from '../time.ts';
-import type { LambdaTime } from './direct-handler.ts';
+import { MemoryError } from '../../errors.ts';
+import { parseTenantId, type TenantId } from '../../format/object-keys.ts';
+import type { TenantPool } from '../../open/pool.ts';
+import { redactedCause } from '../../store/failures.ts';
+import { isoOf } from '../../time.ts';
+import { codeOf } from '../json-log.ts';
+import type { LambdaTime } from '../queue/direct-handler.ts';
+import { receivesOf } from '../queue/queue-records.ts';
+import { loadSqs, within } from '../queue/replies.ts';
 import { expireTenant, remainingOf, type ScheduledExpiryOptions, withExpiryPool } from './expire-tenant.ts';
-import { codeOf } from './json-log.ts';
-import { receivesOf } from './queue-records.ts';
-import { loadSqs, within } from './replies.ts';
 
 export interface QueuedExpiryOptions extends ScheduledExpiryOptions {
   readonly queue: { readonly sqs: Pick<SQSClient, 'send'>; readonly url: string };

@@ -1,13 +1,13 @@
 import type { BetaMessageParam } from '@anthropic-ai/sdk/resources/beta';
-import { MemoryError } from '../errors.ts';
-import { toBase64url } from '../format/encoding.ts';
-import { classKey } from '../format/object-keys.ts';
-import { decodeText } from '../language/text.ts';
-import type { ETag, RequestOptions } from '../store/port.ts';
-import { createAges, DAY_MS } from '../time.ts';
-import { deleteObjects } from '../tree/confirmed-put.ts';
-import { type StoredText, writeRecord } from '../tree/sealed-record.ts';
-import { uncancelled, type Work } from '../tree/session.ts';
+import { MemoryError } from '../../errors.ts';
+import { toBase64url } from '../../format/encoding.ts';
+import { classKey } from '../../format/object-keys.ts';
+import { decodeText } from '../../language/text.ts';
+import type { ETag, RequestOptions } from '../../store/port.ts';
+import { createAges, DAY_MS } from '../../time.ts';
+import { deleteObjects } from '../../tree/confirmed-put.ts';
+import { type StoredText, writeRecord } from '../../tree/sealed-record.ts';
+import { uncancelled, type Work } from '../../tree/session.ts';
 import {
   type ConversationHead,
   encodeHead,
@@ -15,18 +15,18 @@ import {
   type Hold,
   readHead,
   writeHead,
-} from '../turns/conversation-head.ts';
-import { bodyId, CLASS } from '../turns/conversation-id.ts';
-import { LOOKS } from '../turns/turn-lease.ts';
-import { codeOf } from './json-log.ts';
+} from '../../turns/conversation-head.ts';
+import { bodyId, CLASS } from '../../turns/conversation-id.ts';
+import { LOOKS } from '../../turns/turn-lease.ts';
+import { codeOf } from '../json-log.ts';
 import {
   type Conversation,
   conversationBehind,
   encodeConversation,
   lastAnswer,
   MAX_CONVERSATION_BYTES,
-} from './turn/conversation.ts';
-import type { TurnAnswer } from './turn/turn-answer.ts';
+} from './conversation.ts';
+import type { TurnAnswer } from './turn-answer.ts';
 
 /** The right to add one turn to a conversation. */
 export interface ConversationLease {

@@ -1,6 +1,6 @@
-import type { TenantExpiry } from '../admin/expiry/expire.ts';
-import type { TenantPool } from '../open/pool.ts';
-import type { LambdaTime } from './direct-handler.ts';
+import type { TenantExpiry } from '../../admin/expiry/expire.ts';
+import type { TenantPool } from '../../open/pool.ts';
+import type { LambdaTime } from '../queue/direct-handler.ts';
 import { expireTenant, remainingOf, type ScheduledExpiryOptions, withExpiryPool } from './expire-tenant.ts';
 
 /** What one run did, over all tenants it came to. */

@@ -1,4 +1,4 @@
-import type { CommandReport } from '../agent/turn-tool.ts';
+import type { CommandReport } from '../../agent/turn-tool.ts';
 import type { Delivery } from './turn-verdict.ts';
 
 /** The span of one delivery; it does nothing unless the process has `@opentelemetry/api` and a tracer. Names and texts never enter it. */

@@ -1,8 +1,8 @@
-import { runTurn } from '../agent/run-turn.ts';
-import { NO_USAGE, type TurnOutcome, type TurnUsage } from '../agent/turn-outcome.ts';
-import type { MessagesClient, TurnRequest } from '../agent/turn-request.ts';
-import type { Memory } from '../tool/memory-tool.ts';
-import { codeOf, type JsonLog } from './json-log.ts';
+import { runTurn } from '../../agent/run-turn.ts';
+import { NO_USAGE, type TurnOutcome, type TurnUsage } from '../../agent/turn-outcome.ts';
+import type { MessagesClient, TurnRequest } from '../../agent/turn-request.ts';
+import type { Memory } from '../../tool/memory-tool.ts';
+import { codeOf, type JsonLog } from '../json-log.ts';
 import type { TurnGround } from './turn-ground.ts';
 import type { TurnMessage } from './turn-message.ts';
 import type { TurnSteps } from './turn-steps.ts';

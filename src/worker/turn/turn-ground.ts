@@ -4,14 +4,14 @@ import {
   conversationDigest,
   onBasis,
   withoutThoughts,
-} from '../agent/conversation-digest.ts';
-import { MemoryError } from '../errors.ts';
-import type { RequestOptions } from '../store/port.ts';
-import { encodeFields } from '../tree/sealed-record.ts';
-import type { TurnTrace } from '../turns/turn-trace.ts';
+} from '../../agent/conversation-digest.ts';
+import { MemoryError } from '../../errors.ts';
+import type { RequestOptions } from '../../store/port.ts';
+import { encodeFields } from '../../tree/sealed-record.ts';
+import type { TurnTrace } from '../../turns/turn-trace.ts';
+import { MAX_CONVERSATION_BYTES } from './conversation.ts';
 import type { ConversationLease } from './conversation-lease.ts';
 import type { ConversationClaim, Conversations } from './conversations.ts';
-import { MAX_CONVERSATION_BYTES } from './turn/conversation.ts';
 import type { TurnMessage } from './turn-message.ts';
 
 /** What a turn builds on: its stored conversation, or nothing where the message brings its own. */

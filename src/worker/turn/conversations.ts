@@ -1,21 +1,16 @@
-import { MemoryError } from '../errors.ts';
-import { toBase64url } from '../format/encoding.ts';
-import { classKey } from '../format/object-keys.ts';
-import { encodeText } from '../language/text.ts';
-import type { RequestOptions } from '../store/port.ts';
-import { readRecord } from '../tree/sealed-record.ts';
-import { openToWrite, type Session, type Work } from '../tree/session.ts';
-import { type ConversationHead, readHead, writeHead } from '../turns/conversation-head.ts';
-import { CLASS, headId } from '../turns/conversation-id.ts';
-import { LOOKS, storeAnswer } from '../turns/turn-lease.ts';
+import { MemoryError } from '../../errors.ts';
+import { toBase64url } from '../../format/encoding.ts';
+import { classKey } from '../../format/object-keys.ts';
+import { encodeText } from '../../language/text.ts';
+import type { RequestOptions } from '../../store/port.ts';
+import { readRecord } from '../../tree/sealed-record.ts';
+import { openToWrite, type Session, type Work } from '../../tree/session.ts';
+import { type ConversationHead, readHead, writeHead } from '../../turns/conversation-head.ts';
+import { CLASS, headId } from '../../turns/conversation-id.ts';
+import { LOOKS, storeAnswer } from '../../turns/turn-lease.ts';
+import { type Conversation, decodeConversation, lastAnswer, MAX_CONVERSATION_BYTES } from './conversation.ts';
 import { type ConversationLease, holdOn, type StoredBody } from './conversation-lease.ts';
-import {
-  type Conversation,
-  decodeConversation,
-  lastAnswer,
-  MAX_CONVERSATION_BYTES,
-} from './turn/conversation.ts';
-import { encodeAnswer, type TurnAnswer } from './turn/turn-answer.ts';
+import { encodeAnswer, type TurnAnswer } from './turn-answer.ts';
 
 /**
  * What a turn meets. `ours`: no other turn changes the conversation until the lease ends. `carried`: the conversation

@@ -1,11 +1,11 @@
-import { NO_USAGE } from '../agent/turn-outcome.ts';
-import type { TurnProgress } from '../agent/turn-progress.ts';
-import { encodeFields } from '../tree/sealed-record.ts';
-import { NO_TOUCHES } from '../tree/touches.ts';
-import type { TurnLease } from '../turns/turn-lease.ts';
-import { parseProgress } from '../turns/turn-records.ts';
-import type { TurnTrace } from '../turns/turn-trace.ts';
-import { codeOf, type JsonLog } from './json-log.ts';
+import { NO_USAGE } from '../../agent/turn-outcome.ts';
+import type { TurnProgress } from '../../agent/turn-progress.ts';
+import { encodeFields } from '../../tree/sealed-record.ts';
+import { NO_TOUCHES } from '../../tree/touches.ts';
+import type { TurnLease } from '../../turns/turn-lease.ts';
+import { parseProgress } from '../../turns/turn-records.ts';
+import type { TurnTrace } from '../../turns/turn-trace.ts';
+import { codeOf, type JsonLog } from '../json-log.ts';
 import { countBefore, type TurnGround, withoutOtherThoughts } from './turn-ground.ts';
 
 /** The steps of a turn within one delivery. Each is kept with the receipt, so that the next delivery goes on from it. */

@@ -1,16 +1,16 @@
-import { MemoryError } from '../errors.ts';
-import { fromBase64url, toBase64url } from '../format/encoding.ts';
-import { equalBytes } from '../format/sodium.ts';
-import { encodeText } from '../language/text.ts';
-import { openTenant } from '../open/open-memory.ts';
-import type { MemoryOptions } from '../open/options.ts';
-import type { RequestOptions } from '../store/port.ts';
-import { DAY_MS } from '../time.ts';
-import { openRecord, readRecord, sealRecord, writeRecord } from '../tree/sealed-record.ts';
-import { openToWrite, refuseWriting, type Session, type Work } from '../tree/session.ts';
-import { CLASS, promptId } from '../turns/conversation-id.ts';
-import { parsePrompt } from '../turns/turn-records.ts';
-import { MAX_CONVERSATION_BYTES } from './turn/conversation.ts';
+import { MemoryError } from '../../errors.ts';
+import { fromBase64url, toBase64url } from '../../format/encoding.ts';
+import { equalBytes } from '../../format/sodium.ts';
+import { encodeText } from '../../language/text.ts';
+import { openTenant } from '../../open/open-memory.ts';
+import type { MemoryOptions } from '../../open/options.ts';
+import type { RequestOptions } from '../../store/port.ts';
+import { DAY_MS } from '../../time.ts';
+import { openRecord, readRecord, sealRecord, writeRecord } from '../../tree/sealed-record.ts';
+import { openToWrite, refuseWriting, type Session, type Work } from '../../tree/session.ts';
+import { CLASS, promptId } from '../../turns/conversation-id.ts';
+import { parsePrompt } from '../../turns/turn-records.ts';
+import { MAX_CONVERSATION_BYTES } from './conversation.ts';
 import { parseTurnMessage, SEALED_INLINE_BYTES, STORED_PROMPT, type TurnMessage } from './turn-message.ts';
 
 /** A prompt, and the turn that alone it is for: names of the caller's, 1–256 characters each. */

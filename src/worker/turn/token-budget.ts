@@ -1,11 +1,11 @@
-import type { TurnUsage } from '../agent/turn-outcome.ts';
-import { MemoryError } from '../errors.ts';
-import type { RequestOptions } from '../store/port.ts';
-import { DAY_MS, pause } from '../time.ts';
-import { encodeFields, readRecord, writeRecord } from '../tree/sealed-record.ts';
-import { openToWrite, type Session, type Work } from '../tree/session.ts';
-import { keyedHash } from '../turns/turn-lease.ts';
-import { parseCount } from '../turns/turn-records.ts';
+import type { TurnUsage } from '../../agent/turn-outcome.ts';
+import { MemoryError } from '../../errors.ts';
+import type { RequestOptions } from '../../store/port.ts';
+import { DAY_MS, pause } from '../../time.ts';
+import { encodeFields, readRecord, writeRecord } from '../../tree/sealed-record.ts';
+import { openToWrite, type Session, type Work } from '../../tree/session.ts';
+import { keyedHash } from '../../turns/turn-lease.ts';
+import { parseCount } from '../../turns/turn-records.ts';
 import type { Delivery } from './turn-verdict.ts';
 
 /** What one tenant may take of Claude on a day (UTC). The count is a sealed record, which all workers share. */

@@ -1,12 +1,12 @@
-import type { TenantExpiry } from '../admin/expiry/expire.ts';
-import type { TenantId } from '../format/object-keys.ts';
-import type { LogFields } from '../logger.ts';
-import type { MemoryOptions } from '../open/options.ts';
-import { createTenantPool, type TenantPool } from '../open/pool.ts';
-import { isAlarm, isUntold } from '../tree/findings.ts';
-import type { LambdaTime } from './direct-handler.ts';
-import { codeOf, type JsonLog } from './json-log.ts';
-import type { TenantCredentialProvider } from './tenant-credentials.ts';
+import type { TenantExpiry } from '../../admin/expiry/expire.ts';
+import type { TenantId } from '../../format/object-keys.ts';
+import type { LogFields } from '../../logger.ts';
+import type { MemoryOptions } from '../../open/options.ts';
+import { createTenantPool, type TenantPool } from '../../open/pool.ts';
+import { isAlarm, isUntold } from '../../tree/findings.ts';
+import { codeOf, type JsonLog } from '../json-log.ts';
+import type { LambdaTime } from '../queue/direct-handler.ts';
+import type { TenantCredentialProvider } from '../tenant-credentials.ts';
 
 export interface ScheduledExpiryOptions {
   /** Of the store and the root keys. */

@@ -1,7 +1,7 @@
-import { NO_USAGE, type TurnOutcome, type TurnUsage } from '../agent/turn-outcome.ts';
-import { hasReason, MemoryError, type MemoryErrorCode } from '../errors.ts';
-import { codeOf } from './json-log.ts';
-import { isFinal, type TurnAnswer } from './turn/turn-answer.ts';
+import { NO_USAGE, type TurnOutcome, type TurnUsage } from '../../agent/turn-outcome.ts';
+import { hasReason, MemoryError, type MemoryErrorCode } from '../../errors.ts';
+import { codeOf } from '../json-log.ts';
+import { isFinal, type TurnAnswer } from './turn-answer.ts';
 import type { TurnMessage } from './turn-message.ts';
 import type { TurnSteps } from './turn-steps.ts';
 

@@ -1,7 +1,7 @@
 import type { BetaMessageParam } from '@anthropic-ai/sdk/resources/beta';
-import { MemoryError } from '../errors.ts';
-import { parseTenantId, type TenantId } from '../format/object-keys.ts';
-import { sealedSize } from '../format/sizes.ts';
+import { MemoryError } from '../../errors.ts';
+import { parseTenantId, type TenantId } from '../../format/object-keys.ts';
+import { sealedSize } from '../../format/sizes.ts';
 
 /** One message for one tenant, as a queue or a caller delivers it. */
 export interface TurnMessage {
