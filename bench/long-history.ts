@@ -8,7 +8,7 @@ import {
 } from '../src/history/save/history-record.ts';
 import { writeKept } from '../src/history/save/write-kept.ts';
 import { parseMemoryPath } from '../src/language/path.ts';
-import { encodeFields, writeRecord } from '../src/tree/sealed-record.ts';
+import { encodeFields, writeRecord } from '../src/tree/records/sealed-record.ts';
 import type { Work } from '../src/tree/session.ts';
 import { turnActor } from '../src/turns/turn-trace.ts';
 import { createSite } from '../test/support/test-tree.ts';

@@ -7,6 +7,15 @@ export type {
 } from './admin/checkpoints/checkpoint.ts';
 export type { ExpiryOptions, ExpiryReport, TenantExpiry } from './admin/expiry/expire.ts';
 export type { RestoreReport, RestoreRequest } from './admin/export/restore.ts';
+export type {
+  DuplicateFinding,
+  DuplicateState,
+  Finding,
+  HistoryFinding,
+  RenameFinding,
+  SinceFinding,
+  SinceVersion,
+} from './admin/findings.ts';
 export type { KeyStatus, KeyVersion, KeyVersionUse } from './admin/keys/key-status.ts';
 export type { MigrateOptions, MigrationProgress, MigrationReport } from './admin/keys/migrate.ts';
 export type { ConfiguredRootKey, RootKeyStatus } from './admin/keys/root-key-status.ts';
@@ -110,15 +119,6 @@ export type {
 } from './tool/memory-tool.ts';
 export type { RedactedRule } from './tool/redactions.ts';
 export type { EventHandler, MemoryEvent } from './tool/watch.ts';
-export type {
-  DuplicateFinding,
-  DuplicateState,
-  Finding,
-  HistoryFinding,
-  RenameFinding,
-  SinceFinding,
-  SinceVersion,
-} from './tree/findings.ts';
 export type { Policy, PolicyFile, PolicyFinding, PolicyVerdict } from './tree/policy.ts';
 export type { RenamePhase } from './tree/rename/register.ts';
 export type { Call, Progress } from './tree/session.ts';

@@ -151,9 +151,9 @@ const DOORS: readonly {
     importers: /^(open\/|cli\/verbs\/(backup|doctor|restore)\.ts$)/,
   },
   {
-    room: /^tree\/(?!rename\/)/,
+    room: /^tree\/(?!(rename|records)\/)/,
     files:
-      /^tree\/(session|tree|policy|access-records|concurrency|confirmed-change|confirmed-put|findings|list-directory|list-ids|list-objects|mounted-tree|quota|read-file|record-values|scan|sealed-record|touches|version-cache|version-history)\.ts$/,
+      /^tree\/(session|tree|policy|concurrency|confirmed-change|confirmed-put|list-directory|list-objects|mounted-tree|quota|read-file|touches|version-cache|version-history)\.ts$/,
   },
   {
     room: /^history\//,
@@ -176,11 +176,19 @@ const DOORS: readonly {
     files: /^sessions\/(sessions|append-lines|session-key)\.ts$/,
   },
   {
-    room: /^tree\/(?!rename\/)/,
+    room: /^tree\/(?!(rename|records)\/)/,
     files: /^tree\/(admission|create-file|settled)\.ts$/,
     importers: /^history\//,
   },
-  { room: /^tree\/(?!rename\/)/, files: /^tree\/(clashes|settled|undo)\.ts$/, importers: /^tree\/rename\// },
+  {
+    room: /^tree\/(?!(rename|records)\/)/,
+    files: /^tree\/(clashes|settled|take-back)\.ts$/,
+    importers: /^tree\/rename\//,
+  },
+  {
+    room: /^tree\/records\//,
+    files: /^tree\/records\/(access-records|list-ids|record-values|scan|sealed-record)\.ts$/,
+  },
   {
     room: /^tree\/rename\//,
     files: /^tree\/rename\/(recovery|register|rename|rename-file|rename-register)\.ts$/,

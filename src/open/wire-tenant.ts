@@ -13,7 +13,7 @@ import { pause } from '../time.ts';
 import { type CommandOrder, createCommandOrder } from '../tool/command-order.ts';
 import { createMemory, type Memory } from '../tool/memory-tool.ts';
 import type { Watch } from '../tool/watch.ts';
-import { createAccessRecords } from '../tree/access-records.ts';
+import { createAccessRecords } from '../tree/records/access-records.ts';
 import { refuseWriting, type Session, turningHistoryOn } from '../tree/session.ts';
 import { createTree, type Tree } from '../tree/tree.ts';
 import { createVersionCaches, type VersionCache } from '../tree/version-cache.ts';

@@ -1,3 +1,4 @@
+import { type Finding, isLeft } from '../admin/findings.ts';
 import { readKeyStatus } from '../admin/keys/key-status.ts';
 import { MemoryError, misconfigured } from '../errors.ts';
 import { toBase64 } from '../format/encoding.ts';
@@ -13,7 +14,6 @@ import type { ConfiguredStore } from '../open/store.ts';
 import { wireTenant } from '../open/wire-tenant.ts';
 import { runCommand } from '../tool/commands.ts';
 import type { Memory } from '../tool/memory-tool.ts';
-import { type Finding, isLeft } from '../tree/findings.ts';
 import { openWork, type Progress } from '../tree/session.ts';
 import { changeQuestions, PAGE_ACTOR } from './changes.ts';
 import { contentOf } from './content.ts';

@@ -1,8 +1,8 @@
 import { hasCode, MemoryError } from '../errors.ts';
 import { objectRefused } from '../format/object.ts';
 import { decodeText, encodeText } from '../language/text.ts';
-import { numberIn } from '../tree/record-values.ts';
-import { parseFields } from '../tree/sealed-record.ts';
+import { numberIn } from '../tree/records/record-values.ts';
+import { parseFields } from '../tree/records/sealed-record.ts';
 import { parseSessionKey, type SessionKey } from './session-key.ts';
 
 /** One line of a transcript: a JSON object, as its writer wrote it. */

@@ -1,8 +1,8 @@
 import { MemoryError } from '../errors.ts';
 import type { ETag, ListedObject } from '../store/port.ts';
 import { eachConcurrently, untilSettled } from '../tree/concurrency.ts';
-import { listIds } from '../tree/list-ids.ts';
-import { holdRecord, readRecord } from '../tree/sealed-record.ts';
+import { listIds } from '../tree/records/list-ids.ts';
+import { holdRecord, readRecord } from '../tree/records/sealed-record.ts';
 import type { Work } from '../tree/session.ts';
 import { decodePage, type Line, MOST_PAGE_BYTES, type Page } from './page.ts';
 import { CLASS, pageId, parsePageId, type TranscriptId, transcriptId } from './session-key.ts';

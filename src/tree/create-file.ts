@@ -12,7 +12,7 @@ import { type ConditionalWrite, type ConfirmedPut, confirmedPut } from './confir
 import type { FileVersion } from './read-file.ts';
 import { type Quota, type SizedVersion, uncancelled, type Work } from './session.ts';
 import { headSettled, keepWritten, recallSettled, untilSettledAs } from './settled.ts';
-import { notTakenBack, orTakeBack, undoPut, type Written } from './undo.ts';
+import { notTakenBack, orTakeBack, undoPut, type Written } from './take-back.ts';
 
 /**
  * Creates the file, atomically: of racing creators exactly one succeeds. One PUT, then as many checks at once

@@ -6,7 +6,7 @@ import { deleteObjects } from './confirmed-put.ts';
 import { type ListedEntry, listDirectory, listPath, type PathKind } from './list-directory.ts';
 import type { RenameRegister } from './rename/rename-register.ts';
 import { type EndedFile, uncancelled, type Work } from './session.ts';
-import { notTakenBack } from './undo.ts';
+import { notTakenBack } from './take-back.ts';
 
 /** How often files that were changed meanwhile, or left without an answer, are looked for again. */
 const ROUNDS = 8;

@@ -1,7 +1,7 @@
 import { objectRefused } from '../format/object.ts';
 import type { ETag } from '../store/port.ts';
 import type { ConfirmedPut } from '../tree/confirmed-put.ts';
-import { numberIn } from '../tree/record-values.ts';
+import { numberIn } from '../tree/records/record-values.ts';
 import {
   decodeFields,
   encodeFields,
@@ -9,7 +9,7 @@ import {
   readRecord,
   type StoredText,
   writeRecord,
-} from '../tree/sealed-record.ts';
+} from '../tree/records/sealed-record.ts';
 import type { Work } from '../tree/session.ts';
 import { CLASS } from './conversation-id.ts';
 

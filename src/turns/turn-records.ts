@@ -1,7 +1,12 @@
 import { objectRefused } from '../format/object.ts';
 import { decodeText, encodeText } from '../language/text.ts';
-import { numberIn } from '../tree/record-values.ts';
-import { decodeFields, encodeFields, parseStoredText, type StoredText } from '../tree/sealed-record.ts';
+import { numberIn } from '../tree/records/record-values.ts';
+import {
+  decodeFields,
+  encodeFields,
+  parseStoredText,
+  type StoredText,
+} from '../tree/records/sealed-record.ts';
 import { parseTurnTrace } from './turn-trace.ts';
 
 /** The record of a turn besides its answer. `message` stands for the message that began the turn. */

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { numberIn } from '../tree/record-values.ts';
+import { numberIn } from '../tree/records/record-values.ts';
 import { MOST_TOUCHES, type Touch, type Touches } from '../tree/touches.ts';
 
 /** The touches of files by a turn, as they are sealed with its answer or its progress. */

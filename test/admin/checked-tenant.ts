@@ -1,7 +1,7 @@
 import { writeCheckpoint } from '../../src/admin/checkpoints/checkpoint.ts';
+import type { Finding } from '../../src/admin/findings.ts';
 import { verifyTree } from '../../src/admin/verify/verify.ts';
 import type { ObjectKey } from '../../src/format/object-keys.ts';
-import type { Finding } from '../../src/tree/findings.ts';
 import { type Bucket, readBucket } from '../support/bucket.ts';
 import type { TestClient, TestSite } from '../support/test-tree.ts';
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { parseLine } from '../../src/admin/checkpoints/checkpoint-record.ts';
 import { readCheckpoint } from '../../src/admin/checkpoints/read-checkpoint.ts';
 import { createNames } from '../../src/format/names.ts';
-import { writeRecord } from '../../src/tree/sealed-record.ts';
+import { writeRecord } from '../../src/tree/records/sealed-record.ts';
 import { added, fromHex, input } from '../support/format-vectors.ts';
 import { createSite } from '../support/test-tree.ts';
 

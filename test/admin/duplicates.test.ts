@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { sortFindings } from '../../src/admin/findings.ts';
 import { type Place, settleDuplicates } from '../../src/admin/verify/duplicates.ts';
 import { verifyTree } from '../../src/admin/verify/verify.ts';
 import { MemoryError } from '../../src/errors.ts';
@@ -6,9 +7,8 @@ import { seal } from '../../src/format/object.ts';
 import { fileKey, logicalName, type ObjectKey } from '../../src/format/object-keys.ts';
 import type { VersionIdBytes } from '../../src/format/version.ts';
 import type { ETag } from '../../src/store/port.ts';
-import { sortFindings } from '../../src/tree/findings.ts';
 import { readFile } from '../../src/tree/read-file.ts';
-import { encodeFields } from '../../src/tree/sealed-record.ts';
+import { encodeFields } from '../../src/tree/records/sealed-record.ts';
 import type { Work } from '../../src/tree/session.ts';
 import { createOperator, putRecord } from '../support/key-operator.ts';
 import { at, bytes, createSite, openSite, withSession } from '../support/test-tree.ts';

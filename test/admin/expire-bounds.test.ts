@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { type ExpiryOptions, type ExpiryReport, expireTree } from '../../src/admin/expiry/expire.ts';
 import { once } from '../../src/time.ts';
-import { createAccessRecords } from '../../src/tree/access-records.ts';
+import { createAccessRecords } from '../../src/tree/records/access-records.ts';
 import type { Progress } from '../../src/tree/session.ts';
 import { createTree } from '../../src/tree/tree.ts';
 import { createReceipts } from '../../src/turns/receipts.ts';

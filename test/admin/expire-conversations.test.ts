@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { type ExpiryReport, expireTree } from '../../src/admin/expiry/expire.ts';
-import type { StoredText } from '../../src/tree/sealed-record.ts';
-import { writeRecord } from '../../src/tree/sealed-record.ts';
+import type { StoredText } from '../../src/tree/records/sealed-record.ts';
+import { writeRecord } from '../../src/tree/records/sealed-record.ts';
 import type { Work } from '../../src/tree/session.ts';
 import { writeHead } from '../../src/turns/conversation-head.ts';
 import { bodyId, headId } from '../../src/turns/conversation-id.ts';

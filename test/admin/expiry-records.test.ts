@@ -10,8 +10,12 @@ import {
 import type { MigratedVersions } from '../../src/admin/keys/migrated-versions.ts';
 import type { ObjectKey } from '../../src/format/object-keys.ts';
 import type { ETag, ListedObject } from '../../src/store/port.ts';
-import { accessRecordId, createAccessRecords, parseAccessRecordId } from '../../src/tree/access-records.ts';
-import { encodeFields } from '../../src/tree/sealed-record.ts';
+import {
+  accessRecordId,
+  createAccessRecords,
+  parseAccessRecordId,
+} from '../../src/tree/records/access-records.ts';
+import { encodeFields } from '../../src/tree/records/sealed-record.ts';
 import { putRecord } from '../support/key-operator.ts';
 import { at, bytes, createSite } from '../support/test-tree.ts';
 

@@ -3,7 +3,7 @@ import { expireTree } from '../../src/admin/expiry/expire.ts';
 import { verifyTree } from '../../src/admin/verify/verify.ts';
 import { toBase64url } from '../../src/format/encoding.ts';
 import { classLogicalName, type ObjectClass, type ObjectKey } from '../../src/format/object-keys.ts';
-import { encodeFields } from '../../src/tree/sealed-record.ts';
+import { encodeFields } from '../../src/tree/records/sealed-record.ts';
 import type { Work } from '../../src/tree/session.ts';
 import { historyOf, keepingClient } from '../support/history-site.ts';
 import { putRecord } from '../support/key-operator.ts';

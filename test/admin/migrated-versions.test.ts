@@ -6,7 +6,7 @@ import {
 } from '../../src/admin/keys/migrated-versions.ts';
 import { classLogicalName } from '../../src/format/object-keys.ts';
 import type { ETag } from '../../src/store/port.ts';
-import { encodeFields } from '../../src/tree/sealed-record.ts';
+import { encodeFields } from '../../src/tree/records/sealed-record.ts';
 import type { Work } from '../../src/tree/session.ts';
 import { atFirst, countCalls } from '../doubles/intercepted-store.ts';
 import { putRecord } from '../support/key-operator.ts';

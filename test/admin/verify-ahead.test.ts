@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { checkpointTree } from '../../src/admin/checkpoints/checkpoint.ts';
+import { isAlarm, isLeft, isUntold } from '../../src/admin/findings.ts';
 import { verifyTree } from '../../src/admin/verify/verify.ts';
 import { findingLine } from '../../src/cli/verbs/finding-lines.ts';
 import { createStamps } from '../../src/stamps.ts';
-import { isAlarm, isLeft, isUntold } from '../../src/tree/findings.ts';
 import { keepingClient } from '../support/history-site.ts';
 import { createOperator } from '../support/key-operator.ts';
 import { createSite, type TestClient, type TestSite } from '../support/test-tree.ts';

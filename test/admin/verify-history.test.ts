@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { expireTree } from '../../src/admin/expiry/expire.ts';
+import type { HistoryFinding } from '../../src/admin/findings.ts';
 import { turnTenantHistory } from '../../src/admin/keys/turn-history.ts';
 import { verifyTree } from '../../src/admin/verify/verify.ts';
 import { MemoryError } from '../../src/errors.ts';
@@ -11,7 +12,6 @@ import { readWholePast } from '../../src/history/past/read.ts';
 import { historyRecordId } from '../../src/history/save/history-record.ts';
 import { VERSION_SAVER } from '../../src/history/save/version-saver.ts';
 import { writeKept } from '../../src/history/save/write-kept.ts';
-import type { HistoryFinding } from '../../src/tree/findings.ts';
 import { sayProved } from '../history-proof/say-proved.ts';
 import { createChance } from '../simulation/chance.ts';
 import { keysOf } from '../support/bucket.ts';

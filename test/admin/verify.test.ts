@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest';
+import { isLeft } from '../../src/admin/findings.ts';
 import { type Verification, type VerifyOptions, verifyTree } from '../../src/admin/verify/verify.ts';
 import { MemoryError } from '../../src/errors.ts';
 import { createLayout, OBJECT_CLASSES, type ObjectKey, parseTenantId } from '../../src/format/object-keys.ts';
 import { sealedSize } from '../../src/format/sizes.ts';
 import { envRootKey } from '../../src/keys/env-root-key.ts';
 import { createKeyringCache } from '../../src/keys/keyring-cache.ts';
-import { isLeft } from '../../src/tree/findings.ts';
 import { readRegister } from '../../src/tree/rename/register.ts';
 import { atFirst, countCalls, noAnswer, type StoreCall } from '../doubles/intercepted-store.ts';
 import { keyOf, keysOf } from '../support/bucket.ts';

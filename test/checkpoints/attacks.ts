@@ -1,7 +1,7 @@
 import { checkpointTree } from '../../src/admin/checkpoints/checkpoint.ts';
+import { type Finding, isAlarm } from '../../src/admin/findings.ts';
 import { readHeader } from '../../src/format/header.ts';
 import { fileKey, logicalName, type ObjectKey } from '../../src/format/object-keys.ts';
-import { type Finding, isAlarm } from '../../src/tree/findings.ts';
 import type { Bucket } from '../support/bucket.ts';
 import { exchangeText } from '../support/exchange-text.ts';
 import { at, type TestClient } from '../support/test-tree.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { isAlarm } from '../../src/tree/findings.ts';
+import { isAlarm } from '../../src/admin/findings.ts';
 import type { StoreCall } from '../doubles/intercepted-store.ts';
 import { ATTACKS, attack } from './attacks.ts';
 import { runHonestly } from './honest.ts';

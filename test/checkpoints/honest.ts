@@ -1,4 +1,4 @@
-import { type Finding, isAlarm, isUntold } from '../../src/tree/findings.ts';
+import { type Finding, isAlarm, isUntold } from '../../src/admin/findings.ts';
 import type { StoreCall } from '../doubles/intercepted-store.ts';
 import { type Chance, createChance } from '../simulation/chance.ts';
 import type { TestClient } from '../support/test-tree.ts';

@@ -1,11 +1,11 @@
 import { writeCheckpoint } from '../../src/admin/checkpoints/checkpoint.ts';
+import type { Finding } from '../../src/admin/findings.ts';
 import { turnTenantHistory } from '../../src/admin/keys/turn-history.ts';
 import { verifyTree } from '../../src/admin/verify/verify.ts';
 import { MemoryError } from '../../src/errors.ts';
 import type { ObjectKey } from '../../src/format/object-keys.ts';
 import { push } from '../../src/history/past/model.ts';
 import { createStamps, SAME_TIME_MS } from '../../src/stamps.ts';
-import type { Finding } from '../../src/tree/findings.ts';
 import { type BucketStore, openBucketStore } from '../doubles/bucket-store.ts';
 import { type Chance, createChance } from '../simulation/chance.ts';
 import { type Bucket, readBucket } from '../support/bucket.ts';

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, describe, expect, it } from 'vitest';
+import type { Finding } from '../../src/admin/findings.ts';
 import type { HistoryEntry, WrittenEntry } from '../../src/history/past/entries.ts';
 import { openAdmin } from '../../src/open/open-admin.ts';
 import { openMemory } from '../../src/open/open-memory.ts';
 import type { MemoryOptions } from '../../src/open/options.ts';
 import type { Memory } from '../../src/tool/memory-tool.ts';
-import type { Finding } from '../../src/tree/findings.ts';
 import {
   type Boundary,
   boundariesOf,

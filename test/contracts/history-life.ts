@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
+import type { Finding } from '../../src/admin/findings.ts';
 import type { HistoryEntry, WrittenEntry } from '../../src/history/past/entries.ts';
 import { openAdmin } from '../../src/open/open-admin.ts';
 import { openMemory } from '../../src/open/open-memory.ts';
 import type { MemoryOptions } from '../../src/open/options.ts';
 import type { TenantAdmin } from '../../src/open/tenant-admin.ts';
 import type { Memory } from '../../src/tool/memory-tool.ts';
-import type { Finding } from '../../src/tree/findings.ts';
 import type { RawStore } from './sealed-store.ts';
 
 const DAY_MS = 86_400_000;

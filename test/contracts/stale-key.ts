@@ -8,7 +8,7 @@ import { forget } from '../../src/keys/keyring.ts';
 import { openTenant } from '../../src/open/open-memory.ts';
 import type { OpenTenant } from '../../src/open/wire-tenant.ts';
 import type { ObjectStore, StoredObject } from '../../src/store/port.ts';
-import { listRecords } from '../../src/tree/scan.ts';
+import { listRecords } from '../../src/tree/records/scan.ts';
 import type { Work } from '../../src/tree/session.ts';
 import { interceptStore, type StoreCall } from '../doubles/intercepted-store.ts';
 import { editorOf, putEveryClass, rotate } from '../support/key-operator.ts';

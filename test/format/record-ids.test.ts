@@ -3,7 +3,7 @@ import { headId as checkpointId, partId } from '../../src/admin/checkpoints/chec
 import { createNames, type Names } from '../../src/format/names.ts';
 import { loadSodium } from '../../src/format/sodium.ts';
 import { pageId, transcriptId } from '../../src/sessions/session-key.ts';
-import { accessHash, accessRecordId, dayOf } from '../../src/tree/access-records.ts';
+import { accessHash, accessRecordId, dayOf } from '../../src/tree/records/access-records.ts';
 import { bodyId, headId, promptId } from '../../src/turns/conversation-id.ts';
 import { keyedHash } from '../../src/turns/turn-lease.ts';
 import { added, fromHex, input } from '../support/format-vectors.ts';

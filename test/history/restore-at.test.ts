@@ -7,7 +7,7 @@ import { createHistory } from '../../src/history/history.ts';
 import { readWholePast } from '../../src/history/past/read.ts';
 import { readHistoryRecord } from '../../src/history/past/records.ts';
 import { encodeHistoryRecord } from '../../src/history/save/history-record.ts';
-import { writeRecord } from '../../src/tree/sealed-record.ts';
+import { writeRecord } from '../../src/tree/records/sealed-record.ts';
 import { historyOf, keepingClient, textsOf } from '../support/history-site.ts';
 import { createOperator } from '../support/key-operator.ts';
 import { dieAt, everyDeath, someDeaths } from '../support/killed-run.ts';

@@ -15,8 +15,8 @@ import {
 } from '../../src/history/save/history-record.ts';
 import { VERSION_SAVER } from '../../src/history/save/version-saver.ts';
 import { textWrite } from '../../src/tree/create-file.ts';
-import { listIds } from '../../src/tree/list-ids.ts';
 import { readFile } from '../../src/tree/read-file.ts';
+import { listIds } from '../../src/tree/records/list-ids.ts';
 import type { Work } from '../../src/tree/session.ts';
 import { countCalls, noAnswer, type StoreCall } from '../doubles/intercepted-store.ts';
 import { keepingClient } from '../support/history-site.ts';

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { writeCheckpoint } from '../../src/admin/checkpoints/checkpoint.ts';
 import { expireTree } from '../../src/admin/expiry/expire.ts';
+import type { Finding } from '../../src/admin/findings.ts';
 import { verifyTree } from '../../src/admin/verify/verify.ts';
 import { hasReason } from '../../src/errors.ts';
 import type { HistoryEntry } from '../../src/history/past/entries.ts';
-import type { Finding } from '../../src/tree/findings.ts';
 import { historyOf, textsOf } from '../support/history-site.ts';
 import { createOperator } from '../support/key-operator.ts';
 import {

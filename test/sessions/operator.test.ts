@@ -6,7 +6,7 @@ import type { ObjectKey } from '../../src/format/object-keys.ts';
 import { decodePage, encodePage } from '../../src/sessions/page.ts';
 import { parsePageId } from '../../src/sessions/session-key.ts';
 import { createSessions, type Sessions } from '../../src/sessions/sessions.ts';
-import { readRecord } from '../../src/tree/sealed-record.ts';
+import { readRecord } from '../../src/tree/records/sealed-record.ts';
 import type { Session, Work } from '../../src/tree/session.ts';
 import { putRecord, storedObjects } from '../support/key-operator.ts';
 import { bytes, createSite, describeOnBothKinds, type TestClient } from '../support/test-tree.ts';

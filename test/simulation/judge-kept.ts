@@ -7,7 +7,7 @@ import { decodeHistoryRecord } from '../../src/history/save/history-record.ts';
 import { VERSION_SAVER } from '../../src/history/save/version-saver.ts';
 import { envRootKey } from '../../src/keys/env-root-key.ts';
 import { createKeyringCache } from '../../src/keys/keyring-cache.ts';
-import { decodeFields } from '../../src/tree/sealed-record.ts';
+import { decodeFields } from '../../src/tree/records/sealed-record.ts';
 import type { Session } from '../../src/tree/session.ts';
 import { createTree } from '../../src/tree/tree.ts';
 import { createVersionCaches } from '../../src/tree/version-cache.ts';

@@ -1,3 +1,4 @@
+import type { Finding } from '../../src/admin/findings.ts';
 import { type KeyStatus, readKeyStatus } from '../../src/admin/keys/key-status.ts';
 import { toBase64url } from '../../src/format/encoding.ts';
 import { commitmentOf, readHeader } from '../../src/format/header.ts';
@@ -6,8 +7,7 @@ import { createKeyringEditor } from '../../src/keys/keyring-editor.ts';
 import { openTenant } from '../../src/open/open-memory.ts';
 import type { MemoryOptions } from '../../src/open/options.ts';
 import type { OpenTenant } from '../../src/open/wire-tenant.ts';
-import type { Finding } from '../../src/tree/findings.ts';
-import { listRecords } from '../../src/tree/scan.ts';
+import { listRecords } from '../../src/tree/records/scan.ts';
 import type { Work } from '../../src/tree/session.ts';
 
 /** One object that a tenant has sealed, whatever its class. */

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
+import { countFindings, type Finding, isLeft, sortFindings } from '../../src/admin/findings.ts';
 import { classLogicalName, logicalName } from '../../src/format/object-keys.ts';
-import { countFindings, type Finding, isLeft, sortFindings } from '../../src/tree/findings.ts';
 import { at } from '../support/test-tree.ts';
 
 const [A, B] = [at('/memories/a'), at('/memories/b')];

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { fileKey } from '../../src/format/object-keys.ts';
 import { readFile } from '../../src/tree/read-file.ts';
-import { readRecord, writeRecord } from '../../src/tree/sealed-record.ts';
+import { readRecord, writeRecord } from '../../src/tree/records/sealed-record.ts';
 import { at, createSite, type TestClient, type TestSite } from '../support/test-tree.ts';
 
 const PATH = at('/memories/a.md');

@@ -7,7 +7,7 @@ import { loadSodium } from '../../src/format/sodium.ts';
 import { createTombstone } from '../../src/format/tombstone.ts';
 import { MEMORY_ROOT } from '../../src/language/path.ts';
 import { listDirectory } from '../../src/tree/list-directory.ts';
-import { eachRecord, inspectRecord, listRecords } from '../../src/tree/scan.ts';
+import { eachRecord, inspectRecord, listRecords } from '../../src/tree/records/scan.ts';
 import type { Work } from '../../src/tree/session.ts';
 import { atFirst, countCalls } from '../doubles/intercepted-store.ts';
 import { added, input } from '../support/format-vectors.ts';

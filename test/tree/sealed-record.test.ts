@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { decodeFields, encodeFields } from '../../src/tree/sealed-record.ts';
+import { decodeFields, encodeFields } from '../../src/tree/records/sealed-record.ts';
 import { bytes } from '../support/test-tree.ts';
 
 it('the content of a record is one JSON object', () => {

@@ -5,7 +5,14 @@ import { newVersion, type VersionIdBytes } from '../../src/format/version.ts';
 import { type ObjectStore, resentConflict } from '../../src/store/port.ts';
 import { readFile } from '../../src/tree/read-file.ts';
 import type { Work } from '../../src/tree/session.ts';
-import { isStill, notTakenBack, orTakeBack, takeBack, undoPut, type Written } from '../../src/tree/undo.ts';
+import {
+  isStill,
+  notTakenBack,
+  orTakeBack,
+  takeBack,
+  undoPut,
+  type Written,
+} from '../../src/tree/take-back.ts';
 import { atFirst, countCalls, noAnswer, sendTwice } from '../doubles/intercepted-store.ts';
 import { type NotedOptions, noteOptions } from '../doubles/noted-options.ts';
 import { migrateFile } from '../support/migrate-file.ts';

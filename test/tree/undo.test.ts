@@ -3,7 +3,7 @@ import { MemoryError } from '../../src/errors.ts';
 import { fileKey } from '../../src/format/object-keys.ts';
 import { readFile } from '../../src/tree/read-file.ts';
 import type { Work } from '../../src/tree/session.ts';
-import { orTakeBack, undoPut, type Written } from '../../src/tree/undo.ts';
+import { orTakeBack, undoPut, type Written } from '../../src/tree/take-back.ts';
 import { noAnswer } from '../doubles/intercepted-store.ts';
 import { MIGRATIONS, migrateFile } from '../support/migrate-file.ts';
 import { at, describeOnBothKinds, type TestClient, type TestSite } from '../support/test-tree.ts';

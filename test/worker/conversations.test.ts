@@ -310,7 +310,7 @@ describe('a stored conversation', () => {
     await answered(await chat.worker(), turn(1));
     const { client } = await chat.worker();
     const work = await client.open();
-    const { writeRecord, readRecord } = await import('../../src/tree/sealed-record.ts');
+    const { writeRecord, readRecord } = await import('../../src/tree/records/sealed-record.ts');
     const id = (await chat.headKey()).slice('tenants/acme/conversations/'.length);
     const stored = await readRecord(work, { cls: 'conversations', id, maxBytes: 65_536 });
     const content = new TextEncoder().encode('{"version":-1,"branches":[]}');

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { classKey, createLayout, parseTenantId } from '../../src/format/object-keys.ts';
 import { envRootKey } from '../../src/keys/env-root-key.ts';
 import { createKeyringCache } from '../../src/keys/keyring-cache.ts';
-import { decodeFields, encodeFields, readRecord } from '../../src/tree/sealed-record.ts';
+import { decodeFields, encodeFields, readRecord } from '../../src/tree/records/sealed-record.ts';
 import type { Work } from '../../src/tree/session.ts';
 import { createReceipts, type TurnClaim } from '../../src/turns/receipts.ts';
 import { MAX_ANSWER_BYTES, type TurnLease } from '../../src/turns/turn-lease.ts';

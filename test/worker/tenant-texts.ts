@@ -3,8 +3,8 @@ import { readHistoryRecord } from '../../src/history/past/records.ts';
 import type { MemoryPath } from '../../src/language/path.ts';
 import { openTenant } from '../../src/open/open-memory.ts';
 import type { MemoryOptions } from '../../src/open/options.ts';
-import { listIds } from '../../src/tree/list-ids.ts';
 import { readFile } from '../../src/tree/read-file.ts';
+import { listIds } from '../../src/tree/records/list-ids.ts';
 import { openWork } from '../../src/tree/session.ts';
 
 /** The texts of a tenant's files by their paths. */

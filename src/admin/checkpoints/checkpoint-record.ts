@@ -5,8 +5,8 @@ import { KEY_BYTES } from '../../format/sodium.ts';
 import { NO_ID } from '../../format/wrap.ts';
 import { MEMORY_ROOT, type MemoryPath } from '../../language/path.ts';
 import { decodeText, encodeText } from '../../language/text.ts';
-import { boundIn, bytesIn, idIn, numberIn, pathIn, timeIn } from '../../tree/record-values.ts';
-import { decodeFields, encodeFields } from '../../tree/sealed-record.ts';
+import { boundIn, bytesIn, idIn, numberIn, pathIn, timeIn } from '../../tree/records/record-values.ts';
+import { decodeFields, encodeFields } from '../../tree/records/sealed-record.ts';
 
 /** A file as a checkpoint found it. Ids are base64url of 16 bytes. */
 export interface CheckpointEntry {

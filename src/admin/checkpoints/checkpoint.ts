@@ -6,12 +6,12 @@ import { ID_BYTES, NO_ID } from '../../format/wrap.ts';
 import { encodeText } from '../../language/text.ts';
 import { ageOf } from '../../store/port.ts';
 import { eachConcurrently } from '../../tree/concurrency.ts';
-import { type Finding, isAlarm, isLeft } from '../../tree/findings.ts';
 import { filesIn, type ListedEntry } from '../../tree/list-directory.ts';
 import { pagesBelow } from '../../tree/list-objects.ts';
 import { readListed, SETTLED_MS } from '../../tree/read-file.ts';
-import { writeRecord } from '../../tree/sealed-record.ts';
+import { writeRecord } from '../../tree/records/sealed-record.ts';
 import { type Call, openWork, type Session, type Work } from '../../tree/session.ts';
+import { type Finding, isAlarm, isLeft } from '../findings.ts';
 import { readKeptFrom } from '../verify/kept-from.ts';
 import { verifySince } from '../verify/verify.ts';
 import {

@@ -2,7 +2,7 @@ import { unlessDamaged } from '../../errors.ts';
 import { keyOfAny } from '../../format/object-keys.ts';
 import { encodeText } from '../../language/text.ts';
 import type { ListedEntry } from '../../tree/list-directory.ts';
-import { listIds } from '../../tree/list-ids.ts';
+import { listIds } from '../../tree/records/list-ids.ts';
 import type { Work } from '../../tree/session.ts';
 import { type CheckpointEntry, numberOfHead, runOfPart } from './checkpoint-record.ts';
 import { readHead, readParts } from './read-checkpoint.ts';

@@ -1,8 +1,8 @@
 import { isDamaged, MemoryError } from '../../errors.ts';
 import { hashPart } from '../../format/checkpoint-root.ts';
 import { inTurns } from '../../time.ts';
-import { listIds } from '../../tree/list-ids.ts';
-import { readRecord } from '../../tree/sealed-record.ts';
+import { listIds } from '../../tree/records/list-ids.ts';
+import { readRecord } from '../../tree/records/sealed-record.ts';
 import type { Work } from '../../tree/session.ts';
 import {
   type CheckpointEntry,

@@ -1,8 +1,8 @@
 import { MemoryError, unlessDamaged } from '../../errors.ts';
 import { objectRefused } from '../../format/object.ts';
 import type { ListedObject } from '../../store/port.ts';
-import { timeIn } from '../../tree/record-values.ts';
-import { decodeFields, encodeFields, readRecord } from '../../tree/sealed-record.ts';
+import { timeIn } from '../../tree/records/record-values.ts';
+import { decodeFields, encodeFields, readRecord } from '../../tree/records/sealed-record.ts';
 import type { Work } from '../../tree/session.ts';
 import { deleteListed } from './delete-listed.ts';
 import { type ClassExpiry, listClass, writtenLongAgo } from './expiry-records.ts';

@@ -1,7 +1,7 @@
 import { hasReason } from '../../errors.ts';
 import type { ETag, ListedObject } from '../../store/port.ts';
 import { confirmedChange } from '../../tree/confirmed-change.ts';
-import { type RecordName, recordWrite, writeRecord } from '../../tree/sealed-record.ts';
+import { type RecordName, recordWrite, writeRecord } from '../../tree/records/sealed-record.ts';
 import type { Work } from '../../tree/session.ts';
 
 interface Note {

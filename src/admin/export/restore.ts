@@ -6,10 +6,10 @@ import { isTombstone } from '../../format/tombstone.ts';
 import { directoriesOf, segmentsOf } from '../../language/path.ts';
 import type { ObjectStore } from '../../store/port.ts';
 import { throwIfAborted } from '../../time.ts';
-import { countFindings, type Finding, sortFindings } from '../../tree/findings.ts';
 import { readSealed } from '../../tree/read-file.ts';
-import { eachRecord, type FileRecord, listFileRecords } from '../../tree/scan.ts';
+import { eachRecord, type FileRecord, listFileRecords } from '../../tree/records/scan.ts';
 import { type Call, openWork, type Session, type Work } from '../../tree/session.ts';
+import { countFindings, type Finding, sortFindings } from '../findings.ts';
 import { beginFolder, type NewFolder } from './new-folder.ts';
 
 export interface RestoreRequest extends Call {

@@ -3,17 +3,17 @@ import type { ObjectKey } from '../../format/object-keys.ts';
 import type { LoadedKeyring } from '../../keys/keyring-cache.ts';
 import { ageOf, type ETag } from '../../store/port.ts';
 import { confirmedPut } from '../../tree/confirmed-put.ts';
-import { countFindings, type Finding, findingOf, sortFindings } from '../../tree/findings.ts';
 import { bindVersion, copyVersion, SETTLED_MS, type SealedVersion } from '../../tree/read-file.ts';
-import { isRegister } from '../../tree/rename/register.ts';
 import {
   eachRecord,
   type Inspection,
   inspectRecord,
   type ListedRecord,
   listRecords,
-} from '../../tree/scan.ts';
+} from '../../tree/records/scan.ts';
+import { isRegister } from '../../tree/rename/register.ts';
 import type { Progress, Session, Work } from '../../tree/session.ts';
+import { countFindings, type Finding, findingOf, sortFindings } from '../findings.ts';
 import { createMigrationNotes, saysThatObjectsExpire, type WrittenVersion } from './migrated-versions.ts';
 import { type RenameWatch, watchRenames } from './rename-watch.ts';
 

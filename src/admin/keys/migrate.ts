@@ -1,7 +1,7 @@
 import { LONGEST_TTL_MS, type LoadedKeyring } from '../../keys/keyring-cache.ts';
 import type { KeyringEditor } from '../../keys/keyring-editor.ts';
-import type { Finding } from '../../tree/findings.ts';
 import type { Progress, Session } from '../../tree/session.ts';
+import type { Finding } from '../findings.ts';
 import type { KeyVersionUse } from './key-status.ts';
 import { migrateOnce, type SettledVersions } from './migrate-pass.ts';
 import { judgeOldKeys, readKeyringFacts, retireKeys } from './retire-keys.ts';

@@ -4,8 +4,8 @@ import { classLogicalName, type LogicalName } from '../../format/object-keys.ts'
 import { isHistoryName } from '../../history/save/history-record.ts';
 import type { ETag, ObjectMeta } from '../../store/port.ts';
 import { DAY_MS } from '../../time.ts';
-import { timeIn } from '../../tree/record-values.ts';
-import { decodeFields, encodeFields, readRecord, writeRecord } from '../../tree/sealed-record.ts';
+import { timeIn } from '../../tree/records/record-values.ts';
+import { decodeFields, encodeFields, readRecord, writeRecord } from '../../tree/records/sealed-record.ts';
 import { uncancelled, type Work } from '../../tree/session.ts';
 
 /** The version that a writer made, and when, before migrations wrote it again. */

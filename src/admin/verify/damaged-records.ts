@@ -10,11 +10,11 @@ import {
   WHOLE_TREE,
 } from '../../history/save/history-record.ts';
 import type { MemoryPath } from '../../language/path.ts';
-import type { HistoryFinding } from '../../tree/findings.ts';
 import { openStored } from '../../tree/read-file.ts';
-import type { ListedRecord } from '../../tree/scan.ts';
+import type { ListedRecord } from '../../tree/records/scan.ts';
 import type { Work } from '../../tree/session.ts';
 import { identityOf, type VersionIdentity } from '../../tree/version-history.ts';
+import type { HistoryFinding } from '../findings.ts';
 
 /** The most damaged records whose owners are looked for. */
 const MOST_LOOKED_AT = 100;

@@ -5,9 +5,9 @@ import type { MemoryPath } from '../../language/path.ts';
 import { ageOf, type DatedMeta, type ETag } from '../../store/port.ts';
 import { eachConcurrently } from '../../tree/concurrency.ts';
 import { confirmedPut, deleteObjects } from '../../tree/confirmed-put.ts';
-import type { DuplicateFinding, DuplicateState } from '../../tree/findings.ts';
 import { copyVersion, laterOf, readListed } from '../../tree/read-file.ts';
 import type { Work } from '../../tree/session.ts';
+import type { DuplicateFinding, DuplicateState } from '../findings.ts';
 
 /** A rename may still be on its way between two places that changed less long ago (milliseconds, the server's clock). */
 const SETTLED_MS = 60_000;

@@ -2,8 +2,8 @@ import { millisecondsOf } from '../../format/wrap.ts';
 import type { Binding, Leave, Past, Version, VersionId } from '../../history/past/past.ts';
 import { isWithin, type MemoryPath } from '../../language/path.ts';
 import { DAY_MS } from '../../time.ts';
-import type { SinceFinding } from '../../tree/findings.ts';
 import { type CheckpointEntry, type CheckpointFacts, NO_VERSION } from '../checkpoints/checkpoint-record.ts';
+import type { SinceFinding } from '../findings.ts';
 import type { KeptFrom } from './kept-from.ts';
 
 /** A checkpoint, and the tenant's files and history that are compared with it. */

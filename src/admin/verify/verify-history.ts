@@ -3,11 +3,11 @@ import { type Collector, createCollector } from '../../history/past/collect.ts';
 import type { Past } from '../../history/past/past.ts';
 import { isHistoryName } from '../../history/save/history-record.ts';
 import { eachConcurrently } from '../../tree/concurrency.ts';
-import { type Finding, findingOf, type HistoryFinding } from '../../tree/findings.ts';
-import { listIds } from '../../tree/list-ids.ts';
-import { type Inspection, inspectRecord, type ListedRecord } from '../../tree/scan.ts';
+import { listIds } from '../../tree/records/list-ids.ts';
+import { type Inspection, inspectRecord, type ListedRecord } from '../../tree/records/scan.ts';
 import type { Work } from '../../tree/session.ts';
 import { identityOf, type VersionIdentity } from '../../tree/version-history.ts';
+import { type Finding, findingOf, type HistoryFinding } from '../findings.ts';
 import { nameDamaged } from './damaged-records.ts';
 import { readKeptFrom } from './kept-from.ts';
 

@@ -5,26 +5,20 @@ import { ancestorsOf, type MemoryPath } from '../../language/path.ts';
 import { MOST_SKEW_MS } from '../../stamps.ts';
 import type { ListedObject } from '../../store/port.ts';
 import { inTurns } from '../../time.ts';
-import {
-  countFindings,
-  type Finding,
-  findingOf,
-  type RenameFinding,
-  sortFindings,
-} from '../../tree/findings.ts';
 import type { SealedVersion } from '../../tree/read-file.ts';
-import { isRegister, LEASE_MS, type RenameEntry, readRegister } from '../../tree/rename/register.ts';
-import { createRenameRegister } from '../../tree/rename/rename-register.ts';
 import {
   eachRecord,
   type Inspection,
   inspectRecord,
   type ListedRecord,
   listRecords,
-} from '../../tree/scan.ts';
+} from '../../tree/records/scan.ts';
+import { isRegister, LEASE_MS, type RenameEntry, readRegister } from '../../tree/rename/register.ts';
+import { createRenameRegister } from '../../tree/rename/rename-register.ts';
 import { type Call, openWork, type Session, type Work } from '../../tree/session.ts';
 import { parseLine } from '../checkpoints/checkpoint-record.ts';
 import type { SinceLine } from '../checkpoints/read-checkpoint.ts';
+import { countFindings, type Finding, findingOf, type RenameFinding, sortFindings } from '../findings.ts';
 import type { KeyVersionUse } from '../keys/key-status.ts';
 import { type Place, settleDuplicates } from './duplicates.ts';
 import { isMalformed } from './malformed-records.ts';

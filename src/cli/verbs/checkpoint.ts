@@ -1,4 +1,4 @@
-import { isAlarm } from '../../tree/findings.ts';
+import { isAlarm } from '../../admin/findings.ts';
 import { findingLine } from './finding-lines.ts';
 import { EXIT_FAILED, type Invocation } from './invocation.ts';
 import { runOnAdmin } from './operate.ts';

@@ -1,4 +1,4 @@
-import type { Finding, RenameFinding } from '../../tree/findings.ts';
+import type { Finding, RenameFinding } from '../../admin/findings.ts';
 import { tellHistory } from './history-lines.ts';
 import { counted } from './report.ts';
 import { tellSince } from './since-lines.ts';

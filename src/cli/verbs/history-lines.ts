@@ -1,4 +1,4 @@
-import type { HistoryFinding } from '../../tree/findings.ts';
+import type { HistoryFinding } from '../../admin/findings.ts';
 import { FAIL, ON_PURPOSE, type Told } from './told.ts';
 
 const BY_WHOM = ": an attacker who writes below the tenant's prefix can do that";

@@ -1,6 +1,6 @@
+import type { Finding, SinceFinding, SinceVersion } from '../../admin/findings.ts';
 import type { SinceReport } from '../../admin/verify/verify-since.ts';
 import { millisecondsOf } from '../../format/wrap.ts';
-import type { Finding, SinceFinding, SinceVersion } from '../../tree/findings.ts';
 import { timeOf } from './list.ts';
 import { counted } from './report.ts';
 import { shortVersion } from './short-version.ts';

@@ -1,6 +1,6 @@
+import { type Finding, isLeft, isUnderWay, isUntold } from '../../admin/findings.ts';
 import type { KeyVersionUse } from '../../admin/keys/key-status.ts';
 import type { Verification } from '../../admin/verify/verify.ts';
-import { type Finding, isLeft, isUnderWay, isUntold } from '../../tree/findings.ts';
 import type { Progress } from '../../tree/session.ts';
 import { findingLine } from './finding-lines.ts';
 import { CONTINUES, EXIT_FAILED, EXIT_UNTOLD, type Invocation } from './invocation.ts';

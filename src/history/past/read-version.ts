@@ -1,8 +1,8 @@
 import { MemoryError } from '../../errors.ts';
 import { toBase64url } from '../../format/encoding.ts';
 import type { MemoryPath } from '../../language/path.ts';
-import { listIds } from '../../tree/list-ids.ts';
 import { readFile } from '../../tree/read-file.ts';
+import { listIds } from '../../tree/records/list-ids.ts';
 import { type Call, openWork, type Session, type Work } from '../../tree/session.ts';
 import { historyRecordId, idBytes, isRecordOf } from '../save/history-record.ts';
 import type { Past, Version, VersionId } from './past.ts';

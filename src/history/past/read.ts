@@ -5,9 +5,9 @@ import { inNfc, type MemoryPath, parseMemoryPath } from '../../language/path.ts'
 import type { ListedObject } from '../../store/port.ts';
 import { eachConcurrently } from '../../tree/concurrency.ts';
 import { filesIn, type ListedEntry, warnOfForeign } from '../../tree/list-directory.ts';
-import { type ListedId, listIds, pagesOfIds } from '../../tree/list-ids.ts';
 import { pagesBelow } from '../../tree/list-objects.ts';
 import { readFile, readListed, type SealedVersion } from '../../tree/read-file.ts';
+import { type ListedId, listIds, pagesOfIds } from '../../tree/records/list-ids.ts';
 import type { Call, Work } from '../../tree/session.ts';
 import {
   boundOfRecord,

@@ -1,6 +1,6 @@
 import { MemoryError } from '../../errors.ts';
 import { MAX_CONTENT_BYTES } from '../../format/sizes.ts';
-import { readRecord } from '../../tree/sealed-record.ts';
+import { readRecord } from '../../tree/records/sealed-record.ts';
 import type { Work } from '../../tree/session.ts';
 import { decodeHistoryRecord, type HistoryRecord } from '../save/history-record.ts';
 

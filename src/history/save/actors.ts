@@ -6,8 +6,8 @@ import { NO_ID } from '../../format/wrap.ts';
 import { ageOf, type ETag } from '../../store/port.ts';
 import { createAges, DAY_MS, dateOf, type Instant, oncePerKey } from '../../time.ts';
 import { eachConcurrently } from '../../tree/concurrency.ts';
-import { type ListedId, listIds } from '../../tree/list-ids.ts';
-import { decodeFields, encodeFields, readRecord } from '../../tree/sealed-record.ts';
+import { type ListedId, listIds } from '../../tree/records/list-ids.ts';
+import { decodeFields, encodeFields, readRecord } from '../../tree/records/sealed-record.ts';
 import { checkActor, uncancelled, type Work } from '../../tree/session.ts';
 import { writeKept } from './write-kept.ts';
 

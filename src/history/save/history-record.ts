@@ -10,8 +10,8 @@ import type { LogicalName } from '../../format/object-keys.ts';
 import { NO_ID } from '../../format/wrap.ts';
 import { isWithin, MEMORY_ROOT, type MemoryPath } from '../../language/path.ts';
 import { encodeText } from '../../language/text.ts';
-import { boundIn, idIn, numberIn, pathIn, timeIn } from '../../tree/record-values.ts';
-import { decodeFields, encodeFields } from '../../tree/sealed-record.ts';
+import { boundIn, idIn, numberIn, pathIn, timeIn } from '../../tree/records/record-values.ts';
+import { decodeFields, encodeFields } from '../../tree/records/sealed-record.ts';
 import type { EndedFile, Work } from '../../tree/session.ts';
 
 /** The facts of one version of a file, as its wrap tells them. */

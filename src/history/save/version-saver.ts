@@ -9,7 +9,7 @@ import { eachConcurrently } from '../../tree/concurrency.ts';
 import { confirmedChange } from '../../tree/confirmed-change.ts';
 import { headSized, sizedOf } from '../../tree/create-file.ts';
 import { type FileVersion, reviewFile, reviewListed } from '../../tree/read-file.ts';
-import { readRecord, recordWrite } from '../../tree/sealed-record.ts';
+import { readRecord, recordWrite } from '../../tree/records/sealed-record.ts';
 import {
   type EndedFile,
   type HistorySaver,

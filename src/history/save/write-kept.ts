@@ -1,7 +1,7 @@
 import { hasCode, MemoryError } from '../../errors.ts';
 import type { ETag } from '../../store/port.ts';
 import { confirmedChange } from '../../tree/confirmed-change.ts';
-import { recordWrite, writeRecord } from '../../tree/sealed-record.ts';
+import { recordWrite, writeRecord } from '../../tree/records/sealed-record.ts';
 import type { Work } from '../../tree/session.ts';
 
 export interface KeptRecord {

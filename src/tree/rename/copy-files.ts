@@ -8,7 +8,7 @@ import { eachConcurrently, untilSettled } from '../concurrency.ts';
 import { type ConditionalWrite, confirmedPut } from '../confirmed-put.ts';
 import type { ListedEntry } from '../list-directory.ts';
 import { copyVersion, laterOf, readFile, type SealedVersion } from '../read-file.ts';
-import { hasOrigin, isMigrated, isRefusal, isStill, type LeftFile, type WrittenCopy } from '../undo.ts';
+import { hasOrigin, isMigrated, isRefusal, isStill, type LeftFile, type WrittenCopy } from '../take-back.ts';
 import type { HeldVersion } from '../version-cache.ts';
 import { identityOf, type VersionIdentity } from '../version-history.ts';
 import type { LeasedWork } from './lease.ts';

@@ -3,7 +3,7 @@ import { type DeleteFailure, isMissing, isResentConflict } from '../../store/por
 import { deleteObjects } from '../confirmed-put.ts';
 import { readFile } from '../read-file.ts';
 import type { EndedFile } from '../session.ts';
-import { isRefusal, type LeftFile, takeBack, undoPut } from '../undo.ts';
+import { isRefusal, type LeftFile, takeBack, undoPut } from '../take-back.ts';
 import { type CopiedFile, copyAgain } from './copy-files.ts';
 import type { LeasedWork } from './lease.ts';
 import type { DirectoryRename } from './register.ts';

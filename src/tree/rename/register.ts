@@ -2,8 +2,8 @@ import { toBase64url } from '../../format/encoding.ts';
 import { objectRefused } from '../../format/object.ts';
 import { classLogicalName, type LogicalName } from '../../format/object-keys.ts';
 import type { ETag, WriteResult } from '../../store/port.ts';
-import { idIn, pathIn } from '../record-values.ts';
-import { decodeFields, encodeFields, readRecord, writeRecord } from '../sealed-record.ts';
+import { idIn, pathIn } from '../records/record-values.ts';
+import { decodeFields, encodeFields, readRecord, writeRecord } from '../records/sealed-record.ts';
 import type { Work } from '../session.ts';
 import type { Rename } from './rename-file.ts';
 

@@ -12,7 +12,7 @@ import {
   notTakenBack,
   takeBack,
   type Written,
-} from '../undo.ts';
+} from '../take-back.ts';
 import { type CopiedFile, type CopyOutcome, copyFiles } from './copy-files.ts';
 import { deleteSources } from './delete-sources.ts';
 import type { LeasedWork, RenameLease } from './lease.ts';

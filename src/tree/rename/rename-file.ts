@@ -19,7 +19,7 @@ import {
   undoPut,
   type Written,
   type WrittenCopy,
-} from '../undo.ts';
+} from '../take-back.ts';
 
 export interface Rename {
   readonly from: MemoryPath;

@@ -1,9 +1,9 @@
 import type { TenantExpiry } from '../../admin/expiry/expire.ts';
+import { isAlarm, isUntold } from '../../admin/findings.ts';
 import type { TenantId } from '../../format/object-keys.ts';
 import type { LogFields } from '../../logger.ts';
 import type { MemoryOptions } from '../../open/options.ts';
 import { createTenantPool, type TenantPool } from '../../open/pool.ts';
-import { isAlarm, isUntold } from '../../tree/findings.ts';
 import { codeOf, type JsonLog } from '../json-log.ts';
 import type { LambdaTime } from '../queue/direct-handler.ts';
 import type { TenantCredentialProvider } from '../tenant-credentials.ts';

@@ -6,7 +6,7 @@ import { decodeText } from '../../language/text.ts';
 import type { ETag, RequestOptions } from '../../store/port.ts';
 import { createAges, DAY_MS } from '../../time.ts';
 import { deleteObjects } from '../../tree/confirmed-put.ts';
-import { type StoredText, writeRecord } from '../../tree/sealed-record.ts';
+import { type StoredText, writeRecord } from '../../tree/records/sealed-record.ts';
 import { uncancelled, type Work } from '../../tree/session.ts';
 import {
   type ConversationHead,

@@ -1,5 +1,5 @@
 import type { BetaMessageParam } from '@anthropic-ai/sdk/resources/beta';
-import { encodeFields } from '../../tree/sealed-record.ts';
+import { encodeFields } from '../../tree/records/sealed-record.ts';
 import { parseConversation } from '../../turns/turn-records.ts';
 import type { TurnAnswer } from './turn-answer.ts';
 

@@ -3,7 +3,7 @@ import { toBase64url } from '../../format/encoding.ts';
 import { classKey } from '../../format/object-keys.ts';
 import { encodeText } from '../../language/text.ts';
 import type { RequestOptions } from '../../store/port.ts';
-import { readRecord } from '../../tree/sealed-record.ts';
+import { readRecord } from '../../tree/records/sealed-record.ts';
 import { openToWrite, type Session, type Work } from '../../tree/session.ts';
 import { type ConversationHead, readHead, writeHead } from '../../turns/conversation-head.ts';
 import { CLASS, headId } from '../../turns/conversation-id.ts';

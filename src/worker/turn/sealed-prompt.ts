@@ -6,7 +6,7 @@ import { openTenant } from '../../open/open-memory.ts';
 import type { MemoryOptions } from '../../open/options.ts';
 import type { RequestOptions } from '../../store/port.ts';
 import { DAY_MS } from '../../time.ts';
-import { openRecord, readRecord, sealRecord, writeRecord } from '../../tree/sealed-record.ts';
+import { openRecord, readRecord, sealRecord, writeRecord } from '../../tree/records/sealed-record.ts';
 import { openToWrite, refuseWriting, type Session, type Work } from '../../tree/session.ts';
 import { CLASS, promptId } from '../../turns/conversation-id.ts';
 import { parsePrompt } from '../../turns/turn-records.ts';

@@ -2,7 +2,7 @@ import type { TurnUsage } from '../../agent/turn-outcome.ts';
 import { MemoryError } from '../../errors.ts';
 import type { RequestOptions } from '../../store/port.ts';
 import { DAY_MS, pause } from '../../time.ts';
-import { encodeFields, readRecord, writeRecord } from '../../tree/sealed-record.ts';
+import { encodeFields, readRecord, writeRecord } from '../../tree/records/sealed-record.ts';
 import { openToWrite, type Session, type Work } from '../../tree/session.ts';
 import { keyedHash } from '../../turns/turn-lease.ts';
 import { parseCount } from '../../turns/turn-records.ts';

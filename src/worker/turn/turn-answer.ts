@@ -3,7 +3,7 @@ import type { TurnOutcome, TurnUsage } from '../../agent/turn-outcome.ts';
 import { openTenant } from '../../open/open-memory.ts';
 import type { MemoryOptions } from '../../open/options.ts';
 import type { RequestOptions } from '../../store/port.ts';
-import { encodeFields } from '../../tree/sealed-record.ts';
+import { encodeFields } from '../../tree/records/sealed-record.ts';
 import { createReceipts } from '../../turns/receipts.ts';
 import { MAX_ANSWER_BYTES } from '../../turns/turn-lease.ts';
 import { parseAnswer } from '../../turns/turn-records.ts';

@@ -7,7 +7,7 @@ import {
 } from '../../agent/conversation-digest.ts';
 import { MemoryError } from '../../errors.ts';
 import type { RequestOptions } from '../../store/port.ts';
-import { encodeFields } from '../../tree/sealed-record.ts';
+import { encodeFields } from '../../tree/records/sealed-record.ts';
 import type { TurnTrace } from '../../turns/turn-trace.ts';
 import { MAX_CONVERSATION_BYTES } from './conversation.ts';
 import type { ConversationLease } from './conversation-lease.ts';

@@ -1,6 +1,6 @@
 import { NO_USAGE } from '../../agent/turn-outcome.ts';
 import type { TurnProgress } from '../../agent/turn-progress.ts';
-import { encodeFields } from '../../tree/sealed-record.ts';
+import { encodeFields } from '../../tree/records/sealed-record.ts';
 import { NO_TOUCHES } from '../../tree/touches.ts';
 import type { TurnLease } from '../../turns/turn-lease.ts';
 import { parseProgress } from '../../turns/turn-records.ts';

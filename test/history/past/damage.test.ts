@@ -8,8 +8,8 @@ import {
   WHOLE_TREE,
 } from '../../../src/history/save/history-record.ts';
 import { writeKept } from '../../../src/history/save/write-kept.ts';
-import { listIds } from '../../../src/tree/list-ids.ts';
-import { encodeFields } from '../../../src/tree/sealed-record.ts';
+import { listIds } from '../../../src/tree/records/list-ids.ts';
+import { encodeFields } from '../../../src/tree/records/sealed-record.ts';
 import { historyOf, keepingClient } from '../../support/history-site.ts';
 import { at, bytes, describeOnBothKinds, type TestClient, type TestSite } from '../../support/test-tree.ts';
 

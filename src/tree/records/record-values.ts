@@ -1,7 +1,7 @@
-import { fromBase64url } from '../format/encoding.ts';
-import { ID_BYTES, MAX_BOUND } from '../format/wrap.ts';
-import { type MemoryPath, parseStoredPath } from '../language/path.ts';
-import { MOST_DATE_MS } from '../time.ts';
+import { fromBase64url } from '../../format/encoding.ts';
+import { ID_BYTES, MAX_BOUND } from '../../format/wrap.ts';
+import { type MemoryPath, parseStoredPath } from '../../language/path.ts';
+import { MOST_DATE_MS } from '../../time.ts';
 
 // Each function reads one kind of value of a record (docs/format.md, "How contents are written"); undefined for any other value.
 

@@ -1,7 +1,7 @@
-import { type ObjectClass, parseClassKey } from '../format/object-keys.ts';
-import type { ListedObject } from '../store/port.ts';
-import { pagesBelow } from './list-objects.ts';
-import type { Work } from './session.ts';
+import { type ObjectClass, parseClassKey } from '../../format/object-keys.ts';
+import type { ListedObject } from '../../store/port.ts';
+import { pagesBelow } from '../list-objects.ts';
+import type { Work } from '../session.ts';
 
 /** A record of a class, as a listing shows it. */
 export interface ListedId {

@@ -1,12 +1,12 @@
-import { open, seal } from '../format/object.ts';
-import { classKey, classLogicalName, type ObjectClass } from '../format/object-keys.ts';
-import { sealedSize } from '../format/sizes.ts';
-import { newVersion } from '../format/version.ts';
-import { decodeText, encodeText } from '../language/text.ts';
-import { ageOf, type ETag } from '../store/port.ts';
-import { type ConditionalWrite, type ConfirmedPut, confirmedPut } from './confirmed-put.ts';
-import { openStored, readSealed } from './read-file.ts';
-import type { Work } from './session.ts';
+import { open, seal } from '../../format/object.ts';
+import { classKey, classLogicalName, type ObjectClass } from '../../format/object-keys.ts';
+import { sealedSize } from '../../format/sizes.ts';
+import { newVersion } from '../../format/version.ts';
+import { decodeText, encodeText } from '../../language/text.ts';
+import { ageOf, type ETag } from '../../store/port.ts';
+import { type ConditionalWrite, type ConfirmedPut, confirmedPut } from '../confirmed-put.ts';
+import { openStored, readSealed } from '../read-file.ts';
+import type { Work } from '../session.ts';
 
 /** The name of a record: an object beside the tree. */
 export interface RecordName {
