@@ -3,10 +3,10 @@ import { dirname } from 'node:path';
 import { misconfigured } from '../errors.ts';
 import { envRootKey } from '../keys/env-root-key.ts';
 import { KMS_SCHEME, parseKeyArn } from '../keys/kms-key-arn.ts';
+import { readPrivateFile } from '../keys/private-file.ts';
 import type { RootKey } from '../keys/root-key.ts';
 import { fileCodeOf, redactedFileCause } from '../store/failures.ts';
 import { once } from '../time.ts';
-import { readPrivateFile } from './private-file.ts';
 import { rootKeyFault } from './root-key-fault.ts';
 import type { AwsCredentials } from './store.ts';
 

@@ -2,7 +2,7 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
-import { readPrivateFile } from '../../src/open/private-file.ts';
+import { readPrivateFile } from '../../src/keys/private-file.ts';
 import { timesOpen } from '../support/times-open.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'sealed-memory-private-'));

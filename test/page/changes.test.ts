@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { openMemory } from '../../src/open/open-memory.ts';
 import type { Changed, FileReading, VersionReading, VersionsReading } from '../../src/page/protocol.ts';
-import { openTenantView, type PageView } from '../../src/page/tenant-view.ts';
+import { openTenantView, type PageView } from '../../src/page/server/tenant-view.ts';
 import { openSqliteObjectStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { interceptStore } from '../doubles/intercepted-store.ts';
 import { type AgentSite, askRaw, linesIn, openAgent, serveQuestions, signIn } from '../support/page-site.ts';

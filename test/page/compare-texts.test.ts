@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { compareTexts } from '../../src/page/client/diff-lines.ts';
+import { compareTexts } from '../../src/page/client/data/diff-lines.ts';
 
 const lines = (count: number, lineAt: (index: number) => string): string =>
   Array.from({ length: count }, (_, index) => `${lineAt(index)}\n`).join('');

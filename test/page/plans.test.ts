@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { PlanReading } from '../../src/page/protocol.ts';
-import { openTenantView, type PageView } from '../../src/page/tenant-view.ts';
+import { openTenantView, type PageView } from '../../src/page/server/tenant-view.ts';
 import { DAY_MS } from '../../src/time.ts';
 import { openAgent } from '../support/page-site.ts';
 

@@ -3,7 +3,7 @@ import { createLayout, parseTenantId } from '../../src/format/object-keys.ts';
 import { openAdmin } from '../../src/open/open-admin.ts';
 import { openMemory } from '../../src/open/open-memory.ts';
 import type { PlanReading } from '../../src/page/protocol.ts';
-import { openTenantView } from '../../src/page/tenant-view.ts';
+import { openTenantView } from '../../src/page/server/tenant-view.ts';
 import { openS3Versions } from '../../src/store/s3/versions.ts';
 import { describeOnS3 } from '../servers/s3.ts';
 import { createVersionedBucket } from '../servers/versioned-bucket.ts';

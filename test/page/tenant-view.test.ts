@@ -3,7 +3,7 @@ import { fileKey } from '../../src/format/object-keys.ts';
 import { parseMemoryPath } from '../../src/language/path.ts';
 import { openTenant } from '../../src/open/open-memory.ts';
 import type { FileReading, ObjectReading, TreeChange } from '../../src/page/protocol.ts';
-import { openTenantView, type PageView } from '../../src/page/tenant-view.ts';
+import { openTenantView, type PageView } from '../../src/page/server/tenant-view.ts';
 import { openWork } from '../../src/tree/session.ts';
 import { type AgentSite, listedOnly, openAgent } from '../support/page-site.ts';
 

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { agoWords, momentIn, timeWords } from '../../src/page/client/words.ts';
+import { agoWords, momentIn, timeWords } from '../../src/page/client/parts/words.ts';
 
 afterEach(() => vi.unstubAllEnvs());
 

@@ -2,8 +2,8 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { timeWords } from '../../src/page/client/words.ts';
-import { openTenantView } from '../../src/page/tenant-view.ts';
+import { timeWords } from '../../src/page/client/parts/words.ts';
+import { openTenantView } from '../../src/page/server/tenant-view.ts';
 import { runCli } from '../support/cli.ts';
 import { type KeptMemory, openKeptMemory } from '../support/kept-memory.ts';
 

@@ -5,9 +5,9 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createMcpHandler, isLegacyRequest, type McpServerFactory } from '@modelcontextprotocol/server';
 import { misconfigured } from '../../errors.ts';
+import { type PrivateFile, readPrivateFile } from '../../keys/private-file.ts';
 import { type BoundedServer, createBoundedServer, type ServerBounds } from '../../open/bounded-server.ts';
-import { foreignSiteOf, LOOPBACK, listenOnLoopback } from '../../open/loopback.ts';
-import { type PrivateFile, readPrivateFile } from '../../open/private-file.ts';
+import { foreignSiteOf, LOOPBACK, listenOnLoopback } from '../../page/loopback.ts';
 import { MAX_LINE_BYTES } from './lines.ts';
 import { createSessions, type ParsedBody } from './mcp-sessions.ts';
 

@@ -1,9 +1,9 @@
 import { basename, resolve } from 'node:path';
 import { misconfigured } from '../../errors.ts';
-import { readAssets } from '../../page/assets.ts';
-import { exportQuestions } from '../../page/export-view.ts';
-import { servePage } from '../../page/serve-page.ts';
-import { openTenantView, type PageView, QUESTION_BYTES } from '../../page/tenant-view.ts';
+import { readAssets } from '../../page/server/assets.ts';
+import { exportQuestions } from '../../page/server/export-view.ts';
+import { servePage } from '../../page/server/serve-page.ts';
+import { openTenantView, type PageView, QUESTION_BYTES } from '../../page/server/tenant-view.ts';
 import { browserFor } from './browser.ts';
 import { findingLine } from './finding-lines.ts';
 import type { Invocation } from './invocation.ts';

@@ -6,9 +6,9 @@ import { Decrypter } from 'age-encryption';
 import { createTarDecoder } from 'modern-tar';
 import { MemoryError, misconfigured } from '../../errors.ts';
 import { concat } from '../../format/encoding.ts';
+import { type PrivateFile, readPrivateFile } from '../../keys/private-file.ts';
 import { MEMORY_ROOT, type MemoryPath, parseMemoryPath } from '../../language/path.ts';
-import { type PrivateFile, readPrivateFile } from '../../open/private-file.ts';
-import type { ExportedFile, ExportedFiles } from '../../page/export-view.ts';
+import type { ExportedFile, ExportedFiles } from '../../page/server/export-view.ts';
 import { cannotRead, isPartial } from './own-file.ts';
 
 /** Of an archive, which is held in memory as a whole. */

@@ -1,19 +1,19 @@
 import { useCallback, useEffect, useMemo, useReducer, useState } from 'preact/hooks';
 import type { Facts, ListedFile, Requests, TreeChange } from '../protocol.ts';
-import { addRequests, ask, GONE, LOCKED, Refused } from './ask.ts';
-import { BucketPane } from './bucket-pane.tsx';
-import { type Draft, type Drafts, useWarning, withDraft } from './drafts.ts';
-import { FilePane } from './file-pane.tsx';
-import { Health } from './health.tsx';
-import { HistoryView } from './history-view.tsx';
-import { Shortcuts } from './shortcuts.tsx';
-import { Footer, Header } from './surround.tsx';
-import { TreePane } from './tree-pane.tsx';
-import { applied, type Files, ROOT } from './tree-rows.ts';
-import { useShortcuts } from './use-shortcuts.ts';
-import { useWatch } from './use-watch.ts';
-import { Ended, Locked } from './verdict.tsx';
-import type { Look, Pane, Spent, View } from './view-state.ts';
+import { addRequests, ask, GONE, LOCKED, Refused } from './data/ask.ts';
+import { type Draft, type Drafts, useWarning, withDraft } from './data/drafts.ts';
+import { applied, type Files, ROOT } from './data/tree-rows.ts';
+import { useWatch } from './data/use-watch.ts';
+import type { Look, Pane, Spent, View } from './data/view-state.ts';
+import { BucketPane } from './panes/bucket-pane.tsx';
+import { FilePane } from './panes/file-pane.tsx';
+import { Health } from './panes/health.tsx';
+import { HistoryView } from './panes/history-view.tsx';
+import { Footer, Header } from './panes/surround.tsx';
+import { TreePane } from './panes/tree-pane.tsx';
+import { Shortcuts } from './parts/shortcuts.tsx';
+import { useShortcuts } from './parts/use-shortcuts.ts';
+import { Ended, Locked } from './parts/verdict.tsx';
 
 interface Tree {
   readonly files: Files;

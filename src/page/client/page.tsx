@@ -1,6 +1,6 @@
 import { render } from 'preact';
 import { App } from './app.tsx';
-import { exchange } from './ask.ts';
+import { exchange } from './data/ask.ts';
 
 /** The token of the address is exchanged for a cookie, and taken out of the address before anything else happens. */
 async function start(): Promise<void> {

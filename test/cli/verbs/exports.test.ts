@@ -17,8 +17,8 @@ import { runPut } from '../../../src/cli/verbs/files.ts';
 import type { Flags } from '../../../src/cli/verbs/invocation.ts';
 import { runOpen } from '../../../src/cli/verbs/open.ts';
 import { readExport } from '../../../src/cli/verbs/read-export.ts';
-import { exportQuestions } from '../../../src/page/export-view.ts';
 import type { FileReading } from '../../../src/page/protocol.ts';
+import { exportQuestions } from '../../../src/page/server/export-view.ts';
 import { invocationOf } from '../../doubles/invocation.ts';
 
 const HOSTILE = '</pre><script>alert(1)</script>&lt;b&gt;\u202Etxt.\u0007';

@@ -6,7 +6,7 @@ import { expect, it } from 'vitest';
 import { runExport } from '../../../src/cli/verbs/export.ts';
 import { runPut } from '../../../src/cli/verbs/files.ts';
 import { readExport } from '../../../src/cli/verbs/read-export.ts';
-import { exportQuestions } from '../../../src/page/export-view.ts';
+import { exportQuestions } from '../../../src/page/server/export-view.ts';
 import { invocationOf } from '../../doubles/invocation.ts';
 import { builtPage, serveQuestions } from '../../support/page-site.ts';
 import { content, describePage, find, row, violationsOf } from './stage.ts';

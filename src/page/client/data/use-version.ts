@@ -1,0 +1,47 @@
+import { useEffect, useRef, useState } from 'preact/hooks';
+import type { Requests, VersionReading } from '../../protocol.ts';
+import { ask, Refused } from './ask.ts';
+
+interface Version {
+  readonly text?: string;
+  readonly failure?: string;
+}
+
+const NONE: Version = {};
+
+/** The text of a version, which never changes. */
+export function useVersion({
+  path,
+  version,
+  onSpend,
+}: {
+  readonly path: string;
+  /** Undefined: nothing is asked. */
+  readonly version: string | undefined;
+  readonly onSpend: (requests: Requests) => void;
+}): Version {
+  const [read, setRead] = useState<Version & { readonly version?: string }>(NONE);
+  const spend = useRef(onSpend);
+  spend.current = onSpend;
+  useEffect(() => {
+    if (version === undefined) return undefined;
+    const ending = new AbortController();
+    ask<VersionReading>('version', { path, version }, { signal: ending.signal }).then(
+      ({ content, requests }) => {
+        if (ending.signal.aborted) return;
+        spend.current(requests);
+        setRead(
+          content.kind === 'text'
+            ? { version, text: content.text }
+            : { version, failure: 'It is no text, so there are no lines to compare.' },
+        );
+      },
+      (error: unknown) => {
+        if (ending.signal.aborted || !(error instanceof Refused)) return;
+        setRead({ version, failure: error.message });
+      },
+    );
+    return () => ending.abort();
+  }, [path, version]);
+  return version !== undefined && read.version === version ? read : NONE;
+}

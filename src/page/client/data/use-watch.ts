@@ -1,0 +1,51 @@
+import { useEffect, useRef, useState } from 'preact/hooks';
+import type { TreeChange } from '../../protocol.ts';
+import { follow, GONE, LOCKED, Refused } from './ask.ts';
+
+/** From a failure of the store to the next look. */
+const RETRY_MS = 2_000;
+
+/** While the page can be seen; what comes within one frame is one change. */
+export function useWatch({
+  isOn,
+  onChange,
+  onFailure,
+  onEnd,
+}: {
+  readonly isOn: boolean;
+  readonly onChange: (change: TreeChange) => void;
+  /** The store did not answer; it is asked again. */
+  readonly onFailure: (message: string) => void;
+  readonly onEnd: (error: unknown) => void;
+}): void {
+  const latest = useRef({ onChange, onFailure, onEnd });
+  latest.current = { onChange, onFailure, onEnd };
+  const [isSeen, setSeen] = useState(!document.hidden);
+  useEffect(() => {
+    const look = (): void => setSeen(!document.hidden);
+    document.addEventListener('visibilitychange', look);
+    return () => document.removeEventListener('visibilitychange', look);
+  }, []);
+  useEffect(() => {
+    if (!isOn || !isSeen) return undefined;
+    const ending = new AbortController();
+    const watch = async (): Promise<void> => {
+      for (;;) {
+        try {
+          await follow('watch', (line) => latest.current.onChange(line as TreeChange), ending.signal);
+        } catch (error) {
+          if (ending.signal.aborted) return;
+          if (!(error instanceof Refused) || error.code === GONE || error.code === LOCKED) {
+            latest.current.onEnd(error);
+            return;
+          }
+          latest.current.onFailure(error.message);
+          await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+          if (ending.signal.aborted) return;
+        }
+      }
+    };
+    void watch();
+    return () => ending.abort();
+  }, [isOn, isSeen]);
+}

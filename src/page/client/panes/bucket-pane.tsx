@@ -1,0 +1,127 @@
+import { useMemo, useRef } from 'preact/hooks';
+import type { ListedFile, ObjectReading, Requests } from '../../protocol.ts';
+import { type Files, ROOT } from '../data/tree-rows.ts';
+import { useAnswer } from '../data/use-answer.ts';
+import type { Pane } from '../data/view-state.ts';
+import { Bytes } from '../parts/bytes.tsx';
+import { PaneSwitch } from '../parts/pane-switch.tsx';
+import { VirtualList } from '../parts/virtual-list.tsx';
+import { bytesOf, counted, sizeWords, timeWords } from '../parts/words.ts';
+
+interface BucketPaneProps {
+  readonly path: string;
+  readonly file: ListedFile | undefined;
+  readonly files: Files;
+  readonly foreign: number;
+  readonly keyPrefix: string;
+  readonly isReady: boolean;
+  readonly onOpen: (path: string) => void;
+  readonly onSpend: (requests: Requests) => void;
+  readonly onPane: (pane: Pane) => void;
+}
+
+/** What everybody sees who can read the store and holds no key. */
+export function BucketPane(props: BucketPaneProps) {
+  const { path, file, onPane } = props;
+  return (
+    <section class="pane bucket-pane" aria-label="What the bucket holds">
+      <PaneSwitch current="bucket" onPane={onPane} />
+      {file === undefined ? <Keys {...props} /> : <StoredObject {...props} key={path} file={file} />}
+    </section>
+  );
+}
+
+function StoredObject({
+  path,
+  file,
+  keyPrefix,
+  isReady,
+  onSpend,
+}: BucketPaneProps & { readonly file: ListedFile }) {
+  const { value, failure } = useAnswer<ObjectReading>('object', {
+    path,
+    stamp: file.version,
+    isOn: isReady,
+    onSpend,
+  });
+  const bytes = useMemo(() => (value === undefined ? undefined : bytesOf(value.base64)), [value]);
+  return (
+    <>
+      <div class="pane-head">
+        <h2 class="key" title={keyPrefix + file.key}>
+          <Key prefix={keyPrefix} name={file.key} />
+        </h2>
+        <p class="facts">
+          <span>{counted(file.stored, 'byte')}</span>
+          <span>{timeWords(file.modified)}</span>
+        </p>
+      </div>
+      {failure ? (
+        <p class="failure" role="alert">
+          {failure.message}
+        </p>
+      ) : (
+        <Bytes bytes={bytes} size={file.stored} />
+      )}
+    </>
+  );
+}
+
+function Key({ prefix, name }: { readonly prefix: string; readonly name: string }) {
+  return (
+    <>
+      <span class="dim">{prefix}</span>
+      {name}
+    </>
+  );
+}
+
+const KEY_HEIGHT = 30;
+
+/** The objects of a directory: their keys are all that a listing tells. */
+function Keys({ path, files, foreign, keyPrefix, onOpen }: BucketPaneProps) {
+  const place = useRef<HTMLDivElement>(null);
+  const rows = useMemo(() => {
+    const below = [...files.values()].filter((file) => path === ROOT || file.path.startsWith(`${path}/`));
+    return below.sort((a, b) => (a.key < b.key ? -1 : 1));
+  }, [files, path]);
+  return (
+    <>
+      <div class="pane-head">
+        <h2 class="key" title={keyPrefix}>
+          <span class="dim">{keyPrefix || '\u00a0'}</span>
+        </h2>
+        <p class="facts">
+          <span>{counted(rows.length, 'object')}</span>
+          {foreign > 0 && path === ROOT && (
+            <span class="warn">{foreign} made by no writer of this tenant</span>
+          )}
+        </p>
+      </div>
+      <div
+        ref={place}
+        class="scroll keys"
+        tabIndex={0}
+        data-focus="bucket"
+        role="region"
+        aria-label="Object keys"
+      >
+        <VirtualList place={place} rows={rows} height={KEY_HEIGHT}>
+          {(file) => (
+            <div
+              key={file.key}
+              class="key-row"
+              style={{ height: `${KEY_HEIGHT}px` }}
+              onClick={() => onOpen(file.path)}
+              title={file.key}
+            >
+              <span class="name">{file.key}</span>
+              <span class="size">{sizeWords(file.stored)}</span>
+            </div>
+          )}
+        </VirtualList>
+        {rows.length === 0 && <p class="empty">No object.</p>}
+      </div>
+    </>
+  );
+}

@@ -1,0 +1,143 @@
+import { useState } from 'preact/hooks';
+import type { Changed, DirectoryRemoved, ListedFile, Requests } from '../../protocol.ts';
+import { ask, Refused } from '../data/ask.ts';
+import { ROOT } from '../data/tree-rows.ts';
+import { Dialog } from '../parts/dialog.tsx';
+import { counted, visible } from '../parts/words.ts';
+
+interface FileActsProps {
+  readonly path: string;
+  /** Of the file that is shown; null: a directory. */
+  readonly version: string | null;
+  /** The files below a directory, as they are listed; none for a file. */
+  readonly files: readonly ListedFile[];
+  /** Undefined: what is there is no text. */
+  readonly onEdit: (() => void) | undefined;
+  readonly onNew: (path: string) => void;
+  readonly onOpen: (path: string) => void;
+  readonly onSpend: (requests: Requests) => void;
+}
+
+/** What can be done to what is shown. */
+export function FileActs(props: FileActsProps) {
+  const { path, version, onEdit } = props;
+  const [asked, setAsked] = useState<'new' | 'rename' | 'delete'>();
+  const close = (): void => setAsked(undefined);
+  return (
+    <div class="file-acts" role="group" aria-label="What can be done">
+      {version !== null && (
+        <button type="button" class="act" disabled={onEdit === undefined} onClick={onEdit} data-act="edit">
+          Edit
+        </button>
+      )}
+      {version === null && (
+        <button type="button" class="act" onClick={() => setAsked('new')}>
+          New file
+        </button>
+      )}
+      {path !== ROOT && (
+        <>
+          <button type="button" class="act" onClick={() => setAsked('rename')}>
+            Rename
+          </button>
+          <button type="button" class="act" onClick={() => setAsked('delete')}>
+            Delete
+          </button>
+        </>
+      )}
+      {asked === 'new' && <NewFile {...props} onClose={close} />}
+      {asked === 'rename' && <Rename {...props} onClose={close} />}
+      {asked === 'delete' && <Delete {...props} onClose={close} />}
+    </div>
+  );
+}
+
+type Asked = FileActsProps & { readonly onClose: () => void };
+
+function NewFile({ path, onNew, onClose }: Asked) {
+  const [name, setName] = useState(`${path}/`);
+  return (
+    <Dialog title="New file" act="Write it" onAct={() => onNew(name.trim())} onClose={onClose}>
+      <PathField label="Path" value={name} onInput={setName} />
+    </Dialog>
+  );
+}
+
+function Rename({ path, onOpen, onSpend, onClose }: Asked) {
+  const [to, setTo] = useState(path);
+  const rename = async (): Promise<void> => {
+    const changed = await ask<Changed>('rename', { path, to: to.trim() });
+    onSpend(changed.requests);
+    onOpen(changed.path);
+  };
+  return (
+    <Dialog title={`Rename ${visible(path)}`} act="Rename" onAct={rename} onClose={onClose}>
+      <PathField label="New path" value={to} onInput={setTo} />
+    </Dialog>
+  );
+}
+
+function Delete({ path, version, files, onSpend, onClose }: Asked) {
+  // What was shown when the question was put is what is deleted.
+  const [shown] = useState({ version, files });
+  const remove = async (): Promise<void> => {
+    if (shown.version !== null) {
+      onSpend((await ask<Changed>('remove', { path, version: shown.version })).requests);
+      return;
+    }
+    const listed = shown.files.map((file) => [file.path, file.version]);
+    const removed = await ask<DirectoryRemoved>('remove', { path, version: null, files: listed });
+    onSpend(removed.requests);
+    if (removed.differing.length > 0) throw othersWrote(removed);
+  };
+  return (
+    <Dialog title={`Delete ${visible(path)}?`} act="Delete" isRisky onAct={remove} onClose={onClose}>
+      {shown.version === null && (
+        <>
+          <p>{counted(shown.files.length, 'file')} below it:</p>
+          <ul class="listed" tabIndex={0} aria-label="Files that are deleted">
+            {shown.files.slice(0, MOST_LISTED).map((file) => (
+              <li key={file.path}>{visible(file.path)}</li>
+            ))}
+          </ul>
+          {shown.files.length > MOST_LISTED && <p>The first {MOST_LISTED} are listed.</p>}
+        </>
+      )}
+      <p>Where the tenant keeps history, each can be taken back; elsewhere it is gone.</p>
+    </Dialog>
+  );
+}
+
+const MOST_LISTED = 100;
+const MOST_NAMED = 5;
+
+function othersWrote({ deleted, differing }: DirectoryRemoved): Refused {
+  const named = differing.slice(0, MOST_NAMED).map(({ path, what }) => `${visible(path)} (${what})`);
+  const more = differing.length - named.length;
+  const list = [...named, ...(more > 0 ? [`${more} more`] : [])].join(', ');
+  const done = deleted === 0 ? 'Nothing was deleted' : `${counted(deleted, 'file')} deleted`;
+  const message = `${done}: others were at work since this was shown. Not as shown: ${list}. Close this and look again.`;
+  return new Refused({ error: { code: 'version_conflict', message } });
+}
+
+function PathField({
+  label,
+  value,
+  onInput,
+}: {
+  readonly label: string;
+  readonly value: string;
+  readonly onInput: (value: string) => void;
+}) {
+  return (
+    <label class="field">
+      {label}
+      <input
+        value={value}
+        autocomplete="off"
+        spellcheck={false}
+        onInput={(event) => onInput(event.currentTarget.value)}
+      />
+    </label>
+  );
+}

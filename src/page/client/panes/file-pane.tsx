@@ -1,0 +1,209 @@
+import { useEffect, useMemo, useRef } from 'preact/hooks';
+import type { DirectoryReading, Facts, FileReading, ListedFile, Requests } from '../../protocol.ts';
+import type { Draft } from '../data/drafts.ts';
+import { useAnswer } from '../data/use-answer.ts';
+import type { Look, Pane } from '../data/view-state.ts';
+import { Markdown } from '../parts/markdown.tsx';
+import { PaneSwitch } from '../parts/pane-switch.tsx';
+import { TextLines } from '../parts/text-lines.tsx';
+import { bytesOf, counted, visible } from '../parts/words.ts';
+import { Editor } from './editor.tsx';
+import { FileActs } from './file-acts.tsx';
+import { Versions } from './versions.tsx';
+
+const LOOKS: Readonly<Record<Look, string>> = {
+  read: 'Read',
+  text: 'Text',
+  reply: 'As Claude reads it',
+  shown: 'Now',
+  versions: 'Versions',
+};
+
+interface FilePaneProps {
+  readonly facts: Facts | undefined;
+  readonly path: string;
+  /** Of the file; undefined: a directory, or nothing. */
+  readonly version: string | undefined;
+  readonly isGone: boolean;
+  readonly isReady: boolean;
+  /** Of a directory. */
+  readonly filesBelow: readonly ListedFile[];
+  /** To be shown first. */
+  readonly line: number | undefined;
+  /** Another one: what is stored has changed. */
+  readonly stamp: unknown;
+  readonly look: Look | undefined;
+  readonly onLook: (look: Look | undefined) => void;
+  readonly draft: Draft | undefined;
+  readonly onDraft: (path: string, draft: Draft | undefined) => void;
+  readonly onOpen: (path: string) => void;
+  readonly onSpend: (requests: Requests) => void;
+  readonly onPane: (pane: Pane) => void;
+}
+
+/** What the holder of the key, and so the model, reads. */
+export function FilePane(props: FilePaneProps) {
+  const { facts, path, version, isGone, isReady, line, stamp, look: chosen, draft, onSpend, onPane } = props;
+  const isFile = version !== undefined;
+  const isOn = isReady && !isGone && draft === undefined;
+  const file = useAnswer<FileReading>('file', { path, stamp, isOn: isOn && isFile, onSpend });
+  const directory = useAnswer<DirectoryReading>('directory', { path, stamp, isOn: isOn && !isFile, onSpend });
+
+  const content = file.value?.content;
+  const looks = draft === undefined && (isFile || isGone) ? looksOf(path, content, facts) : [];
+  const look = chosen !== undefined && looks.includes(chosen) ? chosen : looks[0];
+  const failure = file.failure ?? directory.failure;
+  const nameAt = path.lastIndexOf('/') + 1;
+  const writer = isFile ? file.value?.writer : undefined;
+  return (
+    <section class="pane file-pane" aria-label="What the model reads">
+      <PaneSwitch current="file" onPane={onPane} />
+      <div class="pane-head">
+        <div class="pane-title">
+          <h2 title={visible(path)}>
+            <bdi class="above">{visible(path.slice(0, nameAt))}</bdi>
+            <bdi>{visible(path.slice(nameAt))}</bdi>
+          </h2>
+          {writer !== undefined && <span class="writer dim">by {visible(writer)}</span>}
+          {facts?.canWrite && isReady && !isGone && draft === undefined && (
+            <Acts {...props} content={content} />
+          )}
+        </div>
+        <div class="pane-tools">
+          <div class="looks" role="group" aria-label="How it is shown">
+            {looks.map((each) => (
+              <button
+                type="button"
+                key={each}
+                aria-pressed={each === look}
+                onClick={() => props.onLook(each)}
+              >
+                {LOOKS[each]}
+              </button>
+            ))}
+          </div>
+        </div>
+      </div>
+      <div class="scroll content" tabIndex={0} data-focus="file" role="region" aria-label="Content">
+        {draft !== undefined && (
+          <Editor
+            key={path}
+            {...{ path, draft, current: version, onSpend }}
+            onDraft={(next) => props.onDraft(path, next)}
+          />
+        )}
+        {draft === undefined && look === 'versions' && (
+          <Versions {...{ path, stamp, onSpend }} canWrite={facts?.canWrite === true} />
+        )}
+        {isOn && look !== 'versions' && (
+          <>
+            {failure && (
+              <p class="failure" role="alert">
+                {failure.message}
+              </p>
+            )}
+            {directory.value && <TextLines text={directory.value.reply} isNumbered={false} />}
+            {content && <Shown {...{ path, content, look, line }} size={file.value?.size ?? 0} />}
+          </>
+        )}
+        {isGone && draft === undefined && look !== 'versions' && (
+          <p class="empty">There is nothing at this path any more.</p>
+        )}
+      </div>
+    </section>
+  );
+}
+
+function looksOf(
+  path: string,
+  content: FileReading['content'] | undefined,
+  facts: Facts | undefined,
+): readonly Look[] {
+  const versions: readonly Look[] = facts?.isExport === false ? ['versions'] : [];
+  if (content?.kind !== 'text') return ['shown', ...versions];
+  return isMarkdown(path) ? ['read', 'text', 'reply', ...versions] : ['text', 'reply', ...versions];
+}
+
+function Acts({
+  path,
+  version,
+  filesBelow,
+  content,
+  onDraft,
+  onOpen,
+  onSpend,
+}: FilePaneProps & { readonly content: FileReading['content'] | undefined }) {
+  const edit = (text: string): void => onDraft(path, { text, version: version ?? null });
+  return (
+    <FileActs
+      key={path}
+      {...{ path, onOpen, onSpend }}
+      version={version ?? null}
+      files={filesBelow}
+      onEdit={content?.kind === 'text' ? () => edit(content.text) : undefined}
+      onNew={(at) => {
+        onDraft(at, { text: '', version: null });
+        onOpen(at);
+      }}
+    />
+  );
+}
+
+function isMarkdown(path: string): boolean {
+  return /\.(md|markdown)$/i.test(path);
+}
+
+function Shown({
+  path,
+  content,
+  look,
+  line,
+  size,
+}: {
+  readonly path: string;
+  readonly content: FileReading['content'];
+  readonly look: Look | undefined;
+  readonly line: number | undefined;
+  readonly size: number;
+}) {
+  switch (content.kind) {
+    case 'image':
+      return <Picture path={path} type={content.type} base64={content.base64} />;
+    case 'bytes':
+      return (
+        <p class="empty">
+          {counted(size, 'byte')} that are neither UTF-8 text nor an image. The model is told so.
+        </p>
+      );
+    case 'text':
+      if (look === 'read') return <Markdown text={content.text} />;
+      if (look === 'reply') return <TextLines text={content.reply ?? ''} isNumbered={false} />;
+      return <TextLines text={content.text} isNumbered line={line} />;
+  }
+}
+
+function Picture({
+  path,
+  type,
+  base64,
+}: {
+  readonly path: string;
+  readonly type: string;
+  readonly base64: string;
+}) {
+  const image = useRef<HTMLImageElement>(null);
+  const bytes = useMemo(() => bytesOf(base64), [base64]);
+  useEffect(() => {
+    const url = URL.createObjectURL(new Blob([bytes], { type }));
+    if (image.current !== null) image.current.src = url;
+    return () => URL.revokeObjectURL(url);
+  }, [bytes, type]);
+  return (
+    <figure class="picture">
+      <figcaption>
+        {type}, {counted(bytes.length, 'byte')}
+      </figcaption>
+      <img ref={image} alt={visible(path)} />
+    </figure>
+  );
+}

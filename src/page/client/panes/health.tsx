@@ -1,0 +1,204 @@
+import { useEffect, useRef, useState } from 'preact/hooks';
+import type { KeyReading, Requests, Step, VerifyReading } from '../../protocol.ts';
+import { ask, Refused } from '../data/ask.ts';
+import { counted, sizeWords, timeWords } from '../parts/words.ts';
+
+/** What `verify` and `keys status` say, as findings. */
+export function Health({
+  files,
+  onBegin,
+  onSpend,
+  onOpen,
+}: {
+  readonly files: number;
+  readonly onBegin: () => void;
+  readonly onSpend: (requests: Requests) => void;
+  readonly onOpen: (path: string) => void;
+}) {
+  return (
+    <main class="health scroll" aria-label="Health">
+      <Verify {...{ files, onBegin, onSpend, onOpen }} />
+      <KeyState onSpend={onSpend} />
+    </main>
+  );
+}
+
+function Verify({
+  files,
+  onBegin,
+  onSpend,
+  onOpen,
+}: {
+  readonly files: number;
+  readonly onBegin: () => void;
+  readonly onSpend: (requests: Requests) => void;
+  readonly onOpen: (path: string) => void;
+}) {
+  const [step, setStep] = useState<Step>();
+  const [result, setResult] = useState<VerifyReading>();
+  const [failure, setFailure] = useState<string>();
+  const [isRunning, setRunning] = useState(false);
+  const running = useRef<AbortController>(undefined);
+  useEffect(() => () => running.current?.abort(), []);
+
+  const run = (): void => {
+    const ending = new AbortController();
+    running.current = ending;
+    onBegin();
+    setRunning(true);
+    setStep(undefined);
+    setResult(undefined);
+    setFailure(undefined);
+    ask<VerifyReading>('verify', {}, { signal: ending.signal, onLine: (line) => setStep(line as Step) })
+      .then(
+        (reading) => {
+          setResult(reading);
+          onSpend(reading.requests);
+        },
+        (error: unknown) => {
+          if (error instanceof Refused) setFailure(error.message);
+        },
+      )
+      .finally(() => setRunning(false));
+  };
+  const left = result?.findings.filter(({ isLeft }) => isLeft).length ?? 0;
+  return (
+    <section class="card" aria-labelledby="verify-title">
+      <h2 id="verify-title">Is every object what was sealed?</h2>
+      <p>
+        Reads and opens all of them, and names what is damaged, belongs to nothing or lies twice. Nothing is
+        changed.
+      </p>
+      <p class="act">
+        {isRunning ? (
+          <button type="button" onClick={() => running.current?.abort()}>
+            Cancel
+          </button>
+        ) : (
+          <button type="button" class="primary" onClick={run}>
+            Verify
+          </button>
+        )}
+        <span class="dim">About {files.toLocaleString('en')} GET</span>
+      </p>
+      {isRunning && <progress aria-label="Verified" value={step?.done ?? 0} max={step?.total ?? 1} />}
+      <div role="status">
+        {failure && <p class="failure">{failure}</p>}
+        {result && (
+          <p class="summary" data-well={left === 0}>
+            {left === 0 ? 'All well' : `${counted(left, 'finding')} left`}: {counted(result.files, 'file')},{' '}
+            {sizeWords(result.bytes)}
+          </p>
+        )}
+      </div>
+      {result && result.findings.length > 0 && (
+        <ul class="findings">
+          {result.findings.map(({ level, sentence, path }) => (
+            <li key={sentence} data-level={level}>
+              <span class="level">{level}</span>
+              <span>{sentence}</span>
+              {path && (
+                <button type="button" onClick={() => onOpen(path)}>
+                  Look
+                </button>
+              )}
+            </li>
+          ))}
+        </ul>
+      )}
+    </section>
+  );
+}
+
+function KeyState({ onSpend }: { readonly onSpend: (requests: Requests) => void }) {
+  const [status, setStatus] = useState<KeyReading['status']>();
+  const [failure, setFailure] = useState<string>();
+  const spend = useRef(onSpend);
+  useEffect(() => {
+    const ending = new AbortController();
+    ask<KeyReading>('keys', {}, { signal: ending.signal }).then(
+      (reading) => {
+        setStatus(reading.status);
+        spend.current(reading.requests);
+      },
+      (error: unknown) => {
+        if (error instanceof Refused) setFailure(error.message);
+      },
+    );
+    return () => ending.abort();
+  }, []);
+  return (
+    <section class="card" aria-labelledby="keys-of-tenant">
+      <h2 id="keys-of-tenant">Keys</h2>
+      {failure && (
+        <p class="failure" role="alert">
+          {failure}
+        </p>
+      )}
+      {status && <KeyFacts status={status} />}
+    </section>
+  );
+}
+
+const STATES: Readonly<Record<Exclude<KeyReading['status']['state'], 'open'>, string>> = {
+  absent: 'Nothing was written for this tenant yet, so it has no keys.',
+  shredded: 'The keys of this tenant were destroyed for good.',
+  locked: 'None of the configured root keys opens the keyring.',
+};
+
+function KeyFacts({ status }: { readonly status: KeyReading['status'] }) {
+  if (status.state !== 'open') return <p>{STATES[status.state]}</p>;
+  const { epoch, nameMode, rootId, wrappedByFirst, writtenAt, keys } = status;
+  return (
+    <>
+      <dl class="key-facts">
+        <div>
+          <dt>Root key</dt>
+          <dd>
+            <code>{rootId}</code>
+          </dd>
+        </div>
+        <div>
+          <dt>Keyring</dt>
+          <dd>
+            epoch {epoch}, written {timeWords(writtenAt)}
+          </dd>
+        </div>
+        <div>
+          <dt>Names</dt>
+          <dd>{nameMode}</dd>
+        </div>
+      </dl>
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">Version</th>
+            <th scope="col">Made</th>
+            <th scope="col">Use</th>
+          </tr>
+        </thead>
+        <tbody>
+          {keys.map(({ version, created, active }) => (
+            <tr key={version}>
+              <td>{version}</td>
+              <td>{timeWords(created)}</td>
+              <td>{active ? 'seals and opens' : 'opens'}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {!wrappedByFirst && (
+        <p class="finding-line">
+          It is not wrapped by the first root key that is configured:{' '}
+          <code>sealed-memory keys rewrap-root</code> does that.
+        </p>
+      )}
+      {keys.length > 1 && (
+        <p class="finding-line">
+          Older keys are kept: <code>sealed-memory keys migrate</code> brings every object under the active
+          one and retires them.
+        </p>
+      )}
+    </>
+  );
+}

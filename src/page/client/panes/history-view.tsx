@@ -1,0 +1,165 @@
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import type { PlanReading, Requests, VersionEntry, VersionsReading } from '../../protocol.ts';
+import { ask, Refused } from '../data/ask.ts';
+import { ROOT } from '../data/tree-rows.ts';
+import { useNow } from '../data/use-now.ts';
+import { agoWords, momentIn, timeWords, visible } from '../parts/words.ts';
+import { Plan } from './plan.tsx';
+import { Facts } from './versions.tsx';
+
+/** Further ones are counted alone. */
+const MOST_ENTRIES = 500;
+
+/** What was asked for: whose deeds are taken back, or which moment comes back. */
+export type PlanInput = { readonly undo: string } | { readonly at: string };
+
+/** What happened to all files, and how to take back what one actor did, or all since a moment. */
+export function HistoryView({
+  canWrite,
+  onBegin,
+  onSpend,
+  onOpen,
+}: {
+  readonly canWrite: boolean;
+  readonly onBegin: () => void;
+  readonly onSpend: (requests: Requests) => void;
+  readonly onOpen: (path: string) => void;
+}) {
+  const [entries, setEntries] = useState<readonly VersionEntry[]>();
+  const [plan, setPlan] = useState<{ readonly input: PlanInput; readonly reading: PlanReading }>();
+  const [failure, setFailure] = useState<string>();
+  const spend = useRef(onSpend);
+  spend.current = onSpend;
+  /** Asks, and shows why it was refused. */
+  const tell = async (question: () => Promise<void>): Promise<void> => {
+    setFailure(undefined);
+    try {
+      await question();
+    } catch (error) {
+      if (error instanceof Refused) setFailure(error.message);
+    }
+  };
+  const read = async (): Promise<void> => {
+    const reading = await ask<VersionsReading>('versions', { path: ROOT });
+    spend.current(reading.requests);
+    setEntries(reading.entries);
+  };
+  const preview = (input: PlanInput): void => {
+    onBegin();
+    void tell(async () => {
+      const reading = await ask<PlanReading>('plan', { ...input });
+      onSpend(reading.requests);
+      setPlan({ input, reading });
+    });
+  };
+  const carryOut = (): void => {
+    if (plan === undefined) return;
+    onBegin();
+    void tell(async () => {
+      const { input, reading } = plan;
+      const done = await ask<PlanReading>('carryOut', { ...input, digest: reading.digest });
+      onSpend(done.requests);
+      setPlan({ input, reading: done });
+      await read();
+    });
+  };
+  useEffect(() => void tell(read), []);
+  return (
+    <main class="health scroll" aria-label="History">
+      <section class="card" aria-labelledby="undo-title">
+        <h2 id="undo-title">Take back</h2>
+        <Choices entries={entries ?? []} onPreview={preview} />
+        {failure && (
+          <p class="failure" role="alert">
+            {failure}
+          </p>
+        )}
+        {plan && <Plan reading={plan.reading} canWrite={canWrite} onCarryOut={carryOut} onOpen={onOpen} />}
+      </section>
+      <section class="card" aria-labelledby="log-title">
+        <h2 id="log-title">What happened</h2>
+        {entries === undefined && failure === undefined && <p>Reading the history …</p>}
+        {entries?.length === 0 && <p>Nothing is known of any version.</p>}
+        <ol class="log">
+          {entries?.slice(0, MOST_ENTRIES).map((entry) => (
+            <li key={`${entry.kind} ${entry.version} ${entry.time} ${entry.path}`}>
+              <button type="button" class="version" onClick={() => onOpen(entry.path)}>
+                <Facts entry={entry} />
+                <span class="path">{visible(entry.path)}</span>
+              </button>
+            </li>
+          ))}
+        </ol>
+        {(entries?.length ?? 0) > MOST_ENTRIES && <p>The newest {MOST_ENTRIES} are shown.</p>}
+      </section>
+    </main>
+  );
+}
+
+function Choices({
+  entries,
+  onPreview,
+}: {
+  readonly entries: readonly VersionEntry[];
+  readonly onPreview: (input: PlanInput) => void;
+}) {
+  const writers = useMemo(
+    () => [...new Set(entries.flatMap(({ writer }) => writer ?? []))].sort(),
+    [entries],
+  );
+  const [writer, setWriter] = useState('');
+  const [time, setTime] = useState('');
+  const moment = momentIn(time);
+  const now = useNow();
+  return (
+    <div class="choices">
+      <form
+        class="acts"
+        onSubmit={(event) => {
+          event.preventDefault();
+          onPreview({ undo: writer });
+        }}
+      >
+        <label>
+          What one actor did{' '}
+          <select value={writer} onChange={(event) => setWriter(event.currentTarget.value)}>
+            <option value="">Choose</option>
+            {writers.map((each) => (
+              <option key={each} value={each}>
+                {visible(each)}
+              </option>
+            ))}
+          </select>
+        </label>
+        <button type="submit" disabled={writer === ''}>
+          Preview undo
+        </button>
+      </form>
+      <form
+        class="acts"
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (moment !== undefined) onPreview({ at: moment.toISOString() });
+        }}
+      >
+        <label>
+          All since (UTC){' '}
+          <input
+            type="datetime-local"
+            step="0.001"
+            value={time}
+            onInput={(event) => setTime(event.currentTarget.value)}
+          />
+        </label>
+        {moment && (
+          <output class="dim">
+            {timeWords(moment.getTime())}, {agoWords(moment.getTime(), now)}
+          </output>
+        )}
+        <button type="submit" disabled={moment === undefined}>
+          Preview that moment
+        </button>
+      </form>
+    </div>
+  );
+}

@@ -1,0 +1,70 @@
+import type { PlanReading } from '../../protocol.ts';
+import { counted, visible } from '../parts/words.ts';
+
+/** Why a file stays as it is. */
+const REASONS: Readonly<Record<string, string>> = {
+  redacted: 'its text was taken out',
+  expired: 'its text is not kept any more',
+  unrecorded: 'nothing tells where it lay then',
+  damaged: 'it cannot be read: see Health',
+  too_early: 'the history does not tell what was there then',
+  built_on: 'others have written on: compare its versions',
+  occupied: 'another file or directory stands in the way',
+  hidden_by_mount: 'another memory is mounted there and hides it',
+  refused: 'the policy or a limit refuses it',
+};
+
+/** What would become of the files, or became of them. */
+export function Plan({
+  reading,
+  canWrite,
+  onCarryOut,
+  onOpen,
+}: {
+  readonly reading: PlanReading;
+  readonly canWrite: boolean;
+  readonly onCarryOut: () => void;
+  readonly onOpen: (path: string) => void;
+}) {
+  const { changes, left, outcome } = reading;
+  const isDone = outcome === 'written';
+  const what = isDone ? 'Done' : changes.length === 0 ? 'There is nothing to do' : 'This would be done';
+  return (
+    <div class="plan">
+      <p class="summary" data-well="true" role="status">
+        {what}: {counted(changes.length, 'change')}
+        {left.length > 0 && `, ${counted(left.length, 'file')} left as it is`}
+      </p>
+      <ul class="findings" aria-label="Changes">
+        {changes.map(({ path, what: act, to }) => (
+          <li key={`${act} ${path}`}>
+            <span class="level">{act}</span>
+            <span>
+              {visible(path)}
+              {to !== undefined && ` to ${visible(to)}`}
+            </span>
+            <button type="button" onClick={() => onOpen(path)}>
+              Versions
+            </button>
+          </li>
+        ))}
+        {left.map(({ path, reason }) => (
+          <li key={`left ${path}`} data-level="FAIL">
+            <span class="level">left</span>
+            <span>
+              {visible(path)}: {REASONS[reason] ?? reason}
+            </span>
+            <button type="button" onClick={() => onOpen(path)}>
+              Versions
+            </button>
+          </li>
+        ))}
+      </ul>
+      {canWrite && !isDone && changes.length > 0 && (
+        <button type="button" class="primary" onClick={onCarryOut}>
+          Take it back
+        </button>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,122 @@
+import { useEffect, useRef, useState } from 'preact/hooks';
+import type { FoundLine, Requests, SearchReading, Step } from '../../protocol.ts';
+import { ask, Refused } from '../data/ask.ts';
+import { ROOT } from '../data/tree-rows.ts';
+import { counted, visible } from '../parts/words.ts';
+
+export interface SearchState {
+  readonly text: string;
+  readonly found: readonly FoundLine[];
+  readonly step: Step | undefined;
+  readonly end: SearchReading | undefined;
+  readonly failure: string | undefined;
+}
+
+/** A search in the texts of all files; one at a time. */
+export function useSearch(onSpend: (requests: Requests) => void): {
+  readonly state: SearchState | undefined;
+  start(text: string): void;
+  clear(): void;
+} {
+  const [state, setState] = useState<SearchState>();
+  const running = useRef<AbortController>(undefined);
+  useEffect(() => () => running.current?.abort(), []);
+  const clear = (): void => {
+    running.current?.abort();
+    setState(undefined);
+  };
+  return {
+    state,
+    clear,
+    start(text) {
+      clear();
+      if (text.trim() === '') return;
+      const ending = new AbortController();
+      running.current = ending;
+      setState({ text, found: [], step: undefined, end: undefined, failure: undefined });
+      const update = (change: (before: SearchState) => Partial<SearchState>): void => {
+        if (!ending.signal.aborted) setState((before) => before && { ...before, ...change(before) });
+      };
+      ask<SearchReading>(
+        'search',
+        { text },
+        {
+          signal: ending.signal,
+          onLine(line) {
+            const told = line as FoundLine | Step;
+            if ('path' in told) update(({ found }) => ({ found: [...found, told] }));
+            else update(() => ({ step: told }));
+          },
+        },
+      ).then(
+        (end) => {
+          update(() => ({ end }));
+          onSpend(end.requests);
+        },
+        (error: unknown) => {
+          if (error instanceof Refused) update(() => ({ failure: error.message }));
+        },
+      );
+    },
+  };
+}
+
+export function SearchResults({
+  state,
+  onOpen,
+}: {
+  readonly state: SearchState;
+  readonly onOpen: (path: string, line: number) => void;
+}) {
+  const { text, step, end, failure } = state;
+  const found = state.found.toSorted((a, b) =>
+    a.path === b.path ? a.line - b.line : a.path < b.path ? -1 : 1,
+  );
+  return (
+    <div class="scroll results" role="region" aria-label="Lines that were found" tabIndex={0}>
+      <p class="status" role="status">
+        {failure ?? statusOf(found.length, step, end)}
+      </p>
+      {end && (
+        <p class="note">
+          Read, searched and forgotten: no index was made.
+          {end.unread > 0 && ` ${counted(end.unread, 'file')} could not be read.`}
+        </p>
+      )}
+      <ul>
+        {found.map(({ path, line, text: words }) => (
+          <li key={`${path}:${line}`}>
+            <button type="button" onClick={() => onOpen(path, line)}>
+              <span class="where">
+                {visible(path.slice(ROOT.length + 1))}
+                <span class="dim">:{line}</span>
+              </span>
+              <span class="found">
+                <Marked words={words} text={text} />
+              </span>
+            </button>
+          </li>
+        ))}
+      </ul>
+    </div>
+  );
+}
+
+function statusOf(lines: number, step: Step | undefined, end: SearchReading | undefined): string {
+  if (end === undefined) return step ? `Read ${step.done} of ${counted(step.total, 'file')} …` : 'Reading …';
+  const found = lines === 0 ? 'Nothing' : counted(lines, 'line');
+  return `${end.isCut ? 'The first ' : ''}${found} in ${counted(end.files, 'file')}`;
+}
+
+function Marked({ words, text }: { readonly words: string; readonly text: string }) {
+  const at = words.toLowerCase().indexOf(text.toLowerCase());
+  if (at === -1) return <>{words}</>;
+  const end = at + text.length;
+  return (
+    <>
+      {words.slice(0, at)}
+      <mark>{words.slice(at, end)}</mark>
+      {words.slice(end)}
+    </>
+  );
+}

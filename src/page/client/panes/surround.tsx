@@ -1,0 +1,93 @@
+import type { Facts } from '../../protocol.ts';
+import { requestWords } from '../data/ask.ts';
+import type { Spent, View } from '../data/view-state.ts';
+
+const VIEWS: readonly View[] = ['memory', 'history', 'health'];
+const NAMES: Readonly<Record<View, string>> = { memory: 'Memory', history: 'History', health: 'Health' };
+
+export function Header({
+  facts,
+  view,
+  onView,
+}: {
+  readonly facts: Facts | undefined;
+  readonly view: View;
+  readonly onView: (view: View) => void;
+}) {
+  return (
+    <header class="header">
+      <img class="mark" src="/icon.svg" alt="" width="26" height="26" />
+      <div class="titles">
+        <h1>{facts?.tenant ?? '\u00a0'}</h1>
+        <p title={facts?.store}>{facts?.store ?? '\u00a0'}</p>
+      </div>
+      <span class="badge" data-writes={facts?.canWrite === true} title={badgeTitle(facts)}>
+        {badgeOf(facts)}
+      </span>
+      <nav class="views" aria-label="Views">
+        {(facts?.isExport ? VIEWS.slice(0, 1) : VIEWS).map((each) => (
+          <button
+            type="button"
+            key={each}
+            aria-current={view === each ? 'page' : undefined}
+            onClick={() => onView(each)}
+          >
+            {NAMES[each]}
+          </button>
+        ))}
+      </nav>
+    </header>
+  );
+}
+
+function badgeOf(facts: Facts | undefined): string {
+  if (facts?.isExport) return 'Export';
+  return facts?.canWrite ? 'May write' : 'Read only';
+}
+
+function badgeTitle(facts: Facts | undefined): string {
+  return facts?.canWrite
+    ? 'What you change is written to the store, on behalf of the actor "page".'
+    : 'The page writes nothing to the store.';
+}
+
+/** What the clicks cost. */
+export function Footer({
+  facts,
+  spent,
+  everyMs,
+  paused,
+  onHelp,
+}: {
+  readonly facts: Facts | undefined;
+  readonly spent: Spent;
+  readonly everyMs: number;
+  /** Why the tree is not looked at; undefined while it is. */
+  readonly paused: string | undefined;
+  readonly onHelp: () => void;
+}) {
+  const { last, all, watching } = spent;
+  return (
+    <footer class="footer">
+      <span class="live" role="status" data-on={everyMs > 0 && paused === undefined}>
+        {facts?.isExport ? 'Offline' : paused === undefined ? 'Live' : `Not live: ${paused}`}
+      </span>
+      <span class="cost">
+        <b>Last click</b> {requestWords(last)}
+      </span>
+      <span class="cost more">
+        <b>All clicks</b> {requestWords(all)}
+      </span>
+      <span
+        class="cost more"
+        title="One look at the tree costs one LIST for every 1,000 objects. A page that is not seen does not look."
+      >
+        <b>Watching</b> {requestWords({ list: watching })}
+        {everyMs > 0 && `, a look every ${(everyMs / 1_000).toLocaleString('en')} s`}
+      </span>
+      <button type="button" class="quiet" onClick={onHelp}>
+        Keys <kbd>?</kbd>
+      </button>
+    </footer>
+  );
+}

@@ -1,0 +1,202 @@
+import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import type { Requests } from '../../protocol.ts';
+import { type Files, filtered, grown, ROOT, rowsOf, type TreeRow } from '../data/tree-rows.ts';
+import { useNow } from '../data/use-now.ts';
+import { useWriters } from '../data/use-writers.ts';
+import { idOf, ROW_HEIGHT, Row } from '../parts/tree-row.tsx';
+import { VirtualList } from '../parts/virtual-list.tsx';
+import { SearchResults, useSearch } from './search.tsx';
+
+export function TreePane({
+  hasWriters,
+  tree,
+  selected,
+  onOpen,
+  onBegin,
+  onSpend,
+}: {
+  /** Files can tell who wrote them. */
+  readonly hasWriters: boolean;
+  readonly tree: { readonly files: Files; readonly changed: ReadonlySet<string>; readonly isLoaded: boolean };
+  readonly selected: string;
+  readonly onOpen: (path: string, line?: number) => void;
+  readonly onBegin: () => void;
+  readonly onSpend: (requests: Requests) => void;
+}) {
+  const [text, setText] = useState('');
+  const [isNaming, setNaming] = useState(false);
+  const writers = useWriters(isNaming, onSpend);
+  const search = useSearch(onSpend);
+  const files = useMemo(() => filtered(tree.files, text), [tree.files, text]);
+  return (
+    <nav class="pane tree-pane" aria-label="Files">
+      <form
+        class="filter"
+        role="search"
+        onSubmit={(event) => {
+          event.preventDefault();
+          onBegin();
+          search.start(text);
+        }}
+      >
+        <input
+          type="search"
+          value={text}
+          placeholder="Find a name"
+          aria-label="Find a name; Enter searches the texts"
+          autocomplete="off"
+          spellcheck={false}
+          onInput={(event) => {
+            setText(event.currentTarget.value);
+            search.clear();
+          }}
+          onKeyDown={(event) => {
+            if (event.key !== 'Escape') return;
+            setText('');
+            search.clear();
+            event.currentTarget.blur();
+          }}
+        />
+        <button
+          type="submit"
+          disabled={text === ''}
+          title={`Reads every file: ${tree.files.size.toLocaleString('en')} GET`}
+        >
+          Search
+        </button>
+        {hasWriters && (
+          <button
+            type="button"
+            aria-pressed={isNaming}
+            title="Who wrote each file last: a GET for each that can be seen"
+            onClick={() => {
+              onBegin();
+              setNaming(!isNaming);
+            }}
+          >
+            Writers
+          </button>
+        )}
+      </form>
+      {search.state === undefined ? (
+        <Tree {...{ tree, files, selected, onOpen, writers }} isFiltered={text !== ''} />
+      ) : (
+        <SearchResults state={search.state} onOpen={onOpen} />
+      )}
+    </nav>
+  );
+}
+
+function Tree({
+  tree,
+  files,
+  selected,
+  onOpen,
+  isFiltered,
+  writers,
+}: {
+  readonly tree: { readonly changed: ReadonlySet<string>; readonly isLoaded: boolean };
+  readonly files: Files;
+  readonly selected: string;
+  readonly onOpen: (path: string) => void;
+  readonly isFiltered: boolean;
+  readonly writers: ReturnType<typeof useWriters>;
+}) {
+  const { see, writerOf } = writers;
+  const onSeen = useCallback(
+    (seen: readonly TreeRow[]) => see(seen.flatMap(({ file }) => file ?? [])),
+    [see],
+  );
+  const [closed, setClosed] = useState<ReadonlySet<string>>(new Set());
+  const [active, setActive] = useState(ROOT);
+  const place = useRef<HTMLDivElement>(null);
+  const now = useNow();
+  const root = useMemo(() => grown(files), [files]);
+  const rows = useMemo(() => rowsOf(root, isFiltered ? new Set() : closed), [root, closed, isFiltered]);
+  const found = rows.findIndex(({ path }) => path === active);
+  const at = Math.max(0, found);
+  useEffect(() => setActive(selected), [selected]);
+
+  const toggle = (path: string, isOpen: boolean): void => {
+    const next = new Set(closed);
+    if (isOpen) next.delete(path);
+    else next.add(path);
+    setClosed(next);
+  };
+  const goTo = (index: number): void => {
+    const row = rows[Math.min(rows.length - 1, Math.max(0, index))];
+    const element = place.current;
+    if (row === undefined || element === null) return;
+    setActive(row.path);
+    const top = rows.indexOf(row) * ROW_HEIGHT;
+    if (top < element.scrollTop) element.scrollTop = top;
+    const bottom = top + ROW_HEIGHT - element.clientHeight;
+    if (bottom > element.scrollTop) element.scrollTop = bottom;
+  };
+  const press = (event: KeyboardEvent): void => {
+    const row = rows[at];
+    const page = Math.max(1, Math.floor((place.current?.clientHeight ?? 0) / ROW_HEIGHT) - 1);
+    const moves: Readonly<Record<string, () => void>> = {
+      ArrowDown: () => goTo(at + 1),
+      ArrowUp: () => goTo(at - 1),
+      PageDown: () => goTo(at + page),
+      PageUp: () => goTo(at - page),
+      Home: () => goTo(0),
+      End: () => goTo(rows.length - 1),
+      ArrowRight: () => (row?.isOpen || row?.file ? goTo(at + 1) : row && toggle(row.path, true)),
+      ArrowLeft: () => (row?.isOpen ? toggle(row.path, false) : goTo(parentOf(rows, at))),
+      Enter: () => row && onOpen(row.path),
+      ' ': () => row && onOpen(row.path),
+    };
+    const move = moves[event.key];
+    if (move === undefined || event.ctrlKey || event.metaKey || event.altKey) return;
+    event.preventDefault();
+    move();
+  };
+
+  return (
+    <div
+      ref={place}
+      class="scroll tree"
+      role="tree"
+      tabIndex={0}
+      data-focus="tree"
+      aria-label="Files and directories"
+      aria-activedescendant={rows[at] && idOf(rows[at].path)}
+      onKeyDown={press}
+    >
+      <VirtualList place={place} rows={rows} height={ROW_HEIGHT} onSeen={onSeen}>
+        {(row, index) => (
+          <Row
+            key={row.path + (row.file ? '' : '/')}
+            row={row}
+            writer={row.file && writerOf(row.file)}
+            now={now}
+            isActive={index === at}
+            isSelected={row.path === selected}
+            isChanged={row.file !== undefined && tree.changed.has(row.path)}
+            onOpen={() => {
+              setActive(row.path);
+              onOpen(row.path);
+            }}
+            onToggle={() => toggle(row.path, !row.isOpen)}
+          />
+        )}
+      </VirtualList>
+      {tree.isLoaded && files.size === 0 && (
+        <p class="empty">
+          {isFiltered ? 'No name holds that. Enter searches the texts.' : 'Nothing is remembered yet.'}
+        </p>
+      )}
+    </div>
+  );
+}
+
+/** Where the directory of a row stands. */
+function parentOf(rows: readonly TreeRow[], at: number): number {
+  const level = rows[at]?.level ?? 1;
+  for (let index = at - 1; index >= 0; index -= 1) {
+    if ((rows[index]?.level ?? 0) < level) return index;
+  }
+  return at;
+}

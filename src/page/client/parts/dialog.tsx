@@ -1,0 +1,65 @@
+import type { ComponentChildren } from 'preact';
+import { useEffect, useId, useRef, useState } from 'preact/hooks';
+import { Refused } from '../data/ask.ts';
+
+/** Asks before something is done; stays open, and says why, where that is refused. */
+export function Dialog({
+  title,
+  act,
+  isRisky = false,
+  onAct,
+  onClose,
+  children,
+}: {
+  readonly title: string;
+  /** What the button says. */
+  readonly act: string;
+  readonly isRisky?: boolean;
+  readonly onAct: () => Promise<void> | void;
+  readonly onClose: () => void;
+  readonly children: ComponentChildren;
+}) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const [failure, setFailure] = useState<string>();
+  const [isBusy, setBusy] = useState(false);
+  const id = useId();
+  useEffect(() => dialog.current?.showModal(), []);
+  const run = async (): Promise<void> => {
+    setBusy(true);
+    setFailure(undefined);
+    try {
+      await onAct();
+      dialog.current?.close();
+    } catch (error) {
+      if (error instanceof Refused) setFailure(error.message);
+    } finally {
+      setBusy(false);
+    }
+  };
+  return (
+    <dialog ref={dialog} class="dialog" aria-labelledby={id} onClose={onClose}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          void run();
+        }}
+      >
+        <h2 id={id}>{title}</h2>
+        {children}
+        {failure && (
+          <p class="failure" role="alert">
+            {failure}
+          </p>
+        )}
+        <div class="acts">
+          <button type="submit" class={isRisky ? 'risky' : 'primary'} disabled={isBusy}>
+            {act}
+          </button>
+          <button type="button" onClick={() => dialog.current?.close()}>
+            Cancel
+          </button>
+        </div>
+      </form>
+    </dialog>
+  );
+}

@@ -1,0 +1,66 @@
+import type { TreeRow } from '../data/tree-rows.ts';
+import { ageWords, counted, sizeWords, timeWords, visible } from './words.ts';
+
+/** In pixels. */
+export const ROW_HEIGHT = 30;
+
+export function idOf(path: string): string {
+  return `row-${encodeURIComponent(path)}`;
+}
+
+/** A line of the tree. */
+export function Row({
+  row,
+  writer,
+  now,
+  isActive,
+  isSelected,
+  isChanged,
+  onOpen,
+  onToggle,
+}: {
+  readonly row: TreeRow;
+  readonly writer: string | undefined;
+  readonly now: number;
+  readonly isActive: boolean;
+  readonly isSelected: boolean;
+  readonly isChanged: boolean;
+  readonly onOpen: () => void;
+  readonly onToggle: () => void;
+}) {
+  const { name, level, file, files, size, modified, isOpen, position, siblings, path } = row;
+  return (
+    <div
+      id={idOf(path)}
+      class="row"
+      role="treeitem"
+      aria-level={level}
+      aria-posinset={position}
+      aria-setsize={siblings}
+      aria-selected={isSelected}
+      aria-expanded={file ? undefined : isOpen}
+      data-active={isActive}
+      data-changed={isChanged}
+      style={{ '--level': level - 1, height: `${ROW_HEIGHT}px` }}
+      title={file ? `${counted(size, 'byte')}, written ${timeWords(modified)}` : counted(files, 'file')}
+      onClick={onOpen}
+    >
+      {file ? (
+        <span class="glyph leaf" />
+      ) : (
+        <span
+          class="glyph arrow"
+          data-open={isOpen}
+          onClick={(event) => {
+            event.stopPropagation();
+            onToggle();
+          }}
+        />
+      )}
+      <span class="name">{visible(name)}</span>
+      {writer !== undefined && <span class="writer">{visible(writer)}</span>}
+      <span class="size">{file ? sizeWords(size) : files.toLocaleString('en')}</span>
+      <span class="age">{modified > 0 ? ageWords(modified, now) : ''}</span>
+    </div>
+  );
+}

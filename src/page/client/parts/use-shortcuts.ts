@@ -1,0 +1,63 @@
+import { useEffect, useMemo, useRef } from 'preact/hooks';
+import type { Look, Pane, View } from '../data/view-state.ts';
+
+/** At once where it can be seen already, so that what is typed next goes there. */
+function focusOn(selector: string): void {
+  const focus = (): void => document.querySelector<HTMLElement>(selector)?.focus();
+  focus();
+  if (document.querySelector(`${selector}:focus`) === null) requestAnimationFrame(focus);
+}
+
+export function useShortcuts(act: {
+  readonly setView: (view: View) => void;
+  readonly setPane: (pane: Pane) => void;
+  readonly setHelping: (helping: boolean) => void;
+  readonly setLook: (look: Look) => void;
+}): void {
+  const latest = useRef(act);
+  latest.current = act;
+  const keys = useMemo<Readonly<Record<string, () => void>>>(() => {
+    const focus = (pane: Pane): void => {
+      latest.current.setPane(pane);
+      latest.current.setView('memory');
+      focusOn(`[data-focus="${pane}"]`);
+    };
+    return {
+      '/': () => {
+        latest.current.setPane('tree');
+        focusOn('.filter input');
+      },
+      '1': () => focus('tree'),
+      '2': () => focus('file'),
+      '3': () => focus('bucket'),
+      v: () => {
+        focus('file');
+        latest.current.setLook('versions');
+      },
+      e: () => document.querySelector<HTMLElement>('[data-act="edit"]')?.click(),
+      l: () => latest.current.setView('history'),
+      h: () => latest.current.setView('health'),
+      '?': () => latest.current.setHelping(true),
+      Escape: () => {
+        latest.current.setHelping(false);
+        latest.current.setView('memory');
+      },
+    };
+  }, []);
+  useEffect(() => {
+    const press = (event: KeyboardEvent): void => {
+      if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
+      const isTyping =
+        event.target instanceof HTMLInputElement ||
+        event.target instanceof HTMLTextAreaElement ||
+        event.target instanceof HTMLSelectElement ||
+        document.querySelector('dialog[open]') !== null;
+      const act = isTyping ? undefined : keys[event.key];
+      if (act === undefined) return;
+      event.preventDefault();
+      act();
+    };
+    document.addEventListener('keydown', press);
+    return () => document.removeEventListener('keydown', press);
+  }, [keys]);
+}

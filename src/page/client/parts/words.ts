@@ -1,0 +1,62 @@
+import { formatSize } from '../../../language/listing.ts';
+import { isoOf } from '../../../time.ts';
+
+/** Control characters and those that turn the direction of a text around, which could make one name look like another. */
+const UNSEEN = /[\p{Cc}\p{Cf}\u2028\u2029]/gu;
+
+/** A name with what cannot be seen in it shown by its code point. */
+export function visible(name: string): string {
+  return name.replace(UNSEEN, (character) => `⟨${character.codePointAt(0)?.toString(16).toUpperCase()}⟩`);
+}
+
+export function sizeWords(bytes: number): string {
+  return formatSize(bytes)
+    .replace(/[KMG]$/, '$&B')
+    .replace(/(?=[KMG]?B$)/, ' ');
+}
+
+const STEPS: readonly (readonly [ms: number, unit: string])[] = [
+  [86_400_000 * 365, 'y'],
+  [86_400_000, 'd'],
+  [3_600_000, 'h'],
+  [60_000, 'min'],
+];
+
+/** How long ago it was, in the largest unit that fits. */
+export function ageWords(modified: number, now: number): string {
+  const age = Math.max(0, now - modified);
+  const [ms, unit] = STEPS.find(([step]) => age >= step) ?? [1_000, 's'];
+  const count = Math.floor(age / ms);
+  return unit === 's' && count < 5 ? 'now' : `${count} ${unit}`;
+}
+
+/** How long ago a moment was, for a sentence. */
+export function agoWords(moment: number, now: number): string {
+  if (moment > now) return 'in the future';
+  const age = ageWords(moment, now);
+  return age === 'now' ? age : `${age} ago`;
+}
+
+export function timeWords(modified: number): string {
+  return isoOf(modified)
+    .replace('T', ' ')
+    .replace(/\.\d+Z$/, ' UTC');
+}
+
+/** The moment that a field for date and time holds, read as UTC, as every time on the page is; undefined where it is empty. */
+export function momentIn(field: string): Date | undefined {
+  const moment = new Date(`${field}Z`);
+  return Number.isNaN(moment.getTime()) ? undefined : moment;
+}
+
+/** `1 file`, `2 files`. */
+export function counted(count: number, what: string): string {
+  return `${count.toLocaleString('en')} ${what}${count === 1 ? '' : 's'}`;
+}
+
+export function bytesOf(base64: string): Uint8Array<ArrayBuffer> {
+  const text = atob(base64);
+  const bytes = new Uint8Array(text.length);
+  for (let index = 0; index < text.length; index += 1) bytes[index] = text.charCodeAt(index);
+  return bytes;
+}

@@ -1,0 +1,146 @@
+import { hasCode, MemoryError } from '../../errors.ts';
+import { toBase64url } from '../../format/encoding.ts';
+import { MEMORY_ROOT, type MemoryPath } from '../../language/path.ts';
+import type { Memory } from '../../tool/memory-tool.ts';
+import { eachConcurrently } from '../../tree/concurrency.ts';
+import type { Tree } from '../../tree/tree.ts';
+import type { Changed, DirectoryRemoved } from '../protocol.ts';
+import { costed } from './costs.ts';
+import { listedIn, pathIn, textIn, versionIn } from './inputs.ts';
+import type { Asking, Questions } from './questions.ts';
+
+/** Who writes, for events and for the history. */
+export const PAGE_ACTOR = 'page';
+
+/**
+ * What a page that may write asks beside the rest. Everything goes through the policies and limits of any writer, and
+ * replaces or deletes nothing but the version that the page has shown.
+ *
+ * @param tree what the page reads.
+ * @param open opens what writes, for the first of them.
+ * @param onChanged is called after each.
+ */
+export function changeQuestions(
+  tree: Tree,
+  { open, onChanged }: { readonly open: () => Promise<Memory>; readonly onChanged: () => void },
+): Questions {
+  const changing = (
+    change: (input: Readonly<Record<string, unknown>>, asking: Asking) => Promise<Omit<Changed, 'requests'>>,
+  ): Questions[string] =>
+    costed<Changed>(async (input, asking) => {
+      try {
+        return await change(input, asking);
+      } finally {
+        onChanged();
+      }
+    });
+  return {
+    /** `version`: what is replaced; null for a new file. */
+    write: changing(async (input, { signal }) => {
+      const path = pathIn(input);
+      const text = textIn(input, 'text');
+      return write(await open(), { path, content: text, version: versionIn(input, 'version') }, signal);
+    }),
+    /** Takes the `version` of a file that is deleted; for a directory null, and `files`, as the page has listed them below it. */
+    remove: changing(async (input, { signal }) => {
+      const path = pathIn(input);
+      const version = versionIn(input, 'version');
+      if (version === undefined) {
+        return removeListed(await open(), { path, listed: listedIn(input, 'files') }, signal);
+      }
+      await (await open()).files.remove(path, { signal, ifUnchanged: version });
+      return { path, isRedacted: false };
+    }),
+    rename: changing(async (input, { signal }) => {
+      const path = pathIn(input, 'to');
+      await (await open()).files.rename(pathIn(input), path, { signal });
+      return { path, isRedacted: false };
+    }),
+    /** `version`, and `base`, the one that it replaces: both of the history; null for a file that is gone. */
+    restore: changing(async (input, { signal }) => {
+      const path = pathIn(input);
+      const base = versionIn(input, 'base');
+      const version = textIn(input, 'version');
+      const { history } = await open();
+      const now = base === undefined ? undefined : await tree.readVersion(path, { signal });
+      if (base !== undefined && (now === undefined || toBase64url(now.id) !== base)) {
+        throw new MemoryError('version_conflict', 'The file is no longer what was shown.', {
+          retry: 'never',
+        });
+      }
+      let isRedacted = false;
+      const onRedacted = (): void => {
+        isRedacted = true;
+      };
+      await history.restore({ path, version }, { signal, ifUnchanged: now?.etag ?? null, onRedacted });
+      return { path, isRedacted };
+    }),
+  };
+}
+
+const AT_ONCE = { concurrency: 16, concurrentBytes: Number.POSITIVE_INFINITY };
+
+/**
+ * Deletes the files below a directory, each only as the version that was listed; nothing where the files are not those that
+ * were. What another writer does to a file meanwhile saves it.
+ */
+async function removeListed(
+  { files }: Memory,
+  { path, listed }: { readonly path: MemoryPath; readonly listed: ReadonlyMap<string, string> },
+  signal: AbortSignal,
+): Promise<Omit<DirectoryRemoved, 'requests'>> {
+  if (path === MEMORY_ROOT) {
+    throw new MemoryError('invalid_command', 'the root cannot be deleted', { details: { reason: 'root' } });
+  }
+  if ((await files.stat(path, { signal }))?.type === 'file') {
+    throw new MemoryError('version_conflict', 'That is a file by now.', { retry: 'never' });
+  }
+  const found = new Map<string, string>();
+  for await (const entry of files.list(path, { recursive: true, signal })) {
+    if (entry.type === 'file') found.set(entry.path, entry.version);
+  }
+  const differing = [...differences(listed, found)];
+  if (differing.length > 0) return { path, isRedacted: false, deleted: 0, differing };
+  let deleted = 0;
+  await eachConcurrently(AT_ONCE, [...found], async ([each, ifUnchanged]) => {
+    try {
+      await files.remove(each, { signal, ifUnchanged });
+      deleted += 1;
+    } catch (error) {
+      if (hasCode(error, 'version_conflict')) differing.push({ path: each, what: 'changed' });
+      // Another process deleted it, which is all that was asked.
+      else if (!hasCode(error, 'not_found')) throw error;
+    }
+  });
+  return { path, isRedacted: false, deleted, differing };
+}
+
+function* differences(
+  listed: ReadonlyMap<string, string>,
+  found: ReadonlyMap<string, string>,
+): Generator<DirectoryRemoved['differing'][number]> {
+  for (const [path, version] of found) {
+    const shown = listed.get(path);
+    if (shown !== version) yield { path, what: shown === undefined ? 'created' : 'changed' };
+  }
+  for (const path of listed.keys()) if (!found.has(path)) yield { path, what: 'gone' };
+}
+
+async function write(
+  { files }: Memory,
+  file: {
+    readonly path: string;
+    readonly content: string | Uint8Array;
+    readonly version: string | undefined;
+  },
+  signal: AbortSignal,
+): Promise<Omit<Changed, 'requests'>> {
+  const { path, content, version } = file;
+  let isRedacted = false;
+  const onRedacted = (): void => {
+    isRedacted = true;
+  };
+  const mode = version === undefined ? 'create' : { ifUnchanged: version };
+  const written = await files.write(path, content, { mode, signal, onRedacted });
+  return { path, version: written.version, isRedacted };
+}

@@ -1,0 +1,89 @@
+import { MemoryError } from '../../errors.ts';
+import { createDirectoryView } from '../../language/listing.ts';
+import { isWithin, MEMORY_ROOT, type MemoryPath } from '../../language/path.ts';
+import { viewFile } from '../../language/view.ts';
+import type { DirectoryReading, Facts, FileReading, SearchReading, TreeChange } from '../protocol.ts';
+import { contentOf } from './content.ts';
+import { pathIn, textIn } from './inputs.ts';
+import type { Questions } from './questions.ts';
+import { searchFiles } from './search-files.ts';
+
+/** A file of an export. */
+export interface ExportedFile {
+  /** Where it lay in the memory, or below `/memories` where only a part was exported. */
+  readonly path: MemoryPath;
+  readonly size: number;
+  /** Milliseconds since the epoch. */
+  readonly modified: number;
+  /** @throws MemoryError `limit_exceeded` for one that is too large to be shown. */
+  read(): Promise<Uint8Array>;
+}
+
+export interface ExportedFiles {
+  readonly files: readonly ExportedFile[];
+  /** Entries that are no files of a memory. */
+  readonly foreign: number;
+}
+
+const NO_REQUESTS = { requests: {} };
+
+/** What a page asks of an export: nothing is sealed, watched or written, and there are no versions. */
+export function exportQuestions(
+  { files, foreign }: ExportedFiles,
+  { name, maxBytes }: { readonly name: string; readonly maxBytes: number },
+): Questions {
+  const byPath = new Map(files.map((file) => [file.path, file]));
+  const read = async (path: MemoryPath): Promise<Uint8Array> => {
+    const file = byPath.get(path);
+    if (file === undefined) throw new MemoryError('not_found', 'There is no file of that path.');
+    return file.read();
+  };
+  const facts: Facts = {
+    ...{ tenant: name, store: 'An export, in plain text', keyPrefix: '', maxBytes },
+    ...{ canWrite: false, isExport: true },
+  };
+  return {
+    facts: async () => facts,
+    async watch(_, { signal, send }) {
+      const changed = files.map(({ path, size, modified }) => ({
+        ...{ path, size, modified, stored: size },
+        ...{ version: 'exported', key: '' },
+      }));
+      await send({
+        whole: true,
+        isPartial: false,
+        changed,
+        removed: [],
+        foreign,
+        everyMs: 0,
+        ...NO_REQUESTS,
+      } satisfies TreeChange);
+      await new Promise<void>((resolve) => {
+        if (signal.aborted) resolve();
+        signal.addEventListener('abort', () => resolve(), { once: true });
+      });
+      return {};
+    },
+    async file(input) {
+      const path = pathIn(input);
+      const bytes = await read(path);
+      const content = contentOf(path, bytes);
+      const reply = content.kind === 'text' && { reply: viewFile({ given: path, text: content.text }) };
+      return {
+        ...{ path, size: bytes.length, version: 'exported', content: { ...content, ...reply } },
+        ...NO_REQUESTS,
+      } satisfies FileReading;
+    },
+    async directory(input) {
+      const path = pathIn(input);
+      const view = createDirectoryView(path);
+      view.add(files.filter((file) => path === MEMORY_ROOT || isWithin(file.path, path)));
+      return { path, reply: view.reply({ given: path }), ...NO_REQUESTS } satisfies DirectoryReading;
+    },
+    async search(input, asking) {
+      const places = { paths: async () => files.map(({ path }) => path), read };
+      const found = await searchFiles(places, textIn(input, 'text'), asking);
+      return { ...found, ...NO_REQUESTS } satisfies SearchReading;
+    },
+  };
+}

@@ -1,0 +1,164 @@
+import { once } from 'node:events';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { type BoundedServer, createBoundedServer, type ServerBounds } from '../../open/bounded-server.ts';
+import { LOOPBACK, listenOnLoopback } from '../loopback.ts';
+import type { Asset } from './assets.ts';
+import { createGuard, type Guard, type Refusal } from './guard.ts';
+import { errorLine, type Questions } from './questions.ts';
+
+interface PageOptions {
+  /** 0: any that is free. */
+  readonly port: number;
+  readonly assets: ReadonlyMap<string, Asset>;
+  readonly questions: Questions;
+  /** Of one question, at most. */
+  readonly maxQuestionBytes: number;
+  /** The address is good for one browser, once. */
+  readonly onListening: (address: string) => Promise<void>;
+  /** Called when a browser has exchanged the address for its cookie. */
+  readonly onOpened?: (() => void) | undefined;
+  /** Instead of the usual ones. */
+  readonly bounds?: Partial<ServerBounds> | undefined;
+  /** Ends the serving; what is still running is cancelled. */
+  readonly signal: AbortSignal;
+}
+
+const BOUNDS = { connections: 64, headersMs: 5_000, bodyMs: 10_000, idleMs: 5_000 };
+/** Room for all questions at once, beside one of the largest. */
+const QUESTIONS_BYTES = 16_777_216;
+/** The longest body of a request for a cookie. Its sender has proved nothing yet. */
+const MAX_SESSION_BYTES = 1_024;
+const API = '/api/';
+
+/** No script, style, picture or request but its own; what a memory holds can never become any of them. */
+const HEADERS: Readonly<Record<string, string>> = {
+  'content-security-policy': [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    "img-src 'self' blob:",
+    "connect-src 'self'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+    "require-trusted-types-for 'script'",
+    "trusted-types 'none'",
+  ].join('; '),
+  'cache-control': 'no-store',
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-resource-policy': 'same-origin',
+  'referrer-policy': 'no-referrer',
+  'x-content-type-options': 'nosniff',
+  'x-frame-options': 'DENY',
+};
+
+/**
+ * Serves the page to one browser of this machine until the signal fires.
+ *
+ * @throws MemoryError `misconfigured` when the port cannot be had.
+ */
+export async function servePage(options: PageOptions): Promise<void> {
+  const { assets, questions, maxQuestionBytes, onListening, onOpened, bounds, signal } = options;
+  const bodiesBytes = QUESTIONS_BYTES + maxQuestionBytes;
+  const { server, readBody } = createBoundedServer({ ...BOUNDS, bodiesBytes, ...bounds });
+  const port = await listenOnLoopback(server, { port: options.port, option: '--port' });
+  const guard = createGuard(port);
+  server.on('request', (request: IncomingMessage, response: ServerResponse) => {
+    const asked = { request, response, guard, readBody };
+    const served = { ...asked, assets, questions, maxQuestionBytes, onOpened, signal };
+    // A browser that hung up needs no answer.
+    serve(served).catch(() => response.destroy());
+  });
+  try {
+    await onListening(`http://${LOOPBACK}:${port}/#${guard.token}`);
+    if (!signal.aborted) await once(signal, 'abort');
+  } finally {
+    server.close();
+    server.closeAllConnections();
+  }
+}
+
+interface Served
+  extends Pick<PageOptions, 'assets' | 'questions' | 'maxQuestionBytes' | 'onOpened' | 'signal'> {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly guard: Guard;
+  readonly readBody: BoundedServer['readBody'];
+}
+
+async function serve(served: Served): Promise<void> {
+  const { request, response, guard, assets, maxQuestionBytes, onOpened } = served;
+  const { method, url = '' } = request;
+  const refusal = guard.refusalOf(request);
+  if (refusal !== undefined) return refuse(response, refusal);
+  if (method === 'GET') {
+    const asset = assets.get(url);
+    if (asset === undefined) return refuse(response, NOTHING);
+    response.writeHead(200, { ...HEADERS, 'content-type': asset.type }).end(asset.body);
+    return;
+  }
+  if (method !== 'POST') return refuse(response, { status: 405, message: 'GET and POST are served.' });
+  if (url !== '/session' && !url.startsWith(API)) return refuse(response, NOTHING);
+  if (url.startsWith(API) && !guard.isKnown(request.headers)) {
+    return refuse(response, { status: 401, message: 'This browser was not given the address.' });
+  }
+  const input = await readObject(served, url === '/session' ? MAX_SESSION_BYTES : maxQuestionBytes);
+  if ('status' in input) return refuse(response, input);
+  if (url === '/session') {
+    const cookie = guard.exchange(input.value['token']);
+    if (cookie === undefined) return refuse(response, { status: 401, message: 'The address was used.' });
+    response.writeHead(204, { ...HEADERS, 'set-cookie': cookie }).end();
+    onOpened?.();
+    return;
+  }
+  await answer(served, input.value);
+}
+
+const NOTHING: Refusal = { status: 404, message: 'There is nothing here.' };
+
+function refuse(response: ServerResponse, { status, message }: Refusal): void {
+  // The body of the request stays unread, so the connection cannot be used again.
+  response.writeHead(status, { ...HEADERS, 'content-type': 'text/plain', connection: 'close' });
+  response.end(`${message}\n`);
+}
+
+/** The JSON object that a request carries. */
+async function readObject(
+  { request, response, readBody }: Served,
+  most: number,
+): Promise<{ readonly value: Readonly<Record<string, unknown>> } | Refusal> {
+  if (request.headers['content-type'] !== 'application/json') {
+    return { status: 415, message: 'Questions are asked in JSON.' };
+  }
+  const body = await readBody({ request, response }, most);
+  if ('status' in body) return body;
+  try {
+    const value: unknown = JSON.parse(new TextDecoder().decode(body));
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
+      return { value: value as Readonly<Record<string, unknown>> };
+    }
+  } catch {}
+  return { status: 400, message: 'The question is no JSON object.' };
+}
+
+async function answer(
+  { request, response, questions, signal }: Served,
+  input: Readonly<Record<string, unknown>>,
+): Promise<void> {
+  const name = request.url?.slice(API.length) ?? '';
+  const question = Object.hasOwn(questions, name) ? questions[name] : undefined;
+  if (question === undefined) return refuse(response, NOTHING);
+  const gone = new AbortController();
+  response.on('close', () => gone.abort());
+  response.writeHead(200, { ...HEADERS, 'content-type': 'application/x-ndjson; charset=utf-8' });
+  const asking = {
+    signal: AbortSignal.any([signal, gone.signal]),
+    async send(line: object) {
+      if (!response.write(`${JSON.stringify(line)}\n`)) {
+        await once(response, 'drain', { signal: gone.signal });
+      }
+    },
+  };
+  const last = await question(input, asking).catch((error: unknown) => errorLine(error, name, input));
+  response.end(`${JSON.stringify(last)}\n`);
+}

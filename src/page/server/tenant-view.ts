@@ -1,0 +1,202 @@
+import { type Finding, isLeft } from '../../admin/findings.ts';
+import { readKeyStatus } from '../../admin/keys/key-status.ts';
+import { MemoryError, misconfigured } from '../../errors.ts';
+import { toBase64 } from '../../format/encoding.ts';
+import { fileKey } from '../../format/object-keys.ts';
+import { sealedSize } from '../../format/sizes.ts';
+import { createHistory } from '../../history/history.ts';
+import { createKeyringEditor } from '../../keys/keyring-editor.ts';
+import { parseCommand } from '../../language/command.ts';
+import { viewFile } from '../../language/view.ts';
+import { openTenant } from '../../open/open-memory.ts';
+import type { MemoryOptions } from '../../open/options.ts';
+import type { ConfiguredStore } from '../../open/store.ts';
+import { wireTenant } from '../../open/wire-tenant.ts';
+import { runCommand } from '../../tool/commands.ts';
+import type { Memory } from '../../tool/memory-tool.ts';
+import { openWork, type Progress } from '../../tree/session.ts';
+import type {
+  DirectoryReading,
+  Facts,
+  FileReading,
+  KeyReading,
+  ObjectReading,
+  SearchReading,
+  VerifyReading,
+} from '../protocol.ts';
+import { changeQuestions, PAGE_ACTOR } from './changes.ts';
+import { contentOf } from './content.ts';
+import { costed } from './costs.ts';
+import { pathIn, textIn } from './inputs.ts';
+import { carryOutQuestions, planQuestions } from './plans.ts';
+import type { Asking, Questions } from './questions.ts';
+import { searchedTree, searchFiles } from './search-files.ts';
+import { createWriterNames, versionQuestions } from './versions.ts';
+import { watchTree } from './watch-tree.ts';
+
+/** What a page shows, as it asks for it. */
+export interface PageView extends AsyncDisposable {
+  readonly questions: Questions;
+  /** Of one question, at most. */
+  readonly maxQuestionBytes: number;
+}
+
+/** Of a question that writes nothing. */
+export const QUESTION_BYTES = 65_536;
+/** The longest question that deletes a directory: it lists the files, some 80,000 of them. */
+const LIST_BYTES = 8_388_608;
+
+/**
+ * Opens the memory for reading: nothing is written to the store, not even what reading notes elsewhere. With `canWrite`
+ * what writes is opened beside it, by the first question that changes something; without it there are no such questions. What
+ * is mounted in the memory is left out.
+ *
+ * @param lineOf tells in a line, after a word on how bad it is, what was found and what to do about it.
+ * @throws MemoryError as `openMemory`; `misconfigured` where the options allow reading alone and `canWrite` is given.
+ */
+export async function openTenantView(
+  options: MemoryOptions,
+  {
+    lineOf,
+    canWrite = false,
+  }: { readonly lineOf: (finding: Finding) => string; readonly canWrite?: boolean },
+): Promise<PageView> {
+  const { mounts: _, ...own } = options;
+  if (canWrite && own.readOnly === true) {
+    throw misconfigured(
+      'The memory is configured for reading only: leave out --write, or change that setting.',
+    );
+  }
+  // Requests are counted where something listens to events.
+  const { parts, settings, base, close } = await openTenant({ onEvent: () => {}, ...own, readOnly: true });
+  const { context, tree, rootKeys, guard } = parts;
+  const { store, layout, maxFileBytes, clock, random } = context;
+  try {
+    await parts.reach();
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  const facts: Facts = {
+    tenant: layout.tenant,
+    store: placeOf(settings.store),
+    keyPrefix: layout.data,
+    maxBytes: maxFileBytes,
+    canWrite,
+    isExport: false,
+  };
+  const names = createWriterNames(context);
+  const history = createHistory(context, tree, { retentionDays: settings.historyDays });
+  const editor = createKeyringEditor({ store, layout, rootKeys, guard, clock, random });
+
+  let writing: Promise<Memory> | undefined;
+  const openToWrite = async (): Promise<Memory> => {
+    const writer = await wireTenant({
+      settings: { ...settings, readOnly: false },
+      base,
+      tenant: layout.tenant,
+    });
+    return writer.openMemory(async () => writer.wipe(), { actor: PAGE_ACTOR });
+  };
+  const openOnce = (): Promise<Memory> => {
+    writing ??= openToWrite();
+    return writing;
+  };
+
+  let nudged = Promise.withResolvers<void>();
+  const nudge = (): void => {
+    nudged.resolve();
+    nudged = Promise.withResolvers();
+  };
+
+  const questions: Questions = {
+    ...versionQuestions(history, { tree, names }),
+    ...planQuestions(history),
+    ...(canWrite && {
+      ...changeQuestions(tree, { open: openOnce, onChanged: nudge }),
+      ...carryOutQuestions({ open: openOnce, onChanged: nudge }),
+    }),
+    facts: async () => facts,
+    watch: (_, asking) => watchTree(context, asking, () => nudged.promise),
+    file: costed<FileReading>(async (input, { signal }) => {
+      const path = pathIn(input);
+      const found = await tree.readVersion(path, { signal });
+      if (found === undefined) throw new MemoryError('not_found', 'there is no file of that path');
+      const writer = await names.nameOf(found.writer, signal);
+      const { content: bytes, etag: version } = found;
+      const content = contentOf(path, bytes);
+      const reply = content.kind === 'text' && { reply: viewFile({ given: path, text: content.text }) };
+      return {
+        ...{ path, size: bytes.length, version, content: { ...content, ...reply } },
+        ...(writer !== undefined && { writer }),
+      };
+    }),
+    directory: costed<DirectoryReading>(async (input, { signal }) => {
+      const path = pathIn(input);
+      const { profile, onExists } = settings;
+      const command = parseCommand({ command: 'view', path });
+      const reply = await runCommand({ tree, profile, onExists, options: { signal } }, command);
+      return { path, reply: typeof reply === 'string' ? reply : '' };
+    }),
+    object: costed<ObjectReading>(async (input, { signal }) => {
+      const path = pathIn(input);
+      const work = await openWork(context, { signal });
+      const key = work && fileKey(layout, work.keyring.names, path);
+      const found = key && (await store.get(key, { maxBytes: sealedSize(maxFileBytes), signal }));
+      if (typeof found !== 'object') throw new MemoryError('not_found', 'there is no object for that path');
+      const { body, etag: version, lastModified: modified } = found;
+      return { path, key: String(key), size: body.length, version, modified, base64: toBase64(body) };
+    }),
+    search: costed<SearchReading>((input, asking) =>
+      searchFiles(searchedTree(tree), textIn(input, 'text'), asking),
+    ),
+    verify: costed<VerifyReading>(async (_, asking) => {
+      const verification = await parts.verify({ signal: asking.signal, onProgress: progressTo(asking) });
+      return { ...verification, findings: verification.findings.map(toldOf) };
+    }),
+    keys: costed<KeyReading>(async (_, { signal }) => ({
+      status: await readKeyStatus({ rootKeys, editor, signal }),
+    })),
+  };
+  return {
+    questions,
+    // A text of a file twice, as quotation marks and line breaks take two characters.
+    maxQuestionBytes: QUESTION_BYTES + (canWrite ? Math.max(2 * maxFileBytes, LIST_BYTES) : 0),
+    async [Symbol.asyncDispose]() {
+      await (await writing)?.close();
+      await close();
+    },
+  };
+
+  function toldOf(finding: Finding): VerifyReading['findings'][number] {
+    const [, level = '', sentence = ''] = /^(\S+)\s+(.*)$/s.exec(lineOf(finding)) ?? [];
+    const path = finding.kind === 'damaged' || finding.kind === 'clash' ? finding.path : undefined;
+    return { level, sentence, isLeft: isLeft(finding), ...(path !== undefined && { path }) };
+  }
+}
+
+/** Tells now and then how far a verification is; a page that reads slowly is not waited for. */
+function progressTo({ send }: Asking): (progress: Progress) => void {
+  let toldAt = 0;
+  return ({ done, total }) => {
+    const now = performance.now();
+    if (now - toldAt < PROGRESS_PAUSE_MS) return;
+    toldAt = now;
+    send({ done, total }).catch(() => {});
+  };
+}
+
+const PROGRESS_PAUSE_MS = 100;
+
+function placeOf(store: ConfiguredStore): string {
+  switch (store.kind) {
+    case 's3':
+      return `s3://${store.bucket}${store.prefix === '' ? '' : `/${store.prefix}`}`;
+    case 'sqlite':
+      return `sqlite:${store.path}`;
+    case 'memory':
+      return 'memory:';
+    case 'opened':
+      return 'a store of this process';
+  }
+}

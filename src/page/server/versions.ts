@@ -1,0 +1,68 @@
+import { unlessDamaged } from '../../errors.ts';
+import { toBase64url } from '../../format/encoding.ts';
+import { NO_ID } from '../../format/wrap.ts';
+import type { History } from '../../history/history.ts';
+import { readActors } from '../../history/save/actors.ts';
+import { openWork, type Session } from '../../tree/session.ts';
+import type { Tree } from '../../tree/tree.ts';
+import type { VersionReading, VersionsReading, WritersReading } from '../protocol.ts';
+import { contentOf } from './content.ts';
+import { costed } from './costs.ts';
+import { pathIn, pathsIn, textIn } from './inputs.ts';
+import type { Questions } from './questions.ts';
+
+/** Tells who stands behind the hash of a writer. */
+export interface WriterNames {
+  /** The actor; the hash where no record names it; undefined for none. Asks the store only for a hash that is new to it. */
+  nameOf(writer: Uint8Array, signal: AbortSignal): Promise<string | undefined>;
+}
+
+export function createWriterNames(session: Session): WriterNames {
+  const names = new Map<string, string>();
+  const read = new Set<string>();
+  let reading: Promise<void> = Promise.resolve();
+  const readOn = async (signal: AbortSignal): Promise<void> => {
+    const work = await openWork(session, { signal });
+    if (work === undefined) return;
+    for (const [hash, actor] of await readActors(work, read)) names.set(hash, actor);
+  };
+  return {
+    async nameOf(writer, signal) {
+      const hash = toBase64url(writer);
+      if (hash === toBase64url(NO_ID)) return undefined;
+      // One after the other: what the first finds out is enough for all.
+      reading = reading.catch(() => {}).then(() => (names.has(hash) ? undefined : readOn(signal)));
+      await reading;
+      if (!names.has(hash)) names.set(hash, hash);
+      return names.get(hash);
+    },
+  };
+}
+
+/** What the page asks about versions and who wrote them. Nothing is written. */
+export function versionQuestions(
+  history: History,
+  { tree, names }: { readonly tree: Tree; readonly names: WriterNames },
+): Questions {
+  return {
+    versions: costed<VersionsReading>(async (input, { signal }) => {
+      const path = pathIn(input);
+      const entries = await history.list(path, { signal });
+      return { path, entries: entries.map((entry) => ({ ...entry, time: entry.time.getTime() })) };
+    }),
+    version: costed<VersionReading>(async (input, { signal }) => {
+      const path = pathIn(input);
+      const { version, bytes } = await history.read({ path, version: textIn(input, 'version') }, { signal });
+      return { path, version, size: bytes.length, content: contentOf(path, bytes) };
+    }),
+    writers: costed<WritersReading>(async (input, { signal }) => {
+      const writers = pathsIn(input, 'paths').map(async (path) => {
+        const found = await unlessDamaged(tree.readVersion(path, { signal }));
+        if (found === undefined) return [];
+        const writer = await names.nameOf(found.writer, signal);
+        return [{ path, version: String(found.etag), ...(writer !== undefined && { writer }) }];
+      });
+      return { writers: (await Promise.all(writers)).flat() };
+    }),
+  };
+}

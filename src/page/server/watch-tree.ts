@@ -1,0 +1,121 @@
+import { MEMORY_ROOT } from '../../language/path.ts';
+import { KEYS_PER_REQUEST } from '../../store/port.ts';
+import { pause } from '../../time.ts';
+import { countFor, createCounts } from '../../tool/call-counts.ts';
+import { decodeEntry } from '../../tree/list-directory.ts';
+import { openWork, type Session } from '../../tree/session.ts';
+import type { ListedFile, TreeChange } from '../protocol.ts';
+import type { Asking } from './questions.ts';
+
+/** From the end of a look to the next one: an edit is seen within a second. */
+const PAUSE_MS = 800;
+/** Beyond so many LISTs a look, the looks are fewer: about one LIST a second, however large the memory is. */
+const LISTS_PER_PAUSE = 1;
+
+/** What one look at the whole tree found. */
+interface Look {
+  readonly files: ReadonlyMap<string, ListedFile>;
+  readonly foreign: number;
+}
+
+/**
+ * Sends the whole tree, and then whatever changed in it, until the page no longer waits. One LIST per 1,000 objects a look.
+ *
+ * @param nudge resolves when there is a reason to look at once.
+ */
+export async function watchTree(
+  session: Session,
+  { signal, send }: Asking,
+  nudge: () => Promise<void>,
+): Promise<never> {
+  let before: Look | undefined;
+  for (;;) {
+    const counts = createCounts();
+    let sent = 0;
+    // Of the first look each page is shown as it comes.
+    const onPage = async ({ files, foreign }: Look): Promise<void> => {
+      const changed = [...files.values()].slice(sent);
+      const part = { whole: sent === 0, changed, removed: [], foreign, isPartial: true };
+      sent = files.size;
+      await send({ ...part, requests: {}, everyMs: 0 } satisfies TreeChange);
+    };
+    const options = { before, signal, ...(before === undefined && { onPage }) };
+    const now: Look = await countFor(counts, () => look(session, options));
+    const { list = 0 } = counts.requests;
+    const everyMs = PAUSE_MS * Math.max(1, Math.ceil(list / LISTS_PER_PAUSE));
+    const difference = differenceOf(before, now, sent);
+    await send({ ...difference, isPartial: false, requests: counts.requests, everyMs } satisfies TreeChange);
+    before = now;
+    await pauseOr(nudge(), everyMs, signal);
+  }
+}
+
+async function pauseOr(nudged: Promise<void>, ms: number, signal: AbortSignal): Promise<void> {
+  const ending = new AbortController();
+  const paused = pause(ms, AbortSignal.any([signal, ending.signal]));
+  try {
+    await Promise.race([paused, nudged]);
+  } finally {
+    paused.catch(() => {});
+    ending.abort();
+  }
+}
+
+async function look(
+  session: Session,
+  {
+    before,
+    signal,
+    onPage,
+  }: {
+    readonly before: Look | undefined;
+    readonly signal: AbortSignal;
+    /** Called with what was found so far, where there may be more. */
+    readonly onPage?: (found: Look) => Promise<void>;
+  },
+): Promise<Look> {
+  const work = await openWork(session, { signal });
+  const files = new Map<string, ListedFile>();
+  let foreign = 0;
+  if (work === undefined) return { files, foreign };
+  const prefix = session.layout.data;
+  for await (const { objects } of session.store.list({ prefix, signal })) {
+    for (const object of objects) {
+      const known = before?.files.get(object.key);
+      if (known?.version === object.etag) {
+        files.set(object.key, known);
+        continue;
+      }
+      const entry = decodeEntry(work, { directory: MEMORY_ROOT, prefix, object });
+      if (entry === undefined) foreign += 1;
+      else {
+        files.set(object.key, {
+          path: entry.path,
+          size: entry.size,
+          stored: object.size,
+          modified: object.lastModified,
+          version: object.etag,
+          key: object.key.slice(prefix.length),
+        });
+      }
+    }
+    if (objects.length >= KEYS_PER_REQUEST) await onPage?.({ files, foreign });
+  }
+  return { files, foreign };
+}
+
+/** `sent`: so many files of a first look were sent already. */
+function differenceOf(
+  before: Look | undefined,
+  now: Look,
+  sent: number,
+): Pick<TreeChange, 'whole' | 'changed' | 'removed' | 'foreign'> {
+  const { foreign } = now;
+  const all = [...now.files];
+  if (before === undefined) {
+    return { whole: sent === 0, changed: all.slice(sent).map(([, file]) => file), removed: [], foreign };
+  }
+  const changed = all.filter(([key, file]) => before.files.get(key) !== file).map(([, file]) => file);
+  const removed = [...before.files].filter(([key]) => !now.files.has(key)).map(([, { path }]) => path);
+  return { whole: false, changed, removed, foreign };
+}
