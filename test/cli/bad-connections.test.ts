@@ -4,9 +4,9 @@ import { connect, type Socket } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { serveHttp } from '../../src/cli/verbs/mcp-http.ts';
 import { createMemoryServer } from '../../src/mcp/server.ts';
-import { createBoundedServer, type ServerBounds } from '../../src/open/bounded-server.ts';
 import { openMemory } from '../../src/open/open-memory.ts';
-import { listenOnLoopback } from '../../src/page/loopback.ts';
+import { createBoundedServer, type ServerBounds } from '../../src/page/server/bounded-server.ts';
+import { listenOnLoopback } from '../../src/page/server/loopback.ts';
 import { askRaw, serveQuestions, signIn } from '../support/page-site.ts';
 
 const HOUR = 3_600_000;

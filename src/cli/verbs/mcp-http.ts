@@ -6,8 +6,12 @@ import { pipeline } from 'node:stream/promises';
 import { createMcpHandler, isLegacyRequest, type McpServerFactory } from '@modelcontextprotocol/server';
 import { misconfigured } from '../../errors.ts';
 import { type PrivateFile, readPrivateFile } from '../../keys/private-file.ts';
-import { type BoundedServer, createBoundedServer, type ServerBounds } from '../../open/bounded-server.ts';
-import { foreignSiteOf, LOOPBACK, listenOnLoopback } from '../../page/loopback.ts';
+import {
+  type BoundedServer,
+  createBoundedServer,
+  type ServerBounds,
+} from '../../page/server/bounded-server.ts';
+import { foreignSiteOf, LOOPBACK, listenOnLoopback } from '../../page/server/loopback.ts';
 import { MAX_LINE_BYTES } from './lines.ts';
 import { createSessions, type ParsedBody } from './mcp-sessions.ts';
 

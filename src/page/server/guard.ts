@@ -1,6 +1,6 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
-import { foreignSiteOf } from '../loopback.ts';
+import { foreignSiteOf } from './loopback.ts';
 
 /** Why a request is not served. */
 export interface Refusal {

@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { type BoundedServer, createBoundedServer, type ServerBounds } from '../../open/bounded-server.ts';
-import { LOOPBACK, listenOnLoopback } from '../loopback.ts';
 import type { Asset } from './assets.ts';
+import { type BoundedServer, createBoundedServer, type ServerBounds } from './bounded-server.ts';
 import { createGuard, type Guard, type Refusal } from './guard.ts';
+import { LOOPBACK, listenOnLoopback } from './loopback.ts';
 import { errorLine, type Questions } from './questions.ts';
 
 interface PageOptions {

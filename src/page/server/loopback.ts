@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import type { IncomingHttpHeaders, Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { misconfigured } from '../errors.ts';
-import { fileCodeOf } from '../store/failures.ts';
+import { misconfigured } from '../../errors.ts';
+import { fileCodeOf } from '../../store/failures.ts';
 
 /** Nothing but programs of this machine can connect. */
 export const LOOPBACK = '127.0.0.1';
