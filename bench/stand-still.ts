@@ -1,4 +1,4 @@
-import { patchOf } from '../src/cli/verbs/patch.ts';
+import { patchOf } from '../src/cli/show/patch.ts';
 import { findInLines } from '../src/language/text.ts';
 import { openMemory } from '../src/open/open-memory.ts';
 import { inTurns } from '../src/time.ts';

@@ -1,5 +1,5 @@
 import { chmod, rm, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type BuildOptions, build, type Plugin } from 'esbuild';
 import { bundlePage } from './bundle-page.ts';
@@ -7,6 +7,7 @@ import { licensesOf } from './bundled-licenses.ts';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const SOURCES = join(ROOT, 'src/cli');
+const MAIN = join(SOURCES, 'main.ts');
 
 /** Stays outside: what a user of the library installs beside it. */
 const EXTERNAL = [
@@ -28,15 +29,17 @@ const COMMON: BuildOptions = {
   logLevel: 'warning',
 };
 
-/** A verb is loaded when it runs: from the module that the second build makes of it. */
+/** A verb is loaded when it runs: from the module that the second build makes of it, under its own name. */
 function verbsApart(verbs: Set<string>): Plugin {
   return {
     name: 'verbs apart',
     setup({ onResolve }) {
-      onResolve({ filter: /^\.\/verbs\/.*\.ts$/ }, ({ path, kind }) => {
-        if (kind !== 'dynamic-import') return undefined;
-        verbs.add(join(SOURCES, path));
-        return { path: path.replace(/\.ts$/, '.js'), external: true };
+      onResolve({ filter: /^\..*\.ts$/ }, ({ path, kind, importer, resolveDir }) => {
+        const verb = join(resolveDir, path);
+        const isVerb = kind === 'dynamic-import' && importer !== MAIN && verb.startsWith(SOURCES);
+        if (!isVerb) return undefined;
+        verbs.add(verb);
+        return { path: `./verbs/${basename(verb, '.ts')}.js`, external: true };
       });
     },
   };
@@ -51,7 +54,7 @@ export async function bundleCli(folder: string): Promise<void> {
   const verbs = new Set<string>();
   const main = await build({
     ...COMMON,
-    entryPoints: [join(SOURCES, 'main.ts')],
+    entryPoints: [MAIN],
     outfile: join(folder, 'main.cjs'),
     format: 'cjs',
     // An older Node must be able to read it, to say that it is too old.
@@ -62,6 +65,7 @@ export async function bundleCli(folder: string): Promise<void> {
     ...COMMON,
     entryPoints: [...verbs].sort(),
     outdir: join(folder, 'verbs'),
+    entryNames: '[name]',
     format: 'esm',
     target: 'node22',
     splitting: true,

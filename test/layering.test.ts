@@ -148,7 +148,7 @@ const DOORS: readonly {
     room: /^store\//,
     files: /^store\/(folder|s3\/s3-store|sqlite\/(sqlite-store|backup|database-file))\.ts$/,
     // The doctor, a restore and a backup look at stores below what is put before them for a tenant.
-    importers: /^(open\/|cli\/verbs\/(backup|doctor|restore)\.ts$)/,
+    importers: /^(open\/|cli\/keys\/(backup|doctor|restore)\.ts$)/,
   },
   {
     room: /^tree\/(?!(rename|records)\/)/,
@@ -211,7 +211,7 @@ const IMPURE = [
 ];
 
 /** The command line prints the version that stands there. */
-const MANIFEST = '../../package.json';
+const MANIFEST = '../../../package.json';
 
 const MAY_READ_ENVIRONMENT = /^(open\/environment\.ts|cli\/main\.ts)$/;
 

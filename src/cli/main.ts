@@ -8,7 +8,7 @@ if (major < 22 || (major === 22 && minor < 13)) {
   process.exitCode = 2;
 } else {
   // Only now: on an older Node these modules fail while they are being loaded.
-  import('./program.ts')
+  import('./program/program.ts')
     .then(({ runProgram }) => runProgram(process.argv.slice(2)))
     .then((code) => {
       process.exitCode = code;

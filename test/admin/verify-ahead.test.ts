@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { checkpointTree } from '../../src/admin/checkpoints/checkpoint.ts';
 import { isAlarm, isLeft, isUntold } from '../../src/admin/findings.ts';
 import { verifyTree } from '../../src/admin/verify/verify.ts';
-import { findingLine } from '../../src/cli/verbs/finding-lines.ts';
+import { findingLine } from '../../src/cli/show/finding-lines.ts';
 import { createStamps } from '../../src/stamps.ts';
 import { keepingClient } from '../support/history-site.ts';
 import { createOperator } from '../support/key-operator.ts';

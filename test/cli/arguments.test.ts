@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { withoutMarks, withVersionsMarked } from '../../src/cli/arguments.ts';
+import { withoutMarks, withVersionsMarked } from '../../src/cli/program/arguments.ts';
 
 it.each([
   ['show /memories/a -Ab3_x-9', 'show /memories/a \0-Ab3_x-9'],

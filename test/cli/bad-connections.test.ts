@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { describe, expect, it } from 'vitest';
-import { serveHttp } from '../../src/cli/verbs/mcp-http.ts';
+import { serveHttp } from '../../src/cli/serve/mcp-http.ts';
 import { createMemoryServer } from '../../src/mcp/server.ts';
 import { openMemory } from '../../src/open/open-memory.ts';
 import { createBoundedServer, type ServerBounds } from '../../src/page/server/bounded-server.ts';

@@ -1,6 +1,6 @@
 import { type Command, CommanderError } from 'commander';
 import { describe, expect, it } from 'vitest';
-import { createProgram } from '../../src/cli/program.ts';
+import { createProgram } from '../../src/cli/program/program.ts';
 import { runCli } from '../support/cli.ts';
 
 const withAllBelow = (command: Command): readonly Command[] => [

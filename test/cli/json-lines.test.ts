@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { parseRequest } from '../../src/cli/verbs/exec-jsonl.ts';
-import { type Line, splitLines } from '../../src/cli/verbs/lines.ts';
+import { parseRequest } from '../../src/cli/serve/exec-jsonl.ts';
+import { type Line, splitLines } from '../../src/cli/serve/lines.ts';
 
 const encode = (text: string): Uint8Array => new TextEncoder().encode(text);
 

@@ -1,8 +1,8 @@
 import { type Command, CommanderError } from 'commander';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
-import { withVersionsMarked } from '../../src/cli/arguments.ts';
-import { createProgram } from '../../src/cli/program.ts';
-import type { Action, Invocation } from '../../src/cli/verbs/invocation.ts';
+import { withVersionsMarked } from '../../src/cli/program/arguments.ts';
+import { createProgram } from '../../src/cli/program/program.ts';
+import type { Action, Invocation } from '../../src/cli/run/invocation.ts';
 
 /** Which verb was called last, and with what. */
 const seen = vi.hoisted((): { call: readonly unknown[] | undefined } => ({ call: undefined }));
@@ -19,27 +19,27 @@ const noted = vi.hoisted(() => async (load: () => Promise<unknown>): Promise<Rec
     ]),
   );
 });
-vi.mock('../../src/cli/verbs/checkpoint.ts', noted);
-vi.mock('../../src/cli/verbs/diff.ts', noted);
-vi.mock('../../src/cli/verbs/doctor.ts', noted);
-vi.mock('../../src/cli/verbs/edit.ts', noted);
-vi.mock('../../src/cli/verbs/exec.ts', noted);
-vi.mock('../../src/cli/verbs/export.ts', noted);
-vi.mock('../../src/cli/verbs/files.ts', noted);
-vi.mock('../../src/cli/verbs/history.ts', noted);
-vi.mock('../../src/cli/verbs/import.ts', noted);
-vi.mock('../../src/cli/verbs/init.ts', noted);
-vi.mock('../../src/cli/verbs/list.ts', noted);
-vi.mock('../../src/cli/verbs/mcp.ts', noted);
-vi.mock('../../src/cli/verbs/open.ts', noted);
-vi.mock('../../src/cli/verbs/operate.ts', noted);
-vi.mock('../../src/cli/verbs/restore.ts', noted);
-vi.mock('../../src/cli/verbs/restore-version.ts', noted);
-vi.mock('../../src/cli/verbs/tenants.ts', noted);
-vi.mock('../../src/cli/verbs/tool.ts', noted);
-vi.mock('../../src/cli/verbs/take-back.ts', noted);
-vi.mock('../../src/cli/verbs/trace.ts', noted);
-vi.mock('../../src/cli/verbs/verify.ts', noted);
+vi.mock('../../src/cli/history/checkpoint.ts', noted);
+vi.mock('../../src/cli/files/diff.ts', noted);
+vi.mock('../../src/cli/keys/doctor.ts', noted);
+vi.mock('../../src/cli/files/edit.ts', noted);
+vi.mock('../../src/cli/serve/exec.ts', noted);
+vi.mock('../../src/cli/files/export.ts', noted);
+vi.mock('../../src/cli/files/files.ts', noted);
+vi.mock('../../src/cli/history/history.ts', noted);
+vi.mock('../../src/cli/files/import.ts', noted);
+vi.mock('../../src/cli/keys/init.ts', noted);
+vi.mock('../../src/cli/files/list.ts', noted);
+vi.mock('../../src/cli/serve/mcp.ts', noted);
+vi.mock('../../src/cli/serve/open.ts', noted);
+vi.mock('../../src/cli/keys/operate.ts', noted);
+vi.mock('../../src/cli/keys/restore.ts', noted);
+vi.mock('../../src/cli/history/restore-version.ts', noted);
+vi.mock('../../src/cli/keys/tenants.ts', noted);
+vi.mock('../../src/cli/serve/tool.ts', noted);
+vi.mock('../../src/cli/history/take-back.ts', noted);
+vi.mock('../../src/cli/history/trace.ts', noted);
+vi.mock('../../src/cli/history/verify.ts', noted);
 
 const RUN = {} as Invocation;
 

@@ -20,9 +20,9 @@ import { Decrypter, generateX25519Identity, identityToRecipient } from 'age-encr
 import type { Command } from 'commander';
 import { unpackTar } from 'modern-tar';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { createProgram } from '../../src/cli/program.ts';
-import { typedMounts, typedPath } from '../../src/cli/typed-path.ts';
-import { type Action, explain } from '../../src/cli/verbs/invocation.ts';
+import { createProgram } from '../../src/cli/program/program.ts';
+import { type Action, explain } from '../../src/cli/run/invocation.ts';
+import { typedMounts, typedPath } from '../../src/cli/run/typed-path.ts';
 import { openMemory } from '../../src/open/open-memory.ts';
 import { invocationOf } from '../doubles/invocation.ts';
 import { CLI_MEMORY_ENV, runCli } from '../support/cli.ts';

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { type Command, CommanderError } from 'commander';
 import { describe, expect, it } from 'vitest';
 import manifest from '../../package.json' with { type: 'json' };
-import { createProgram } from '../../src/cli/program.ts';
+import { createProgram } from '../../src/cli/program/program.ts';
 import { ALL_PAGES, blocksOf, PAGES } from './pages.ts';
 
 const PROGRAM = /^(npx )?sealed-memory (?=[a-z-])/;

@@ -1,5 +1,5 @@
-import type { Flags, Invocation } from '../../src/cli/verbs/invocation.ts';
-import { createReport } from '../../src/cli/verbs/report.ts';
+import type { Flags, Invocation } from '../../src/cli/run/invocation.ts';
+import { createReport } from '../../src/cli/show/report.ts';
 
 /**
  * An invocation by a caller who types `typed`, at a screen or not, and what it said; a function runs when the caller is asked.

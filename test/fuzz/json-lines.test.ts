@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect } from 'vitest';
-import { execJsonLines, parseRequest } from '../../src/cli/verbs/exec-jsonl.ts';
-import { type Line, splitLines } from '../../src/cli/verbs/lines.ts';
+import { execJsonLines, parseRequest } from '../../src/cli/serve/exec-jsonl.ts';
+import { type Line, splitLines } from '../../src/cli/serve/lines.ts';
 import { fuzz, verdictOf } from '../support/fuzz.ts';
 import { mutations } from '../support/mutation.ts';
 

@@ -1,8 +1,8 @@
 import { setTimeout } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Invocation } from '../../src/cli/verbs/invocation.ts';
-import { runRestoreVersion } from '../../src/cli/verbs/restore-version.ts';
-import { runRestoreAt, runUndo } from '../../src/cli/verbs/take-back.ts';
+import { runRestoreVersion } from '../../src/cli/history/restore-version.ts';
+import { runRestoreAt, runUndo } from '../../src/cli/history/take-back.ts';
+import type { Invocation } from '../../src/cli/run/invocation.ts';
 import { openMemory } from '../../src/open/open-memory.ts';
 import type { MemoryOptions } from '../../src/open/options.ts';
 import type { Memory } from '../../src/tool/memory-tool.ts';

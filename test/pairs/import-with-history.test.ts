@@ -2,11 +2,11 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { runTurnHistory } from '../../src/cli/verbs/history.ts';
-import { runImport } from '../../src/cli/verbs/import.ts';
-import type { Action } from '../../src/cli/verbs/invocation.ts';
-import { runUndo } from '../../src/cli/verbs/take-back.ts';
-import { runVerify } from '../../src/cli/verbs/verify.ts';
+import { runImport } from '../../src/cli/files/import.ts';
+import { runTurnHistory } from '../../src/cli/history/history.ts';
+import { runUndo } from '../../src/cli/history/take-back.ts';
+import { runVerify } from '../../src/cli/history/verify.ts';
+import type { Action } from '../../src/cli/run/invocation.ts';
 import { invocationOf } from '../doubles/invocation.ts';
 import { type KeptMemory, openKeptMemory } from '../support/kept-memory.ts';
 

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { runLog } from '../../src/cli/verbs/history.ts';
-import type { Action } from '../../src/cli/verbs/invocation.ts';
-import { runMcp } from '../../src/cli/verbs/mcp.ts';
-import { runUndo } from '../../src/cli/verbs/take-back.ts';
+import { runLog } from '../../src/cli/history/history.ts';
+import { runUndo } from '../../src/cli/history/take-back.ts';
+import type { Action } from '../../src/cli/run/invocation.ts';
+import { runMcp } from '../../src/cli/serve/mcp.ts';
 import { MemoryError } from '../../src/errors.ts';
 import { invocationOf } from '../doubles/invocation.ts';
 import { type KeptMemory, openKeptMemory } from '../support/kept-memory.ts';

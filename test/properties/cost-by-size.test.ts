@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { patchOf } from '../../src/cli/verbs/patch.ts';
+import { patchOf } from '../../src/cli/show/patch.ts';
 import { insertAfterLine, replaceOnce } from '../../src/language/edit.ts';
 import { findInLines } from '../../src/language/text.ts';
 import { editSnippet, viewFile } from '../../src/language/view.ts';

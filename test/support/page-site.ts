@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { bundlePage } from '../../infra/bundle-page.ts';
-import { findingLine } from '../../src/cli/verbs/finding-lines.ts';
+import { findingLine } from '../../src/cli/show/finding-lines.ts';
 import { fileKey } from '../../src/format/object-keys.ts';
 import { parseMemoryPath } from '../../src/language/path.ts';
 import { openMemory, openTenant } from '../../src/open/open-memory.ts';

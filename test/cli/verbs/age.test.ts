@@ -6,7 +6,7 @@ import { generateX25519Identity, identityToRecipient } from 'age-encryption';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { findProgram } from '../../../infra/local/servers/find-program.ts';
 import { AGE } from '../../../infra/local/servers/pinned.ts';
-import { writeArchive } from '../../../src/cli/verbs/archive.ts';
+import { writeArchive } from '../../../src/cli/files/archive.ts';
 
 // CI builds it; elsewhere it runs where it is installed.
 const age = await findProgram(process.env, AGE);

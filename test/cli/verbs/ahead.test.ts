@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ahead, createLanes, prefetched } from '../../../src/cli/verbs/ahead.ts';
+import { ahead, createLanes, prefetched } from '../../../src/cli/run/ahead.ts';
 import { letOthersRun } from '../../../src/time.ts';
 
 const MOST_ITEMS = 32;

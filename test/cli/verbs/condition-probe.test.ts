@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { type Finding, probeConditions } from '../../../src/cli/verbs/condition-probe.ts';
+import { type Finding, probeConditions } from '../../../src/cli/keys/condition-probe.ts';
 import { MemoryError } from '../../../src/errors.ts';
 import { type ObjectStore, resentConflict } from '../../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../../src/store/sqlite/sqlite-store.ts';

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { type ExecOptions, execJsonLines } from '../../../src/cli/verbs/exec-jsonl.ts';
+import { type ExecOptions, execJsonLines } from '../../../src/cli/serve/exec-jsonl.ts';
 import { MemoryError } from '../../../src/errors.ts';
 
 type Input = Readonly<Record<string, unknown>>;

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import { expiryLines } from '../../../src/cli/verbs/operate-lines.ts';
+import { expiryLines } from '../../../src/cli/show/operate-lines.ts';
 import { openAdmin } from '../../../src/open/open-admin.ts';
 import { openMemory } from '../../../src/open/open-memory.ts';
 import { openSqliteObjectStore } from '../../../src/store/sqlite/sqlite-store.ts';

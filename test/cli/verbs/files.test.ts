@@ -2,12 +2,12 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { runDiff } from '../../../src/cli/verbs/diff.ts';
-import { runCat, runCp, runGet, runGrep, runMv, runPut, runRm } from '../../../src/cli/verbs/files.ts';
-import { runLog, runTurnHistory } from '../../../src/cli/verbs/history.ts';
-import type { Action } from '../../../src/cli/verbs/invocation.ts';
-import { runDu, runLs, runStat, runTree } from '../../../src/cli/verbs/list.ts';
-import { runTenants } from '../../../src/cli/verbs/tenants.ts';
+import { runDiff } from '../../../src/cli/files/diff.ts';
+import { runCat, runCp, runGet, runGrep, runMv, runPut, runRm } from '../../../src/cli/files/files.ts';
+import { runDu, runLs, runStat, runTree } from '../../../src/cli/files/list.ts';
+import { runLog, runTurnHistory } from '../../../src/cli/history/history.ts';
+import { runTenants } from '../../../src/cli/keys/tenants.ts';
+import type { Action } from '../../../src/cli/run/invocation.ts';
 import { invocationOf } from '../../doubles/invocation.ts';
 
 let folder: string;

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { tellingWhatHolds } from '../../../src/cli/verbs/holding-lines.ts';
+import { tellingWhatHolds } from '../../../src/cli/show/holding-lines.ts';
 import { MemoryError } from '../../../src/errors.ts';
 import { invocationOf } from '../../doubles/invocation.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { logPicture } from '../../../src/cli/verbs/log-picture.ts';
+import { logPicture } from '../../../src/cli/history/log-picture.ts';
 import type { HistoryEntry } from '../../../src/history/past/entries.ts';
 
 const [OLD, NEW] = ['/memories/old.md', '/memories/new.md'];

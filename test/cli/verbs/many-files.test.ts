@@ -3,23 +3,17 @@ import * as filesystem from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { runCheckpoint } from '../../../src/cli/verbs/checkpoint.ts';
-import { runExport } from '../../../src/cli/verbs/export.ts';
-import { runCp, runGrep, runMv, runPut, runRm } from '../../../src/cli/verbs/files.ts';
-import { runTurnHistory } from '../../../src/cli/verbs/history.ts';
-import { runImport } from '../../../src/cli/verbs/import.ts';
-import type { Action, Flags } from '../../../src/cli/verbs/invocation.ts';
-import { runDu, runLs, runTree } from '../../../src/cli/verbs/list.ts';
-import {
-  runEncodeName,
-  runExpire,
-  runMigrate,
-  runRotate,
-  runStatus,
-} from '../../../src/cli/verbs/operate.ts';
-import type { Report } from '../../../src/cli/verbs/report.ts';
-import { runRestoreAt } from '../../../src/cli/verbs/take-back.ts';
-import { runVerify } from '../../../src/cli/verbs/verify.ts';
+import { runExport } from '../../../src/cli/files/export.ts';
+import { runCp, runGrep, runMv, runPut, runRm } from '../../../src/cli/files/files.ts';
+import { runImport } from '../../../src/cli/files/import.ts';
+import { runDu, runLs, runTree } from '../../../src/cli/files/list.ts';
+import { runCheckpoint } from '../../../src/cli/history/checkpoint.ts';
+import { runTurnHistory } from '../../../src/cli/history/history.ts';
+import { runRestoreAt } from '../../../src/cli/history/take-back.ts';
+import { runVerify } from '../../../src/cli/history/verify.ts';
+import { runEncodeName, runExpire, runMigrate, runRotate, runStatus } from '../../../src/cli/keys/operate.ts';
+import type { Action, Flags } from '../../../src/cli/run/invocation.ts';
+import type { Report } from '../../../src/cli/show/report.ts';
 import { hasCode } from '../../../src/errors.ts';
 import { type Around, countCalls, recordInto, type StoreCall } from '../../doubles/intercepted-store.ts';
 import { invocationOf } from '../../doubles/invocation.ts';

@@ -1,6 +1,6 @@
 import { McpServer, type ServerContext } from '@modelcontextprotocol/server';
 import { describe, expect, it } from 'vitest';
-import { serveLines } from '../../../src/cli/verbs/mcp-stdio.ts';
+import { serveLines } from '../../../src/cli/serve/mcp-stdio.ts';
 
 const encode = (message: object): Uint8Array =>
   new TextEncoder().encode(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);

@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { DatabaseSync } from 'node:sqlite';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { Invocation } from '../../../src/cli/verbs/invocation.ts';
 import {
   runMigrate,
   runRewrap,
@@ -13,7 +12,8 @@ import {
   runShowRoot,
   runShred,
   runStatus,
-} from '../../../src/cli/verbs/operate.ts';
+} from '../../../src/cli/keys/operate.ts';
+import type { Invocation } from '../../../src/cli/run/invocation.ts';
 import { loadSodium } from '../../../src/format/sodium.ts';
 import { envRootKey } from '../../../src/keys/env-root-key.ts';
 import { openMemory } from '../../../src/open/open-memory.ts';

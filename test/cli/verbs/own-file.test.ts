@@ -17,7 +17,7 @@ import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { generateX25519Identity, identityToRecipient } from 'age-encryption';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { writeOwnFile } from '../../../src/cli/verbs/own-file.ts';
+import { writeOwnFile } from '../../../src/cli/run/own-file.ts';
 import { CLI_MEMORY_ENV, runCli } from '../../support/cli.ts';
 import { PROGRAM_ENV } from '../../support/program-env.ts';
 
@@ -89,7 +89,7 @@ describe('writeOwnFile', () => {
 
   it('leaves nothing when the process ends in the middle', async () => {
     const script = `
-      import { writeOwnFile } from './src/cli/verbs/own-file.ts';
+      import { writeOwnFile } from './src/cli/run/own-file.ts';
       await writeOwnFile(${JSON.stringify(join(folder, 'a'))}, async (file) => {
         await file.writeFile('half');
         process.exit(130);

@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { applyPatch } from 'diff';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { runDiff } from '../../../src/cli/verbs/diff.ts';
-import { runPut } from '../../../src/cli/verbs/files.ts';
-import type { Flags } from '../../../src/cli/verbs/invocation.ts';
-import { changeLines, patchOf } from '../../../src/cli/verbs/patch.ts';
+import { runDiff } from '../../../src/cli/files/diff.ts';
+import { runPut } from '../../../src/cli/files/files.ts';
+import type { Flags } from '../../../src/cli/run/invocation.ts';
+import { changeLines, patchOf } from '../../../src/cli/show/patch.ts';
 import { invocationOf } from '../../doubles/invocation.ts';
 import { roundsDuring } from '../../support/event-loop.ts';
 

@@ -2,11 +2,11 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { runCp, runPut } from '../../../src/cli/verbs/files.ts';
-import { runImport } from '../../../src/cli/verbs/import.ts';
-import type { Flags, Invocation } from '../../../src/cli/verbs/invocation.ts';
-import { runRestoreVersion } from '../../../src/cli/verbs/restore-version.ts';
-import { runUndo } from '../../../src/cli/verbs/take-back.ts';
+import { runCp, runPut } from '../../../src/cli/files/files.ts';
+import { runImport } from '../../../src/cli/files/import.ts';
+import { runRestoreVersion } from '../../../src/cli/history/restore-version.ts';
+import { runUndo } from '../../../src/cli/history/take-back.ts';
+import type { Flags, Invocation } from '../../../src/cli/run/invocation.ts';
 import { invocationOf } from '../../doubles/invocation.ts';
 import { type KeptMemory, openKeptMemory } from '../../support/kept-memory.ts';
 

@@ -1,6 +1,6 @@
 import type { WriteStream } from 'node:tty';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { createReport } from '../../../src/cli/verbs/report.ts';
+import { createReport } from '../../../src/cli/show/report.ts';
 
 function reportTo(options: { readonly json: boolean; readonly now?: () => number }) {
   const said: string[] = [];

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { runRestoreVersion } from '../../../src/cli/verbs/restore-version.ts';
+import { runRestoreVersion } from '../../../src/cli/history/restore-version.ts';
 import type { Memory } from '../../../src/tool/memory-tool.ts';
 import { invocationOf } from '../../doubles/invocation.ts';
 import { type KeptMemory, openKeptMemory } from '../../support/kept-memory.ts';

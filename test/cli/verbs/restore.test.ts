@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Finding } from '../../../src/admin/findings.ts';
-import { linesOf } from '../../../src/cli/verbs/restore.ts';
+import { linesOf } from '../../../src/cli/keys/restore.ts';
 import { openMemory, openTenant } from '../../../src/open/open-memory.ts';
 import { openSqliteObjectStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { CLI_MEMORY_ENV, type CliRun, runCli, startCli } from '../../support/cli.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { RequestFields } from '../../../src/cli/verbs/request-fields.ts';
-import { answerSessionRequest } from '../../../src/cli/verbs/session-requests.ts';
+import type { RequestFields } from '../../../src/cli/serve/request-fields.ts';
+import { answerSessionRequest } from '../../../src/cli/serve/session-requests.ts';
 import { openMemory } from '../../../src/open/open-memory.ts';
 import type { Memory } from '../../../src/tool/memory-tool.ts';
 import { CLI_MEMORY_ENV, execLines } from '../../support/cli.ts';

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import type { Finding } from '../../../src/admin/findings.ts';
-import { findingLine } from '../../../src/cli/verbs/finding-lines.ts';
-import { linesOf } from '../../../src/cli/verbs/verify.ts';
+import { linesOf } from '../../../src/cli/history/verify.ts';
+import { findingLine } from '../../../src/cli/show/finding-lines.ts';
 import { at } from '../../support/test-tree.ts';
 
 const PATH = at('/memories/a');

@@ -1,9 +1,9 @@
 import { setTimeout } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { runLog } from '../../../src/cli/verbs/history.ts';
-import { failureLine, type Invocation } from '../../../src/cli/verbs/invocation.ts';
-import { runRestoreAt, runUndo, type UndoArguments } from '../../../src/cli/verbs/take-back.ts';
-import { runTrace } from '../../../src/cli/verbs/trace.ts';
+import { runLog } from '../../../src/cli/history/history.ts';
+import { runRestoreAt, runUndo, type UndoArguments } from '../../../src/cli/history/take-back.ts';
+import { runTrace } from '../../../src/cli/history/trace.ts';
+import { failureLine, type Invocation } from '../../../src/cli/run/invocation.ts';
 import { openMemory } from '../../../src/open/open-memory.ts';
 import { openSqliteObjectStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import type { Memory } from '../../../src/tool/memory-tool.ts';

@@ -2,8 +2,8 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Flags } from '../../../src/cli/verbs/invocation.ts';
-import { readEnvironment } from '../../../src/cli/verbs/settings.ts';
+import type { Flags } from '../../../src/cli/run/invocation.ts';
+import { readEnvironment } from '../../../src/cli/run/settings.ts';
 import { type Environment, optionsFromEnvironment, VARIABLES } from '../../../src/open/environment.ts';
 import { OPTIONS } from '../../../src/open/option-table.ts';
 import type { MemoryOptions } from '../../../src/open/options.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Finding, RenameFinding } from '../../../src/admin/findings.ts';
-import { linesOf } from '../../../src/cli/verbs/verify.ts';
+import { linesOf } from '../../../src/cli/history/verify.ts';
 import { classLogicalName } from '../../../src/format/object-keys.ts';
 import { openMemory } from '../../../src/open/open-memory.ts';
 import { openSqliteObjectStore } from '../../../src/store/sqlite/sqlite-store.ts';

@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline';
 import { DatabaseSync } from 'node:sqlite';
 import { text } from 'node:stream/consumers';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { onceAWait, tellWaits } from '../../../src/cli/verbs/waits.ts';
+import { onceAWait, tellWaits } from '../../../src/cli/run/waits.ts';
 import { tellLongWait } from '../../../src/waits.ts';
 import { CLI_MEMORY_ENV, runCli, startCli } from '../../support/cli.ts';
 

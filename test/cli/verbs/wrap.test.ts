@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { linesBelow } from '../../../src/cli/verbs/branches.ts';
-import { wrapped } from '../../../src/cli/verbs/wrap.ts';
+import { linesBelow } from '../../../src/cli/show/branches.ts';
+import { wrapped } from '../../../src/cli/show/wrap.ts';
 
 const LINE =
   '2026-11-17T09:42:00Z  \u001b[33mAjgxghV9\u001b[39m  current     /memories/vendors/acme.md  by mail import';

@@ -1,6 +1,6 @@
 import { PutBucketVersioningCommand } from '@aws-sdk/client-s3';
 import { afterAll, expect, it } from 'vitest';
-import { probeConditions } from '../../../src/cli/verbs/condition-probe.ts';
+import { probeConditions } from '../../../src/cli/keys/condition-probe.ts';
 import type { ObjectKey } from '../../../src/format/object-keys.ts';
 import { openMemory } from '../../../src/open/open-memory.ts';
 import { checkConditions } from '../../../src/store/conditions.ts';

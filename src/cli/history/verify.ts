@@ -1,0 +1,85 @@
+import { type Finding, isLeft, isUnderWay, isUntold } from '../../admin/findings.ts';
+import type { KeyVersionUse } from '../../admin/keys/key-status.ts';
+import type { Verification } from '../../admin/verify/verify.ts';
+import type { Progress } from '../../tree/session.ts';
+import { runOnAdmin } from '../keys/operate.ts';
+import { CONTINUES, EXIT_FAILED, EXIT_UNTOLD, type Invocation } from '../run/invocation.ts';
+import { ofAdmin, tellIfAbsent } from '../run/tenant-state.ts';
+import { findingLine } from '../show/finding-lines.ts';
+import { counted } from '../show/report.ts';
+import { sinceLine } from '../show/since-lines.ts';
+
+export interface VerifyArguments {
+  readonly repair?: boolean;
+  /** The line of a checkpoint. */
+  readonly since?: string;
+}
+
+/**
+ * Verifies the configured memory and says what to do about each finding. Resolves to 0 when none is left, and to 3 where the only
+ * ones say that something cannot be told.
+ */
+export function runVerify(
+  { repair = false, since }: VerifyArguments,
+  invocation: Invocation,
+): Promise<number> {
+  return runOnAdmin(
+    async (run) => {
+      const { admin, report, signal } = run;
+      const onProgress = ({ done, total }: Progress): void =>
+        report.progress({ done, total }, { what: 'objects', done, total });
+      const verification = await report.during('listing the tenant', () =>
+        admin.verify({ repair, since, signal, onProgress }),
+      );
+      const { left, untold, repaired } = countsOf(verification);
+      const state = verification.files === 0 ? await tellIfAbsent(ofAdmin(run, invocation)) : {};
+      await report.done({ ...verification, left, untold, repaired, ...state }, linesOf(verification));
+      if (left > untold) return EXIT_FAILED;
+      return untold > 0 ? EXIT_UNTOLD : 0;
+    },
+    { invocation, interrupted: repair ? CONTINUES : 'nothing was changed; run it again' },
+  );
+}
+
+/** One line for each finding, one for the tenant keys in use, then one that sums up. */
+export function linesOf(verification: Verification): readonly string[] {
+  const { files, bytes, findings, keyVersions, since } = verification;
+  const { left, untold, repaired } = countsOf(verification);
+  const verdict = [
+    left === 0 ? 'all well' : `${counted(left, 'finding')} left`,
+    ...(untold > 0 ? [untold === left ? 'untold' : `${untold} of them untold`] : []),
+    ...(repaired > 0 ? [`${repaired} repaired`] : []),
+  ].join(', ');
+  const summary = `${counted(files, 'file')}, ${counted(bytes, 'byte')}: ${verdict}`;
+  const keys = keyVersions.length === 0 ? [] : [`keys  ${keyVersions.map(keyWords).join(', ')}`];
+  return [
+    ...findings.map((finding) => findingLine(finding)),
+    ...(since === undefined ? [] : sinceLine(since)),
+    ...keys,
+    `${markOf(findings)}${summary}`,
+  ];
+}
+
+interface Counts {
+  readonly left: number;
+  /** Of those: it cannot be told. */
+  readonly untold: number;
+  readonly repaired: number;
+}
+
+function countsOf({ findings }: Pick<Verification, 'findings'>): Counts {
+  const left = findings.filter(isLeft);
+  return { left: left.length, untold: left.filter(isUntold).length, repaired: findings.length - left.length };
+}
+
+/** The mark of the gravest finding that is left. */
+function markOf(findings: readonly Finding[]): string {
+  const left = findings.filter(isLeft);
+  if (left.some((finding) => !isUntold(finding) && !isUnderWay(finding))) return 'FAIL  ';
+  if (left.some(isUnderWay)) return 'wait  ';
+  return left.length > 0 ? 'untold ' : 'ok    ';
+}
+
+function keyWords({ version, objects, active }: KeyVersionUse): string {
+  return `version ${version}${active ? ', active' : ''}: ${counted(objects, 'object')}`;
+}

@@ -1,0 +1,163 @@
+import { randomBytes } from 'node:crypto';
+import { hasCode, MemoryError } from '../../errors.ts';
+import { createLayout, type Layout } from '../../format/object-keys.ts';
+import { createKeyringCache } from '../../keys/keyring-cache.ts';
+import type { RootKey } from '../../keys/root-key.ts';
+import { withRemedy } from '../../open/remedy.ts';
+import { readSettings, requireTenant, type Settings } from '../../open/settings.ts';
+import { type ConfiguredStore, openBaseStore } from '../../open/store.ts';
+import type { ObjectStore } from '../../store/port.ts';
+import { EXIT_FAILED, failureLine, type Invocation } from '../run/invocation.ts';
+import { readOptions } from '../run/settings.ts';
+import { type Finding, probeConditions } from './condition-probe.ts';
+
+/**
+ * Checks, in this order and up to the first failure that leaves nothing more to check: the configuration, the root
+ * keys, the store, its conditions, the tenant's keyring. Prints one line for each; resolves to 0 when all are well.
+ * Writes scratch objects only, beside the tenant's probe, and removes them.
+ */
+export async function runDoctor(invocation: Invocation): Promise<number> {
+  const { report } = invocation;
+  let isWell = true;
+  const tell = async ({ ok, what, advice }: Finding): Promise<void> => {
+    isWell &&= ok;
+    await report.entry(
+      { ok, what, advice },
+      ok ? `ok    ${what}` : `FAIL  ${what} — ${advice ?? 'see above'}`,
+    );
+  };
+  try {
+    for await (const finding of examine(invocation)) await tell(finding);
+  } catch (error) {
+    if (!(error instanceof Failed)) throw error;
+    await tell({ ok: false, what: error.what, advice: adviceFor(error.cause) });
+  }
+  await report.done({ ok: isWell });
+  return isWell ? 0 : EXIT_FAILED;
+}
+
+/** Runs one step of the examination; its failure names it. */
+type Attempt = <T>(what: string, action: () => T | Promise<T>) => Promise<T>;
+
+async function* examine(invocation: Invocation): AsyncGenerator<Finding> {
+  const { report, signal } = invocation;
+  const attempt: Attempt = (what, action) => report.during(`checking: ${what}`, () => named(what, action));
+  const { settings, layout } = await attempt('configuration', () => readAll(invocation));
+  const location = settings.store;
+  yield { ok: true, what: `configuration: ${storeWords(location)}, tenant and root key are set` };
+
+  const rootKeys = settings.rootKeys.keys;
+  yield {
+    ok: true,
+    what: rootKeys.length === 1 ? 'root key: one' : `root keys: ${rootKeys.length}, the first wraps`,
+  };
+
+  // Conditional deletes are sent as such, so that the server itself is seen.
+  const s3 = { ...settings.s3, guarded: true };
+  await using base = await attempt('store', () => openBaseStore({ store: location, s3 }));
+  const store = base.plain;
+  await attempt('store', () => reach(store, layout, signal));
+  yield { ok: true, what: 'store: reachable' };
+
+  if (settings.readOnly) {
+    yield { ok: true, what: 'conditions: not tried, for nothing is to be written' };
+  } else {
+    yield* examineConditions({ store, layout, settings, signal, attempt });
+  }
+  yield await attempt('keyring', () => openKeyring({ store, layout, rootKeys, settings, signal }));
+}
+
+async function* examineConditions(given: {
+  readonly store: ObjectStore;
+  readonly layout: Layout;
+  readonly settings: Settings;
+  readonly signal: AbortSignal;
+  readonly attempt: Attempt;
+}): AsyncGenerator<Finding> {
+  const { store, layout, settings, signal, attempt } = given;
+  const location = settings.store;
+  const isCustom = location.kind === 's3' && settings.s3.endpoint !== undefined;
+  const probe = probeConditions({
+    store,
+    scratch: `${layout.probe}-${randomBytes(6).toString('hex')}`,
+    isTrustedGuarded: location.kind === 's3' ? (settings.s3.guarded ?? !isCustom) : true,
+    signal,
+  });
+  const next = (): Promise<IteratorResult<Finding>> => attempt('conditions', () => probe.next());
+  for (let finding = await next(); finding.done !== true; finding = await next()) {
+    yield finding.value;
+  }
+}
+
+function readAll(invocation: Invocation): { readonly settings: Settings; readonly layout: Layout } {
+  const settings = readSettings(readOptions(invocation));
+  return { settings, layout: createLayout({ prefix: settings.prefix, tenant: requireTenant(settings) }) };
+}
+
+async function reach(store: ObjectStore, layout: Layout, signal: AbortSignal | undefined): Promise<void> {
+  for await (const _page of store.list({ prefix: layout.data, maxKeys: 1, signal })) {
+    return;
+  }
+}
+
+async function openKeyring(given: {
+  readonly store: ObjectStore;
+  readonly layout: Layout;
+  readonly rootKeys: readonly RootKey[];
+  readonly settings: Settings;
+  readonly signal: AbortSignal | undefined;
+}): Promise<Finding> {
+  const { store, layout, rootKeys, settings, signal } = given;
+  const nameMode = settings.names;
+  const keyrings = createKeyringCache({
+    ...{ store, layout, rootKeys },
+    ...settings.keyring,
+    ...(nameMode && { nameMode }),
+  });
+  try {
+    const loaded = await keyrings.load({ ...(signal && { signal }) });
+    const what =
+      loaded === undefined ? 'this tenant has none yet; its first write makes it' : 'opens with the root key';
+    return { ok: true, what: `keyring: ${what}` };
+  } finally {
+    keyrings.close();
+  }
+}
+
+/** A step that cannot go on; `what` names it. */
+class Failed extends Error {
+  readonly what: string;
+
+  constructor(what: string, cause: unknown) {
+    super(what, { cause });
+    this.what = what;
+  }
+}
+
+async function named<T>(what: string, action: () => T | Promise<T>): Promise<T> {
+  try {
+    return await action();
+  } catch (error) {
+    throw hasCode(error, 'aborted') ? error : new Failed(what, error);
+  }
+}
+
+function adviceFor(error: unknown): string {
+  if (!(error instanceof MemoryError)) {
+    return failureLine(error);
+  }
+  return withRemedy(error).replace(/\.$/, '');
+}
+
+function storeWords(location: ConfiguredStore): string {
+  switch (location.kind) {
+    case 'memory':
+      return 'a store that ends with the process';
+    case 'sqlite':
+      return 'an SQLite file';
+    case 's3':
+      return 'a bucket';
+    case 'opened':
+      return 'an open store';
+  }
+}

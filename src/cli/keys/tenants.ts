@@ -1,0 +1,16 @@
+import { listTenants } from '../../open/list-tenants.ts';
+import { openBaseStore } from '../../open/store.ts';
+import type { Invocation } from '../run/invocation.ts';
+import { readStore } from '../run/settings.ts';
+
+/** Lists the tenants that have a keyring in the configured store; no root key is needed. */
+export async function runTenants({ flags, terminal, report, logger }: Invocation): Promise<number> {
+  const { location, s3, credentials } = readStore({ flags, logger });
+  await using base = await openBaseStore({ store: location, s3, credentials });
+  const prefix = location.kind === 's3' ? location.prefix : '';
+  const tenants = await report.during('listing tenants', () => listTenants(base.plain, prefix));
+  for (const tenant of tenants) await report.entry({ tenant }, tenant);
+  if (tenants.length === 0) terminal.note('no tenant has a keyring in this store: is its name right?');
+  await report.done({ tenants: tenants.length });
+  return 0;
+}

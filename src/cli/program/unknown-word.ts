@@ -1,0 +1,48 @@
+import type { Command } from 'commander';
+import { nearestOf } from '../../open/known-names.ts';
+import { fullName, OPTIONS_TOPIC } from './help.ts';
+
+/** How commander tells of a word that it does not know, with a word that is near where there is one. */
+const UNKNOWN = /^error: unknown (command|option) '(.*?)'(?:\s*\(Did you mean (?:one of )?(.*)\?\))?$/s;
+
+const INVALID = /^error: command-argument value '(.*)' is invalid for argument '(.*?)'\. (.+)$/s;
+
+/** Why a command line is refused, in one line, as every other failure is told. A word that is not known is named with the nearest that is. */
+export function refusalSentence(text: string, program: Command): string {
+  const told = text.trim().replace(INVALID, 'The $2 "$1" is refused. $3');
+  const [, kind, word = '', near] = UNKNOWN.exec(told) ?? [];
+  if (kind === undefined) return completed(told.replace(/^error: /, '').replaceAll('\n', ' '));
+  const nearest = kind === 'option' ? near : (commandOf(word, program) ?? near ?? commandLike(word, program));
+  const advice = nearest === undefined ? whereListed(kind) : `did you mean ${nearest}?`;
+  return `There is no ${kind} "${word}": ${advice}`;
+}
+
+/** Adds where to look to the sentence about an argument that is missing or too much. */
+function completed(sentence: string): string {
+  const isOfCount = /^(missing required argument|too many arguments|option .* argument missing)/.test(
+    sentence,
+  );
+  return isOfCount
+    ? `${sentence.replace(/\.$/, '')}: --help behind the command shows what it takes.`
+    : sentence;
+}
+
+function whereListed(kind: string): string {
+  return kind === 'command'
+    ? '"sealed-memory --help" lists all.'
+    : `"sealed-memory help" with the command lists its own, "sealed-memory help ${OPTIONS_TOPIC}" those of all.`;
+}
+
+/** A command of any depth whose last word that is: `keys rotate` where `rotate` was typed. */
+function commandOf(name: string | undefined, program: Command): string | undefined {
+  const found = allBelow(program).find((command) => command.name() === name);
+  return found && fullName(found).split(' ').slice(1).join(' ');
+}
+
+function commandLike(word: string, program: Command): string | undefined {
+  return commandOf(nearestOf(word, new Set(allBelow(program).map((command) => command.name()))), program);
+}
+
+function allBelow(command: Command): readonly Command[] {
+  return command.commands.flatMap((each) => [each, ...allBelow(each)]);
+}

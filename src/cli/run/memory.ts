@@ -1,0 +1,178 @@
+import { isForTheOperator, MemoryError } from '../../errors.ts';
+import type { History } from '../../history/history.ts';
+import { MEMORY_ROOT } from '../../language/path.ts';
+import { failureSentence } from '../../language/sentences.ts';
+import { openMemory } from '../../open/open-memory.ts';
+import type { MemoryOptions } from '../../open/options.ts';
+import { typedName } from '../../open/origins.ts';
+import type { FileEntry, FileStat, Files } from '../../tool/files.ts';
+import type { ToolInput } from '../serve/tool.ts';
+import { ahead } from './ahead.ts';
+import { type Interrupted, type Invocation, tellInterruption } from './invocation.ts';
+import { readMemoryOptions } from './settings.ts';
+import { type AskedTenant, absentTenant, isMounted, type StateFields, tellIfAbsent } from './tenant-state.ts';
+
+/** What a verb on files works with. */
+export interface FileRun {
+  readonly files: Files;
+  /** Of the memory's own tenant. */
+  readonly history: History;
+  readonly options: MemoryOptions;
+  readonly invocation: Invocation;
+}
+
+/** Runs one verb on the files of the configured memory. Resolves to the exit code. */
+export async function runOnFiles(
+  verb: (run: FileRun) => Promise<number>,
+  invocation: Invocation,
+  { interrupted }: { readonly interrupted?: Interrupted } = {},
+): Promise<number> {
+  const options = readMemoryOptions(invocation);
+  await using memory = await invocation.report.during('opening the memory', () => openMemory(options));
+  try {
+    return await verb({ files: memory.files, history: memory.history, options, invocation });
+  } catch (error) {
+    tellInterruption(error, invocation, interrupted);
+    throw limitAsTyped(error, options);
+  }
+}
+
+/** The tenant of a run. */
+export function ofFiles({ history, options: { tenant = '' }, invocation }: FileRun): AskedTenant {
+  return { tenant, history, invocation };
+}
+
+/**
+ * What is told where a listing has nothing of the memory's own: what is mounted in it says nothing of its tenant. Where it has a
+ * file, nothing is asked.
+ */
+export async function tellIfNobodys(
+  run: FileRun,
+  at: string,
+  found: readonly Pick<FileEntry, 'path'>[],
+): Promise<StateFields> {
+  const isEmpty = found.every(({ path }) => isMounted(path, run.options));
+  return isEmpty && !isMounted(at, run.options) ? tellIfAbsent(ofFiles(run)) : {};
+}
+
+/** The failure to find anything at a path; it says where there is no tenant at all. */
+async function nothingAt(
+  { history, options, invocation: { signal } }: FileRun,
+  path: string,
+  sentence: string,
+): Promise<MemoryError> {
+  const isAbsent = !isMounted(path, options) && (await history.state({ signal })) === 'absent';
+  const why = isAbsent ? `${sentence}: ${absentTenant(options.tenant ?? '')}` : `${sentence}.`;
+  return new MemoryError('not_found', why);
+}
+
+/** A refusal by a limit, which names what was typed to set it. */
+function limitAsTyped(error: unknown, options: MemoryOptions): unknown {
+  if (!(error instanceof MemoryError)) return error;
+  const { code, message, details, cause } = error;
+  const [variable, option] = LIMIT_SETTINGS[String(details['limit'])] ?? [];
+  if (variable === undefined || option === undefined || !message.includes(variable)) return error;
+  const named = message.replace(variable, typedName(options, option));
+  return new MemoryError(code, named, { details, cause });
+}
+
+/** The variable and the option that set each limit which a refusal names. */
+const LIMIT_SETTINGS: Readonly<Record<string, readonly [variable: string, option: string]>> = {
+  file_bytes: ['SEALED_MEMORY_MAX_FILE_BYTES', 'limits.fileBytes'],
+  object_bytes: ['SEALED_MEMORY_MAX_FILE_BYTES', 'limits.fileBytes'],
+  files: ['SEALED_MEMORY_MAX_FILES', 'limits.files'],
+  tenant_bytes: ['SEALED_MEMORY_MAX_TENANT_BYTES', 'limits.tenantBytes'],
+};
+
+/** A refusal of `work` is told in the sentence of the command of the tool that comes nearest. */
+export async function worded<T>(input: ToolInput, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof MemoryError) || isForTheOperator(error)) throw error;
+    const { code, details, cause } = error;
+    const [setting] = LIMIT_SETTINGS[String(details['limit'])] ?? [];
+    const sentence =
+      failureSentence({ error, input, profile: 'doc' }).replace(/^Error: /, '') +
+      (setting === undefined ? '' : ` (${setting} sets the limit)`);
+    throw new MemoryError(code, sentence, { details, cause });
+  }
+}
+
+/** @throws MemoryError `not_found`; `invalid_path`. */
+export async function requireEntry(run: FileRun, path: string): Promise<FileEntry> {
+  const { files, invocation } = run;
+  const { report, signal } = invocation;
+  const found = await report.during(`looking for ${path}`, () =>
+    worded({ command: 'view', path }, () => files.stat(path, { signal })),
+  );
+  if (found !== undefined) return found;
+  if (path === MEMORY_ROOT) return { type: 'directory', path };
+  throw await nothingAt(run, path, `There is nothing at ${path}`);
+}
+
+/** The entries of a directory in the order of their paths; with `recursive` all files below it. */
+export async function sortedEntries(
+  { files, invocation: { report, signal } }: FileRun,
+  { path, recursive }: { readonly path: string; readonly recursive: boolean },
+): Promise<readonly FileEntry[]> {
+  const entries: FileEntry[] = [];
+  await report.during(`listing ${path}`, async () => {
+    for await (const entry of files.list(path, { recursive, signal })) entries.push(entry);
+  });
+  return entries.sort(({ path: left }, { path: right }) => (left < right ? -1 : 1));
+}
+
+/** The file at a path, or all files below the directory there, in the order of their paths. */
+export async function filesAt(run: FileRun, path: string): Promise<readonly FileStat[]> {
+  const found = await requireEntry(run, path);
+  if (found.type === 'file') return [found];
+  const entries = await sortedEntries(run, { path, recursive: true });
+  return entries.filter((entry) => entry.type === 'file');
+}
+
+/** @throws MemoryError `not_found`; `is_directory`. */
+export function readFile(run: FileRun, path: string): Promise<Uint8Array> {
+  return run.invocation.report.during(`reading ${path}`, () => readOneOfMany(run, path));
+}
+
+/**
+ * The contents of files in their order, and how far that has come; those that follow are read meanwhile.
+ *
+ * @throws MemoryError as `readFile`.
+ */
+export async function* readAhead(
+  run: FileRun,
+  files: readonly FileStat[],
+): AsyncGenerator<{ readonly file: FileStat; readonly bytes: Uint8Array }, void, undefined> {
+  yield* eachAhead(run, files, async (file) => ({ file, bytes: await readOneOfMany(run, file.path) }));
+}
+
+/** What `work` makes of each file, in the order of the files, and how far that has come: those that follow are worked on meanwhile. */
+export async function* eachAhead<T extends { readonly size: number }, R>(
+  { invocation: { report, signal } }: Pick<FileRun, 'invocation'>,
+  files: readonly T[],
+  work: (file: T) => Promise<R>,
+): AsyncGenerator<R, void, undefined> {
+  const total = files.length;
+  let done = 0;
+  const tell = (): void => report.progress({ done, total }, { what: 'files', done, total });
+  tell();
+  for await (const result of ahead(files, work, { signal, bytesOf: ({ size }) => size })) {
+    yield result;
+    done++;
+    tell();
+  }
+}
+
+/** Without a word of it. @throws MemoryError as `readFile`. */
+export async function readOneOfMany(run: FileRun, path: string): Promise<Uint8Array> {
+  const { files, invocation } = run;
+  const { signal } = invocation;
+  const found = await worded({ command: 'view', path }, () => files.read(path, { signal }));
+  if (found !== undefined) return found.bytes;
+  if ((await files.stat(path, { signal })) !== undefined) {
+    throw new MemoryError('is_directory', `${path} is a directory.`);
+  }
+  throw await nothingAt(run, path, `There is no file at ${path}`);
+}

@@ -1,0 +1,75 @@
+import { Argument, InvalidArgumentError } from 'commander';
+import { hasCode } from '../../errors.ts';
+import { MEMORY_ROOT, parseMemoryPath } from '../../language/path.ts';
+
+/** Names the root where its slash was left out. */
+const ROOT_NAME = MEMORY_ROOT.slice(1);
+
+/**
+ * A path of the memory as a person typed it, in its canonical form: verbs cut names off behind it and compare it with what is
+ * listed. No other place reads such paths; those of the model and of programs are taken as they are. Paths begin at
+ * `/memories`: `notes/a.md`, `./notes/a.md` and `memories/notes/a.md` are `/memories/notes/a.md`. What is no path of
+ * the memory stays as it is, and the verb refuses it in a sentence of its own.
+ *
+ * @throws InvalidArgumentError for a path with `..`: what a shell does there with links is not what a memory can do.
+ */
+export function typedPath(text: string): string {
+  const segments = text.split('/').filter((segment) => segment !== '' && segment !== '.');
+  if (segments.includes('..')) {
+    throw new InvalidArgumentError(
+      `A path of the memory has no ".." in it: write it from ${MEMORY_ROOT} on, such as notes/a.md.`,
+    );
+  }
+  const isNamed = segments[0] === ROOT_NAME;
+  if (text === '' || (text.startsWith('/') && !isNamed)) return text;
+  const path = [MEMORY_ROOT, ...(isNamed ? segments.slice(1) : segments)].join('/');
+  try {
+    return parseMemoryPath(path);
+  } catch (error) {
+    if (!hasCode(error, 'invalid_path')) throw error;
+    return path;
+  }
+}
+
+/** Arguments that are such paths, as they stand in a usage: `<path>`, `[path]` or `<path...>`. */
+export function pathArgument(name: string, description?: string): Argument {
+  const argument = new Argument(name, description);
+  return argument.argParser<string | readonly string[]>((text, before) =>
+    argument.variadic ? [...(Array.isArray(before) ? before : []), typedPath(text)] : typedPath(text),
+  );
+}
+
+/** One or more mounts: before each `=` stands such a path. */
+export function typedMounts(text: string, before: readonly string[] = []): readonly string[] {
+  const mounts = text.split(',').map((mount) => mount.replace(/^[^=]+(?==)/, typedPath));
+  return [...before, mounts.join(',')];
+}
+
+/** Reads what `diff` compares: a path of the memory, or a file of the user's, which begins with `/`, `./` or `../`. */
+export function typedSide(text: string): string {
+  return /^\.{1,2}(\/|$)|^\/+(?!memories(\/|$)|\/)/.test(text) ? text : typedPath(text);
+}
+
+/** Matches what may name a version. A file of such a name is written with what stands before it. */
+const VERSION_NAME = /^[\w-]{4,22}$/;
+
+/** The words of `diff`: two sides, or a path of the memory and one or two versions of its file. */
+export interface DiffWords {
+  readonly left: string;
+  readonly right: string;
+  readonly version?: string | undefined;
+}
+
+/** Whether the right one names a version. */
+export function isOfVersions({ left, right, version }: DiffWords): boolean {
+  return version !== undefined || (isOfTheMemory(left) && VERSION_NAME.test(right));
+}
+
+export function isOfTheMemory(path: string): boolean {
+  return `${path}/`.startsWith(`${MEMORY_ROOT}/`);
+}
+
+/** The file of the user's own that somebody may have meant by a path of the memory. */
+export function typedHere(path: string): string {
+  return `.${path.slice(MEMORY_ROOT.length)}`;
+}

@@ -1,0 +1,78 @@
+import type { WriteStream } from 'node:tty';
+import { styleText } from 'node:util';
+import { MemoryError } from '../../errors.ts';
+import { fileCodeOf } from '../../store/failures.ts';
+import { isReaderGone } from '../program/readers.ts';
+
+export type Style = 'red' | 'green' | 'yellow' | 'blue' | 'cyan' | 'dim' | 'bold';
+
+/** The process's streams as the verbs see them. */
+export interface Terminal {
+  readonly stdin: AsyncIterable<Uint8Array>;
+  /** Resolves once the text or bytes are written; rejects when the reader has closed the stream. */
+  out(text: string | Uint8Array): Promise<void>;
+  /** One line on standard error, after the program's name: why the command failed. */
+  complain(line: string): void;
+  /** The same for what is worth knowing but no failure; `--quiet` leaves it out. */
+  note(line: string): void;
+  /** Colours what goes to standard output; without a screen there, or with NO_COLOR, the text as it is. */
+  style(style: Style, text: string): string;
+  /** Where progress is shown; undefined where standard error is no screen, and with `--quiet`. */
+  readonly progressStream: WriteStream | undefined;
+  /** Standard input is a person's keyboard. */
+  readonly isInteractive: boolean;
+  /** Standard output is a person's screen. */
+  readonly isForEyes: boolean;
+  /** Characters that a line of the screen has room for. */
+  readonly columns: number;
+}
+
+export function processTerminal({ quiet = false }: { readonly quiet?: boolean | undefined }): Terminal {
+  const { stdin, stdout, stderr } = process;
+  const say = (line: string): void => {
+    stderr.write(`sealed-memory: ${withoutControls(line)}\n`);
+  };
+  return {
+    stdin,
+    out: (text) =>
+      new Promise((resolve, reject) => {
+        const shown = typeof text === 'string' && stdout.isTTY === true ? withoutControls(text) : text;
+        stdout.write(shown, (error) => (error ? reject(outFailure(error)) : resolve()));
+      }),
+    complain: say,
+    note: quiet ? () => {} : say,
+    style: (style, text) => styleText(style, text, { stream: stdout }),
+    progressStream: stderr.isTTY === true && !quiet ? stderr : undefined,
+    isInteractive: stdin.isTTY === true,
+    isForEyes: stdout.isTTY === true,
+    // A terminal that does not know its width says 0.
+    columns: stdout.columns || 80,
+  };
+}
+
+/** What the failure of a write to standard output means; that its reader is gone is told apart by others. */
+export function outFailure(error: Error): Error {
+  if (isReaderGone(error)) return error;
+  const why = fileCodeOf(error) ?? 'unknown error';
+  return new MemoryError(
+    'invalid_command',
+    `Standard output cannot be written (${why}): what is there is not whole.`,
+  );
+}
+
+const ESCAPE = '\u001b';
+/** The colours that `styleText` makes. */
+const COLOUR = new RegExp(`(${ESCAPE}\\[(?:1|2|22|3[1-6]|39)m)`);
+
+/** What a memory holds may not drive the terminal it is shown on; nothing but colours passes. */
+export function withoutControls(text: string): string {
+  return text
+    .split(COLOUR)
+    .map((part) => (COLOUR.test(part) ? part : part.replace(/[^\P{Cc}\t\n]/gu, '\uFFFD')))
+    .join('');
+}
+
+/** A text that others chose, such as an actor's, within a line: it begins no line of its own and turns none around. */
+export function onOneLine(text: string): string {
+  return text.replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, '\uFFFD');
+}
