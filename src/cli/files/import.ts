@@ -52,10 +52,12 @@ export function runImport(
     const bytesOf = ({ size }: Source): number => (size > most ? 0 : size);
     const readSource = prefetched(sources, (source) => readSourceFile(source, most), { bytesOf });
     const carry = async (source: Source): Promise<Outcome> => {
-      const read = await readSource(source);
-      if ('left' in read) return read;
+      const reading = readSource(source);
       const target = typedPath(`${path}/${relative(folder, source.path).split(sep).join('/')}`);
+      // In the order of the folder, whichever is read first: of two names of one path the first one counts.
       return inLane(target, async () => {
+        const read = await reading;
+        if ('left' in read) return read;
         const isTaken = taken.has(target);
         const listed = isTaken ? undefined : there.get(target);
         const outcome = await importFile(run, { ...read, target, force, isTaken, listed });

@@ -218,7 +218,9 @@ describe('sealed-memory import and export', { timeout: 120_000 }, () => {
 
   it('import takes one of two names that are one path, and leaves the other', async () => {
     const [apart, whole] = ['cafe\u0301.md', 'caf\u00e9.md'];
-    const from = write(join(folder, 'in'), { [apart]: Buffer.from('one'), [whole]: Buffer.from('two') });
+    // The first one takes longer to be read.
+    const one = Buffer.alloc(900_000, 'one');
+    const from = write(join(folder, 'in'), { [apart]: one, [whole]: Buffer.from('two') });
     await said((run) => runPut('/memories/café.md', { text: 'zero' }, run));
     const { code, text } = await importFrom(from, { force: true });
     expect({ code, text }).toEqual({
@@ -228,8 +230,8 @@ describe('sealed-memory import and export', { timeout: 120_000 }, () => {
         'FAIL  1 file written to /memories, 1 left\n',
     });
     await exportTo(join(folder, 'out'));
-    expect(read(join(folder, 'out'))).toEqual({ [whole]: Buffer.from('one') });
-    writeFileSync(join(from, whole), 'one');
+    expect(read(join(folder, 'out'))).toEqual({ [whole]: one });
+    writeFileSync(join(from, whole), one);
     expect(await importFrom(from, { force: true })).toMatchObject({ code: 0 });
   });
 
