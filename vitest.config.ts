@@ -14,7 +14,7 @@ process.env['TEST_SEED'] = String(seedOfRun(process.env));
 
 const leftOut = ['test/**/*.s3.test.ts', ...(process.env['TEST_QUICK'] === '1' ? slowFiles() : [])];
 const alone = [...filesThatRunAlone()];
-const ofHosts = ['test/hosts/**/*.test.ts'];
+const ofHosts = ['test/units/hosts/**/*.test.ts'];
 
 /** What hangs ends; what is slow, at length on a busy machine, may take its time. */
 const LIMIT_MS = process.env['TEST_THOROUGH'] === '1' ? 120_000 : 60_000;
@@ -58,7 +58,7 @@ export default defineConfig({
           isolate: false,
           include: ofHosts,
           exclude: leftOut,
-          globalSetup: ['test/hosts/global-setup.ts'],
+          globalSetup: ['test/units/hosts/global-setup.ts'],
           testTimeout: LIMIT_MS,
           hookTimeout: 60_000,
         },
@@ -68,7 +68,7 @@ export default defineConfig({
         test: {
           name: 's3',
           include: ['test/**/*.s3.test.ts'],
-          globalSetup: ['test/servers/global-setup.ts', 'test/hosts/global-setup.ts'],
+          globalSetup: ['test/servers/global-setup.ts', 'test/units/hosts/global-setup.ts'],
           testTimeout: LIMIT_MS,
           hookTimeout: 60_000,
         },

@@ -20,9 +20,9 @@ import { bundleWorker } from '../infra/bundle.ts';
 import { bundleCli } from '../infra/bundle-cli.ts';
 import manifest from '../package.json' with { type: 'json' };
 import { blocksOf } from './docs/pages.ts';
-import { installHostPackages } from './hosts/install.ts';
 import type { Template } from './support/iam/template.ts';
 import { linkModules } from './support/link-modules.ts';
+import { installHostPackages } from './units/hosts/install.ts';
 
 const run = promisify(execFile);
 const ENTRY_POINTS = Object.keys(manifest.exports)

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import manifest from '../../package.json' with { type: 'json' };
-import { installHostPackages } from '../hosts/install.ts';
 import { installLocked } from '../support/locked-packages.ts';
+import { installHostPackages } from '../units/hosts/install.ts';
 
 const FOLDER = fileURLToPath(new URL('./', import.meta.url));
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));

@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { commands, playClaude } from '../doubles/played-claude.ts';
 import { startScriptedResponses } from '../doubles/scripted-responses.ts';
-import { installHostPackages } from '../hosts/install.ts';
+import { installHostPackages } from '../units/hosts/install.ts';
 import { withSources } from './newcomer.ts';
 import { blocksOf } from './pages.ts';
 

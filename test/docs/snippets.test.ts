@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import manifest from '../../package.json' with { type: 'json' };
-import { installHostPackages } from '../hosts/install.ts';
+import { installHostPackages } from '../units/hosts/install.ts';
 import { blocksOf, PAGES } from './pages.ts';
 
 /** A block without imports goes on with the module that the block before it began. */

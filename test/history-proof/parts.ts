@@ -58,7 +58,7 @@ export function tasksOf(parts: ReadonlySet<Part>, { share, seed }: Extent): read
     const count = some(total);
     const counts = { attempts: '0', runs: '0', [kind]: `${count}` };
     return {
-      ...{ part: 'chain', count, args: vitest('test/admin/verify-history.test.ts') },
+      ...{ part: 'chain', count, args: vitest('test/units/admin/verify/verify-history.test.ts') },
       what: kind === 'attempts' ? 'attempts in the middle of a chain' : 'honest runs',
       env: { ...env, HISTORY_ATTEMPTS: counts.attempts, HISTORY_RUNS: counts.runs },
       tried: kind === 'attempts' ? /^(\d+) attempts were named/gm : /^(\d+) honest runs raised no alarm/gm,
@@ -75,7 +75,7 @@ export function tasksOf(parts: ReadonlySet<Part>, { share, seed }: Extent): read
     chain('attempts', 10_000),
     {
       ...{ part: 'states', what: 'restored states', count: states },
-      args: vitest('test/history/restore-at-states.test.ts'),
+      args: vitest('test/units/history/restore-at-states.test.ts'),
       env: { ...env, TEST_STATES: `${states}` },
       tried: /^(\d+) states were restored/gm,
     },
@@ -87,7 +87,7 @@ export function tasksOf(parts: ReadonlySet<Part>, { share, seed }: Extent): read
     },
     {
       ...{ part: 'traces', what: 'traced turns', count: share < 1 ? 80 : 3_000 },
-      args: vitest('test/worker/traced-turns.test.ts'),
+      args: vitest('test/units/worker/traced-turns.test.ts'),
       env: { ...env, TEST_TRACED_TURNS: share < 1 ? 'some' : 'full' },
       tried: /^(\d+) turns were traced/gm,
     },

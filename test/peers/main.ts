@@ -5,14 +5,14 @@ import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import manifest from '../../package.json' with { type: 'json' };
-import hosts from '../hosts/package.json' with { type: 'json' };
+import hosts from '../units/hosts/package.json' with { type: 'json' };
 import { OLDEST } from './oldest.ts';
 
 // npm run peers: both ends of what package.json lets in as a peer. The packed file is installed into empty projects beside
 // the oldest of all peers, and into one beside the newest that are pinned here; npm refuses nothing, and every entry point
 // can be imported. Then the sources are compiled and the suites run with the oldest. With the newest the usual run does.
 //
-// The lock files in the folders beside, and of test/hosts, name what else is installed, so that no release of others
+// The lock files in the folders beside, and of test/units/hosts, name what else is installed, so that no release of others
 // changes an outcome. Where a range changes, the package.json there follows, and then
 // `npm install --package-lock-only --strict-peer-deps --ignore-scripts`.
 
@@ -39,7 +39,7 @@ function newest(): Project {
   const more = PEERS.filter((name) => !(name in hosts.dependencies));
   return {
     name: 'the newest peers',
-    from: 'test/hosts',
+    from: 'test/units/hosts',
     more: more.map((name) => `${name}@${pinned[name]}`),
     peers: PEERS,
   };

@@ -1,7 +1,7 @@
 import { existsSync, globSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import manifest from '../../package.json' with { type: 'json' };
-import hosts from '../hosts/package.json' with { type: 'json' };
+import hosts from '../units/hosts/package.json' with { type: 'json' };
 import { OLDEST } from './oldest.ts';
 import config from './vitest.config.ts';
 

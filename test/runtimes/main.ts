@@ -46,14 +46,14 @@ const RUNTIMES: readonly Runtime[] = [
 
 const SUITES = [
   'test/runtimes',
-  'test/store/sqlite/sqlite-store.test.ts',
-  'test/store/sqlite/connection.test.ts',
-  'test/store/sqlite/errors.test.ts',
-  'test/keys/env-root-key.test.ts',
-  'test/tool/memory-tool.library.test.ts',
-  'test/tool/files.test.ts',
-  'test/sessions/sessions.test.ts',
-  'test/hosts/claude-agent-sdk.test.ts',
+  'test/units/store/sqlite/sqlite-store.test.ts',
+  'test/units/store/s3/connection.test.ts',
+  'test/units/store/sqlite/errors.test.ts',
+  'test/units/keys/env-root-key.test.ts',
+  'test/units/tool/memory-tool.library.test.ts',
+  'test/units/tool/files.test.ts',
+  'test/units/sessions/sessions.test.ts',
+  'test/units/hosts/claude-agent-sdk.test.ts',
   'test/end-to-end/sealed-store.test.ts',
 ];
 

@@ -7,9 +7,12 @@ describe('slowFiles', () => {
   it('names tests that start processes, be it through other files, and no others', () => {
     const slow = slowFiles();
     expect(slow).toContain('test/end-to-end/sqlite-faults.test.ts');
-    expect(slow).toContain('test/cli/exec.test.ts');
-    expect(slow).toContain('test/tool/memory-tool.exec.test.ts');
-    for (const file of ['test/tool/memory-tool.library.test.ts', 'test/tree/rename/rename-file.test.ts']) {
+    expect(slow).toContain('test/units/cli/serve/exec.test.ts');
+    expect(slow).toContain('test/units/tool/memory-tool.exec.test.ts');
+    for (const file of [
+      'test/units/tool/memory-tool.library.test.ts',
+      'test/units/tree/rename/rename-file.test.ts',
+    ]) {
       expect(slow).not.toContain(file);
     }
   });
@@ -18,11 +21,11 @@ describe('slowFiles', () => {
 describe('filesThatRunAlone', () => {
   it('names tests that replace modules or global objects, be it through other files, and no others', () => {
     const alone = filesThatRunAlone();
-    for (const file of ['test/format/randomness.test.ts', 'test/worker/turn-span.test.ts']) {
+    for (const file of ['test/units/format/randomness.test.ts', 'test/units/worker/turn/turn-span.test.ts']) {
       expect(alone).toContain(file);
     }
     expect(alone).toContain('test/attacks/leaks.test.ts');
-    expect(alone).not.toContain('test/tool/memory-tool.library.test.ts');
+    expect(alone).not.toContain('test/units/tool/memory-tool.library.test.ts');
     expect(alone.length).toBeLessThan(40);
   });
 });

@@ -1,0 +1,78 @@
+import { describe, expect, it } from 'vitest';
+import { runTurn, type TurnProgress } from '../../../src/agent/index.ts';
+import { commands, playClaude } from '../../doubles/played-claude.ts';
+import { useTurnSite } from '../../support/turn-site.ts';
+
+const CREATE = commands({ command: 'create', path: '/memories/f', file_text: 'x' });
+const VIEW = commands({ command: 'view', path: '/memories' });
+const DONE = { say: 'Done.' };
+const HELLO = [{ role: 'user' as const, content: 'Count.' }];
+
+const site = useTurnSite();
+
+/** Steps of a turn that is stopped at the step with this number, from 1. */
+function stopAt(number: number): {
+  readonly steps: TurnProgress[];
+  readonly onStep: (progress: TurnProgress) => Promise<'go_on' | 'stop'>;
+} {
+  const steps: TurnProgress[] = [];
+  return {
+    steps,
+    async onStep(progress) {
+      steps.push(JSON.parse(JSON.stringify(progress)) as TurnProgress);
+      return steps.length === number ? 'stop' : 'go_on';
+    },
+  };
+}
+
+describe('runTurn, step by step,', () => {
+  it('tells each step behind which Claude is asked again, and not the last one', async () => {
+    const { steps, onStep } = stopAt(9);
+    const { outcome, sent } = await site.play([CREATE, VIEW, DONE], { onStep });
+    expect(outcome).toMatchObject({ outcome: 'answered', text: 'Done.' });
+    expect(steps.map(({ usage }) => usage.requests)).toEqual([1, 2]);
+    // What is kept is what is sent next.
+    expect(steps.map(({ messages }) => messages)).toEqual(sent.slice(1).map(({ body }) => body.messages));
+  });
+
+  it('stops where it is told to, and goes on from there in another process', async () => {
+    const { steps, onStep } = stopAt(2);
+    const first = await site.play([CREATE, VIEW], { onStep });
+    expect(first.outcome).toMatchObject({ outcome: 'interrupted', by: 'stopped', usage: { requests: 2 } });
+    expect(first.outcome.messages).toEqual(steps[1]?.messages);
+    expect(await site.isThere('/memories/f')).toBe(true);
+    const from = steps[1];
+    if (from === undefined) throw new Error('there is no second step');
+    const second = await site.play([DONE], { from, prime: true });
+    expect(second.sent).toHaveLength(1);
+    expect(second.outcome).toMatchObject({ outcome: 'answered', text: 'Done.', usage: { requests: 3 } });
+    expect(second.outcome.usage.inputTokens).toBeGreaterThan(from.usage.inputTokens);
+    expect(second.outcome.messages).toHaveLength(6);
+  });
+
+  it('keeps the words of a reply that was paused, and asks for the rest', async () => {
+    const { steps, onStep } = stopAt(1);
+    await using claude = await playClaude([{ say: 'One, ', stop: 'pause_turn' }, { say: 'two.' }]);
+    const options = {
+      client: claude.client(),
+      memory: site.memory,
+      model: 'claude-opus-4-8',
+      messages: HELLO,
+    } as const;
+    expect(await runTurn({ ...options, onStep })).toMatchObject({ outcome: 'interrupted', by: 'stopped' });
+    expect(steps[0]).toMatchObject({ text: 'One, ' });
+    const [from] = steps;
+    if (from === undefined) throw new Error('there is no step');
+    expect(await runTurn({ ...options, from })).toMatchObject({ outcome: 'answered', text: 'One, two.' });
+  });
+
+  it('counts the requests of earlier runs towards the limit of the turn', async () => {
+    const { steps, onStep } = stopAt(2);
+    await site.play([VIEW, VIEW], { onStep });
+    const [, from] = steps;
+    if (from === undefined) throw new Error('there is no second step');
+    const { outcome, sent } = await site.play([VIEW, VIEW, DONE], { from, maxRequests: 3 });
+    expect(outcome).toMatchObject({ outcome: 'truncated', by: 'max_requests' });
+    expect(sent).toHaveLength(1);
+  });
+});

@@ -1,0 +1,120 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { CLI_MEMORY_ENV, runCli } from '../../../support/cli.ts';
+
+const LINE = /^(ok {4}|FAIL {2})[^\n]+$/;
+
+describe('sealed-memory doctor', () => {
+  let folder: string;
+  beforeAll(() => {
+    folder = mkdtempSync(join(tmpdir(), 'sealed-memory-doctor-'));
+  });
+  afterAll(() => rmSync(folder, { recursive: true }));
+
+  const doctor = async (changes: Readonly<Record<string, string>> = {}) => {
+    const env = { ...CLI_MEMORY_ENV, ...changes };
+    const { code, stdout, stderr } = await runCli(['doctor'], { env });
+    expect(stderr).toBe('');
+    const lines = stdout.split('\n').slice(0, -1);
+    for (const line of lines) expect(line).toMatch(LINE);
+    expect(stdout).not.toContain(env['SEALED_MEMORY_ROOT_KEY']);
+    return { code, lines, last: lines.at(-1) ?? '' };
+  };
+
+  it('finds all well with the embedded stores', async () => {
+    for (const store of ['memory:', `sqlite:${join(folder, 'well.sqlite')}`]) {
+      const { code, lines, last } = await doctor({ SEALED_MEMORY_STORE: store });
+      expect(code).toBe(0);
+      expect(lines.every((line) => line.startsWith('ok '))).toBe(true);
+      expect(last).toContain('has none yet');
+    }
+  });
+
+  it('writes nothing where nothing is to be written, and says what it did not try', async () => {
+    const store = `sqlite:${join(folder, 'read-only.sqlite')}`;
+    const { code, lines } = await doctor({ SEALED_MEMORY_STORE: store, SEALED_MEMORY_READ_ONLY: '1' });
+    expect(code).toBe(0);
+    expect(lines).toContain('ok    conditions: not tried, for nothing is to be written');
+  });
+
+  it('opens the keyring of a tenant that exists, and says when the root key is another', async () => {
+    const env = { ...CLI_MEMORY_ENV, SEALED_MEMORY_STORE: `sqlite:${join(folder, 'tenant.sqlite')}` };
+    await runCli(['tool', 'create', '/memories/a', '--text', 'x'], { env });
+    expect(await doctor(env)).toMatchObject({ code: 0, last: 'ok    keyring: opens with the root key' });
+    const other = await doctor({ ...env, SEALED_MEMORY_ROOT_KEY: Buffer.alloc(32, 9).toString('base64') });
+    expect(other.code).toBe(1);
+    expect(other.last).toMatch(
+      /^FAIL {2}keyring — .*: configure the root key this tenant was created with, or the one that wraps its keyring now$/,
+    );
+    const pinned = await doctor({ ...env, SEALED_MEMORY_KEYRING_MIN_EPOCH: '2' });
+    expect(pinned.code).toBe(1);
+    expect(pinned.last).toContain('The keyring is older than the epoch that is pinned for this tenant');
+    const plain = await doctor({ ...env, SEALED_MEMORY_NAMES: 'plain' });
+    expect(plain.code).toBe(1);
+    expect(plain.last).toMatch(/^FAIL {2}keyring — /);
+    expect((await runCli(['tool', 'view', '/memories'], { env })).stdout).toContain('\t/memories/a\n');
+  }, 30_000);
+
+  it('stops at a configuration that is wrong', async () => {
+    const { code, lines } = await doctor({ SEALED_MEMORY_ROOT_KEY: 'secret' });
+    expect([code, lines.length]).toEqual([1, 1]);
+    expect(lines[0]).toMatch(/^FAIL {2}configuration — SEALED_MEMORY_ROOT_KEY is not base64 of 32 bytes/);
+  });
+
+  it('says when the file of a store cannot be opened', async () => {
+    const { code, last } = await doctor({
+      SEALED_MEMORY_STORE: `sqlite:${join(folder, 'no/such/folder/x')}`,
+    });
+    expect(code).toBe(1);
+    expect(last).toMatch(/^FAIL {2}store — /);
+    expect(last).not.toContain(folder);
+  });
+
+  it('fails for one finding, though those behind it are well', async () => {
+    // Takes every PUT, whatever its condition, and holds nothing.
+    const server = createServer(({ method, url = '' }, response) => {
+      response.setHeader('content-type', 'application/xml').setHeader('etag', '"1"');
+      if (method === 'PUT') response.end();
+      else if (url.includes('list-type')) response.end('<ListBucketResult><Name>n</Name></ListBucketResult>');
+      else response.writeHead(404).end(method === 'HEAD' ? '' : '<Error><Code>NoSuchKey</Code></Error>');
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { code, lines, last } = await doctor({
+      SEALED_MEMORY_STORE: 's3://some-bucket/prefix',
+      SEALED_MEMORY_S3_ENDPOINT: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+      AWS_ACCESS_KEY_ID: 'x',
+      AWS_SECRET_ACCESS_KEY: 'y',
+    });
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+    expect(lines.filter((line) => line.startsWith('FAIL  conditions: '))).toHaveLength(4);
+    expect(last).toMatch(/^ok {4}keyring/);
+    expect(code).toBe(1);
+  }, 60_000);
+
+  it('says when nothing listens at the endpoint, and when it is no S3', async () => {
+    const server = createServer((_request, response) => response.writeHead(200).end('<html>hello</html>'));
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const s3 = {
+      SEALED_MEMORY_STORE: 's3://some-bucket/prefix',
+      SEALED_MEMORY_S3_ENDPOINT: endpoint,
+      AWS_ACCESS_KEY_ID: 'x',
+      AWS_SECRET_ACCESS_KEY: 'y',
+    };
+    const odd = await doctor(s3);
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+    const nobody = await doctor(s3);
+    for (const { code, last } of [odd, nobody]) {
+      expect(code).toBe(1);
+      expect(last).toMatch(/^FAIL {2}(store|conditions) — .*endpoint/);
+      expect(last).not.toContain('some-bucket');
+    }
+    expect(nobody.last).toContain('check the endpoint and the network');
+  }, 60_000);
+});

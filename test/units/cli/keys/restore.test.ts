@@ -1,0 +1,215 @@
+import { once } from 'node:events';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { Finding } from '../../../../src/admin/findings.ts';
+import { linesOf } from '../../../../src/cli/keys/restore.ts';
+import { openMemory, openTenant } from '../../../../src/open/open-memory.ts';
+import { openSqliteObjectStore } from '../../../../src/store/sqlite/sqlite-store.ts';
+import { CLI_MEMORY_ENV, type CliRun, runCli, startCli } from '../../../support/cli.ts';
+import { copyToFolder, digestOf, textsIn } from '../../../support/object-folder.ts';
+import { at } from '../../../support/test-tree.ts';
+
+const { SEALED_MEMORY_STORE: _none, ...ENV } = CLI_MEMORY_ENV;
+const FILES = { 'a.md': 'text of a', 'b/c.md': 'the secret words' };
+
+describe('sealed-memory restore', { timeout: 60_000 }, () => {
+  let folder: string;
+  let home: string;
+  let file: string;
+  let backup: string;
+  let to: string;
+  let count = 0;
+  beforeAll(() => {
+    folder = mkdtempSync(join(tmpdir(), 'sealed-memory-restore-'));
+  });
+  afterAll(() => rmSync(folder, { recursive: true }));
+  beforeEach(async () => {
+    home = join(folder, `${count++}`);
+    mkdirSync(home);
+    [file, backup, to] = [join(home, 'store.sqlite'), join(home, 'backup'), join(home, 'restored')];
+    await using store = openSqliteObjectStore({ path: file });
+    const { SEALED_MEMORY_ROOT_KEY: rootKey = '' } = ENV;
+    await using memory = await openMemory({ store, tenant: 'acme', rootKey });
+    for (const [path, text] of Object.entries(FILES)) {
+      await memory.execute({ command: 'create', path: `/memories/${path}`, file_text: text });
+    }
+    await copyToFolder(store, backup);
+  });
+
+  const restore = (
+    from: string,
+    options: { readonly args?: readonly string[]; readonly env?: Readonly<Record<string, string>> } = {},
+  ): Promise<CliRun> =>
+    runCli(['restore', '--json', '--from', from, '--to', to, ...(options.args ?? [])], {
+      env: { ...ENV, ...options.env },
+      cwd: home,
+    });
+
+  const damage = (): void => {
+    const database = new DatabaseSync(file);
+    database.exec(
+      `UPDATE objects SET body = zeroblob(length(body))
+       WHERE key = (SELECT key FROM objects WHERE key LIKE '%/data/%' ORDER BY rowid LIMIT 1)`,
+    );
+    database.close();
+  };
+
+  it('restores a folder of raw objects and answers with JSON lines', async () => {
+    const before = await digestOf(backup);
+    const { code, stdout, stderr } = await restore('backup');
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    const done = { event: 'done', files: 2, bytes: 25, findings: [] };
+    const lines = stdout.split('\n');
+    expect(lines.slice(-2)).toEqual([JSON.stringify(done), '']);
+    for (const line of lines.slice(0, -2)) {
+      expect(JSON.parse(line)).toMatchObject({ event: 'progress', total: 2 });
+    }
+    expect(await textsIn(to)).toEqual(FILES);
+    expect(await digestOf(backup)).toBe(before);
+  });
+
+  it('restores an SQLite file without a change to it', async () => {
+    const before = statSync(file, { bigint: true });
+    const { code, stderr } = await restore(`sqlite:${file}`, { args: ['--json'] });
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(await textsIn(to)).toEqual(FILES);
+    const after = statSync(file, { bigint: true });
+    expect([after.mtimeNs, after.ctimeNs, after.size]).toEqual([before.mtimeNs, before.ctimeNs, before.size]);
+  });
+
+  it('ends with 1 and the findings when a file was not restored', async () => {
+    damage();
+    const { code, stdout, stderr } = await restore(`sqlite:${file}`);
+    expect({ code, stderr }).toEqual({ code: 1, stderr: '' });
+    expect(JSON.parse(stdout.trim().split('\n').at(-1) ?? '')).toMatchObject({
+      event: 'done',
+      files: 1,
+      findings: [{ kind: 'damaged', path: '/memories/a.md' }],
+    });
+    expect(stdout).not.toMatch(/secret words|tenants\//);
+    expect(await textsIn(to)).toEqual({ 'b/c.md': FILES['b/c.md'] });
+  });
+
+  it('restores into the backup neither itself nor anything below it, but beside it', async () => {
+    const restoreTo = (place: string): Promise<CliRun> =>
+      runCli(['restore', '--json', '--from', 'backup', '--to', place], { env: ENV, cwd: home });
+    const before = await digestOf(backup);
+    for (const place of ['backup', 'backup/', './backup', 'backup/restored', 'backup/not/yet']) {
+      expect(await restoreTo(place)).toMatchObject({
+        code: 2,
+        stderr: expect.stringContaining('--to lies in the folder that --from names'),
+      });
+    }
+    expect(await digestOf(backup)).toBe(before);
+    expect((await restoreTo('backup-restored')).code).toBe(0);
+  });
+
+  it('reads no setting of the store that is in use', async () => {
+    const env = { SEALED_MEMORY_STORE: `sqlite:${join(home, 'live.sqlite')}` };
+    expect(await restore('backup', { env })).toMatchObject({ code: 0 });
+    expect(existsSync(join(home, 'live.sqlite'))).toBe(false);
+  });
+
+  it.each<readonly [from: string, sentence: RegExp]>([
+    ['none', /The folder of objects does not exist/],
+    ['sqlite:none.sqlite', /The SQLite file cannot be opened/],
+    ['memory:', /--from must be a folder, s3:\/\/bucket\/prefix or sqlite:PATH/],
+    ['s3://B', /--from must name a bucket/],
+    ['sqlite:', /--from needs the path of a file/],
+    ['.', /--to lies in the folder that --from names/],
+  ])('refuses --from %s and makes nothing', async (from, sentence) => {
+    const before = readdirSync(home);
+    const { code, stdout, stderr } = await restore(from);
+    expect(code).toBe(2);
+    expect(stdout).toMatch(/^\{"event":"failed","code":"misconfigured",[^\n]*\}\n$/);
+    expect(stderr).toMatch(sentence);
+    expect(before).toContain('store.sqlite');
+    expect(readdirSync(home)).toEqual(before);
+  });
+
+  it('refuses an SQLite file that holds nothing, and one of another program', async () => {
+    for (const sql of ['', 'CREATE TABLE theirs (x)']) {
+      rmSync(file);
+      const database = new DatabaseSync(file);
+      database.exec(sql);
+      database.close();
+      expect(await restore(`sqlite:${file}`)).toMatchObject({
+        code: 2,
+        stderr: expect.stringContaining('SQLite file'),
+      });
+    }
+  });
+
+  it('stops at Ctrl-C, leaves nothing behind and says so', async () => {
+    await using store = openSqliteObjectStore({ path: ':memory:' });
+    const { parts, close } = await openTenant({
+      store,
+      tenant: 'acme',
+      rootKey: ENV['SEALED_MEMORY_ROOT_KEY'] ?? '',
+    });
+    const create = (_: unknown, i: number) => parts.tree.create(at(`/memories/${i}`), new Uint8Array(1));
+    await Promise.all(Array.from({ length: 1_500 }, create));
+    await close();
+    const many = join(home, 'many');
+    await copyToFolder(store, many);
+
+    const child = startCli(['restore', '--json', '--from', many, '--to', to], { env: ENV });
+    let [said, complained] = ['', ''];
+    child.stderr.on('data', (chunk) => {
+      complained += chunk;
+    });
+    child.stdout.on('data', (chunk) => {
+      said += chunk;
+    });
+    await vi.waitUntil(() => existsSync(`${to}.partial`), { timeout: 30_000, interval: 1 });
+    child.kill('SIGINT');
+    expect(await once(child, 'close')).toEqual([130, null]);
+    expect(said).toMatch(/\{"event":"interrupted"\}\n$/);
+    expect(complained).toMatch(/^sealed-memory: interrupted: /);
+    expect(existsSync(to) || existsSync(`${to}.partial`)).toBe(false);
+  });
+
+  it('says what is missing', async () => {
+    const other = Buffer.alloc(32, 9).toString('base64');
+    const wrongKey = await restore('backup', { env: { SEALED_MEMORY_ROOT_KEY: other } });
+    const failed = /^\{"event":"failed","code":"key_unavailable",.*\}\n$/;
+    expect(wrongKey).toMatchObject({ code: 1, stdout: expect.stringMatching(failed) });
+    expect(wrongKey.stderr).toMatch(/^sealed-memory: key_unavailable: /);
+    rmSync(join(backup, 'keyrings'), { recursive: true });
+    const noKeyring = await restore('backup');
+    expect(noKeyring).toMatchObject({ code: 1, stdout: expect.stringMatching(failed) });
+    expect(noKeyring.stderr).toMatch(/keyrings\/<tenant>, .* is missing\.$/m);
+    mkdirSync(to);
+    mkdirSync(join(to, 'mine'));
+    const taken = await restore(`sqlite:${file}`);
+    expect(taken).toMatchObject({ code: 2, stderr: expect.stringContaining('The target exists') });
+    expect((await runCli(['restore', '--from', 'backup'], { env: ENV })).code).toBe(2);
+  });
+});
+
+describe('linesOf', () => {
+  const path = at('/memories/a');
+  const said = (findings: readonly Finding[]): readonly string[] =>
+    linesOf({ files: 1, bytes: 2, findings }, 'out');
+
+  it.each<readonly [Finding, RegExp]>([
+    [{ kind: 'damaged', path }, /^FAIL {2}\/memories\/a is damaged .* — try an older backup$/],
+    [{ kind: 'too_large', path }, /^FAIL {2}\/memories\/a .* — raise SEALED_MEMORY_MAX_FILE_BYTES$/],
+    [{ kind: 'unreadable', path }, /^FAIL {2}\/memories\/a cannot be read .* — check its permissions/],
+    [{ kind: 'vanished', path }, /^FAIL {2}\/memories\/a went away .* — run restore again/],
+    [{ kind: 'clash', path }, /^FAIL {2}\/memories\/a is a file and a directory/],
+    [{ kind: 'unwritable', path, code: 'EILSEQ' }, /^FAIL {2}\/memories\/a .* refuses \(EILSEQ\) — /],
+    [{ kind: 'foreign', objects: 2 }, /^FAIL {2}2 objects among the files, .*, not restored$/],
+  ])('says what to do about %o', (finding, line) => {
+    const [first, summary] = said([finding]);
+    expect(first).toMatch(line);
+    expect(summary).toBe('FAIL  restored 1 file, 2 bytes, to out: 1 finding');
+  });
+
+  it('says in one line that all is well', () => {
+    expect(said([])).toEqual(['ok    restored 1 file, 2 bytes, to out: all well']);
+  });
+});

@@ -1,0 +1,233 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { Flags } from '../../../../src/cli/run/invocation.ts';
+import { readEnvironment, readOptions } from '../../../../src/cli/run/settings.ts';
+import type { Environment } from '../../../../src/open/environment.ts';
+import { invocationOf } from '../../../doubles/invocation.ts';
+import { CLI_MEMORY_ENV, runCli } from '../../../support/cli.ts';
+
+let cwd: string;
+let home: string;
+beforeEach(() => {
+  cwd = mkdtempSync(join(tmpdir(), 'sealed-memory-settings-'));
+  home = join(cwd, 'home');
+});
+afterEach(() => rmSync(cwd, { recursive: true }));
+
+const read = (flags: Flags = {}, env: Environment = {}): Environment =>
+  readEnvironment(flags, { env, cwd, home });
+
+function write(path: string, text: string): void {
+  const file = join(cwd, path);
+  mkdirSync(dirname(file), { recursive: true });
+  writeFileSync(file, text);
+}
+
+describe('readEnvironment', () => {
+  it('takes each setting from the first that has it: flag, environment, .env, profile', () => {
+    write(
+      '.sealed-memory/config.toml',
+      '[default]\ntenant = "config"\nprofile = "sdk"\nnames = "plain"\non_exists = "error"\n',
+    );
+    write(
+      '.env',
+      'SEALED_MEMORY_TENANT=dotenv\nSEALED_MEMORY_NAMES=encrypted\nSEALED_MEMORY_ON_EXISTS=overwrite\n',
+    );
+    const env = { SEALED_MEMORY_TENANT: 'environment', SEALED_MEMORY_ON_EXISTS: '' };
+    expect(read({ tenant: 'flag' }, env)).toEqual({
+      SEALED_MEMORY_TENANT: 'flag',
+      SEALED_MEMORY_NAMES: 'encrypted',
+      SEALED_MEMORY_ON_EXISTS: 'overwrite',
+      SEALED_MEMORY_PROFILE: 'sdk',
+    });
+    expect(read({}, env)).toMatchObject({ SEALED_MEMORY_TENANT: 'environment' });
+    expect(read()).toMatchObject({ SEALED_MEMORY_TENANT: 'dotenv' });
+  });
+
+  it('has a flag for each of mounts, policy, read-only and events', () => {
+    expect(
+      read({
+        mount: ['/memories/a=org:ro', '/memories/b=b'],
+        policy: 'secrets',
+        readOnly: true,
+        events: '/dev/stderr',
+      }),
+    ).toEqual({
+      SEALED_MEMORY_MOUNTS: '/memories/a=org:ro,/memories/b=b',
+      SEALED_MEMORY_POLICY: 'secrets',
+      SEALED_MEMORY_READ_ONLY: '1',
+      SEALED_MEMORY_EVENTS_FILE: '/dev/stderr',
+    });
+  });
+
+  it('takes nothing of .env but what is about this program and AWS', () => {
+    write('.env', 'SEALED_MEMORY_TENANT=a\nAWS_REGION=eu-central-1\nNODE_OPTIONS=--inspect\nSECRET=x\n');
+    expect(read()).toEqual({ SEALED_MEMORY_TENANT: 'a', AWS_REGION: 'eu-central-1' });
+  });
+
+  it('lets a root key hide what a later source says of it, in a file or not', () => {
+    write('.sealed-memory/config.toml', '[default]\nroot_key_file = "root.key"\n');
+    expect(read()).toEqual({ SEALED_MEMORY_ROOT_KEY_FILE: join(cwd, '.sealed-memory/root.key') });
+    expect(read({}, { SEALED_MEMORY_ROOT_KEY: 'k' })).toEqual({ SEALED_MEMORY_ROOT_KEY: 'k' });
+    expect(read({ rootKeyFile: 'other.key' }, { SEALED_MEMORY_ROOT_KEY: 'k' })).toEqual({
+      SEALED_MEMORY_ROOT_KEY_FILE: 'other.key',
+    });
+  });
+
+  it('reads the configuration of the project, else of the person, else none', () => {
+    expect(read()).toEqual({});
+    write('home/.config/sealed-memory/config.toml', '[default]\ntenant = "person"\n');
+    expect(read()).toEqual({ SEALED_MEMORY_TENANT: 'person' });
+    write('xdg/sealed-memory/config.toml', '[default]\ntenant = "xdg"\n');
+    expect(read({}, { XDG_CONFIG_HOME: join(cwd, 'xdg') })).toMatchObject({ SEALED_MEMORY_TENANT: 'xdg' });
+    write('.sealed-memory/config.toml', '[default]\ntenant = "project"\n');
+    expect(read()).toEqual({ SEALED_MEMORY_TENANT: 'project' });
+    write('named.toml', '[default]\ntenant = "named"\n');
+    expect(read({}, { SEALED_MEMORY_CONFIG: 'named.toml' })).toMatchObject({ SEALED_MEMORY_TENANT: 'named' });
+  });
+
+  it('chooses a profile by flag or variable, and counts its relative paths from the file', () => {
+    write(
+      '.sealed-memory/config.toml',
+      '[default]\ntenant = "a"\n[work]\ntenant = "b"\nstore = "sqlite:b.sqlite"\nmax_file_bytes = 5\ns3_guarded = true\nevents_file = "events.jsonl"\nmax_files = 7\n',
+    );
+    const work = {
+      SEALED_MEMORY_TENANT: 'b',
+      SEALED_MEMORY_STORE: `sqlite:${join(cwd, '.sealed-memory/b.sqlite')}`,
+      SEALED_MEMORY_MAX_FILE_BYTES: '5',
+      SEALED_MEMORY_S3_GUARDED: 'true',
+      SEALED_MEMORY_EVENTS_FILE: join(cwd, '.sealed-memory/events.jsonl'),
+      SEALED_MEMORY_MAX_FILES: '7',
+    };
+    expect(read({ profileName: 'work' })).toMatchObject(work);
+    expect(read({}, { SEALED_MEMORY_PROFILE_NAME: 'work' })).toMatchObject(work);
+  });
+
+  it('takes a profile that was asked for before .env, which has the store and the tenant of init', () => {
+    write(
+      '.sealed-memory/config.toml',
+      '[default]\ntenant = "a"\n[work]\ntenant = "b"\nroot_key_file = "b.key"\n',
+    );
+    write(
+      '.env',
+      'SEALED_MEMORY_TENANT=dotenv\nSEALED_MEMORY_ROOT_KEY=k\nSEALED_MEMORY_STORE=memory:\nSEALED_MEMORY_PROFILE_NAME=default\n',
+    );
+    const work = {
+      SEALED_MEMORY_TENANT: 'b',
+      SEALED_MEMORY_ROOT_KEY_FILE: join(cwd, '.sealed-memory/b.key'),
+      SEALED_MEMORY_STORE: 'memory:',
+      SEALED_MEMORY_PROFILE_NAME: 'work',
+    };
+    expect(read({ profileName: 'work' })).toEqual(work);
+    expect(read({}, { SEALED_MEMORY_PROFILE_NAME: 'work' })).toEqual(work);
+    expect(read({ profileName: 'work', tenant: 'flag' })).toMatchObject({ SEALED_MEMORY_TENANT: 'flag' });
+    expect(read()).toMatchObject({ SEALED_MEMORY_TENANT: 'dotenv', SEALED_MEMORY_ROOT_KEY: 'k' });
+  });
+
+  it('takes a configuration file that the environment names before the .env of the folder it runs in', () => {
+    write('demo/config.toml', '[default]\ntenant = "demo"\n');
+    write('.env', 'SEALED_MEMORY_TENANT=dotenv\nSEALED_MEMORY_STORE=memory:\n');
+    const named = { SEALED_MEMORY_CONFIG: join(cwd, 'demo/config.toml') };
+    expect(read({}, named)).toMatchObject({ SEALED_MEMORY_TENANT: 'demo', SEALED_MEMORY_STORE: 'memory:' });
+    write('.env', `SEALED_MEMORY_TENANT=dotenv\nSEALED_MEMORY_CONFIG=${named.SEALED_MEMORY_CONFIG}\n`);
+    expect(read()).toMatchObject({ SEALED_MEMORY_TENANT: 'dotenv' });
+  });
+
+  it.each<readonly [string, RegExp]>([
+    ['tenant = "a"', /"tenant" outside of a profile/],
+    [
+      '[default]\ntennant = "a"',
+      /"tennant" is no setting of the configuration file\. Did you mean tenant\?$/,
+    ],
+    ['[default]\nx = "a"', /"x" is no setting of the configuration file\. Known are store, tenant, /],
+    ['[default]\nTenant = "a"', /"Tenant" is no setting/],
+    ['[default]\ntenant = ["a"]', /"tenant" .* must be a text, a number, true or false/],
+    ['[default]\nroot_key = "c2VjcmV0"', /no place for a root key/],
+    ['[default]\ntenant = secret', /is not TOML/],
+  ])('refuses %j with a sentence that tells no value', (text, sentence) => {
+    write('.sealed-memory/config.toml', text);
+    expect(() => read()).toThrow(sentence);
+    expect(() => read()).not.toThrow(/secret|c2VjcmV0/);
+  });
+
+  it('refuses a profile that is not there, and a named file that is not', () => {
+    expect(() => read({ profileName: 'work' })).toThrow(/no configuration file/);
+    write('.sealed-memory/config.toml', '[default]\n[play]\n');
+    expect(() => read({ profileName: 'work' })).toThrow(/no profile "work"; it has default, play/);
+    expect(() => read({}, { SEALED_MEMORY_CONFIG: 'none.toml' })).toThrow(
+      /named by SEALED_MEMORY_CONFIG does not exist/,
+    );
+    write('.env/file', '');
+    expect(() => read()).toThrow(/The file \.env cannot be read \(EISDIR\)/);
+  });
+});
+
+describe('sealed-memory --mount', { timeout: 60_000 }, () => {
+  it('shows the memory of another tenant, which is written by its own commands alone', async () => {
+    const env = { ...CLI_MEMORY_ENV, SEALED_MEMORY_STORE: `sqlite:${join(cwd, 'store.sqlite')}` };
+    await runCli(['put', '/memories/rules.md', '--text', 'rules', '--tenant', 'org'], { env });
+    const mounted = ['--mount', '/memories/handbook=org:ro', '--mount', '/memories/team=team-7'];
+    expect((await runCli(['cat', '/memories/handbook/rules.md', ...mounted], { env })).stdout).toBe('rules');
+    const refused = await runCli(['put', '/memories/handbook/a', '--text', 'x', ...mounted], { env });
+    expect([refused.code, refused.stdout]).toEqual([1, '']);
+    expect(refused.stderr).toMatch(/handbook\/a .*read/);
+    const inEnvironment = {
+      ...env,
+      SEALED_MEMORY_MOUNTS: '/memories/team=team-7, /memories/handbook=org:ro',
+    };
+    expect((await runCli(['ls'], { env: inEnvironment })).stdout).toBe('handbook/\nteam/\n');
+    for (const wrong of [
+      '../handbook=org',
+      '/memories/a=Org',
+      '/memories/a=org:rw',
+      '/memories/a=org:expires=no',
+      '/memories/a=org:ro:expires=true',
+      '/memories/a/b=org',
+    ]) {
+      expect((await runCli(['ls', '--mount', wrong], { env })).code).toBe(2);
+    }
+    // The path of a flag is a person's; that of a variable begins at /memories.
+    expect((await runCli(['ls', '--mount', 'handbook=org'], { env })).stdout).toBe('handbook/\n');
+    const ofVariable = { ...env, SEALED_MEMORY_MOUNTS: 'handbook=org' };
+    expect((await runCli(['ls'], { env: ofVariable })).code).toBe(2);
+  });
+});
+
+describe('the settings of a command line', { timeout: 60_000 }, () => {
+  it('are all named at once where they are missing, with what sets them', async () => {
+    const { code, stdout, stderr } = await runCli(['ls'], { cwd });
+    expect([code, stdout]).toEqual([2, '']);
+    expect(stderr).toBe(
+      'sealed-memory: misconfigured: not set: the store (--store or SEALED_MEMORY_STORE), ' +
+        'the tenant (--tenant or SEALED_MEMORY_TENANT), the root key (--root-key-file or ' +
+        'SEALED_MEMORY_ROOT_KEY_FILE). "sealed-memory init" sets all of them.\n',
+    );
+    const one = await runCli(['ls'], { cwd, env: { ...CLI_MEMORY_ENV, SEALED_MEMORY_TENANT: '' } });
+    expect(one.stderr).toContain('not set: the tenant (--tenant or SEALED_MEMORY_TENANT). ');
+  });
+
+  it('tell a wrong --ttl in the seconds that it was given in', async () => {
+    const { code, stderr } = await runCli(['keys', 'migrate', '--ttl', '5'], { env: CLI_MEMORY_ENV });
+    expect([code, stderr]).toEqual([
+      2,
+      'sealed-memory: misconfigured: --ttl must be a whole number from 60 to 900.\n',
+    ]);
+  });
+});
+
+it('the options of a verb bring the variables of AWS of a configuration file into the process', () => {
+  vi.stubEnv('SEALED_MEMORY_ROOT_KEY', CLI_MEMORY_ENV['SEALED_MEMORY_ROOT_KEY']);
+  vi.stubEnv('AWS_PROFILE', '');
+  write('.env', 'AWS_PROFILE=work\n');
+  const folder = vi.spyOn(process, 'cwd').mockReturnValue(cwd);
+  try {
+    const { invocation } = invocationOf({ flags: { store: 'memory:', tenant: 'acme' } });
+    expect(readOptions(invocation)).toMatchObject({ store: 'memory:', tenant: 'acme' });
+    expect(process.env['AWS_PROFILE']).toBe('work');
+  } finally {
+    folder.mockRestore();
+    vi.unstubAllEnvs();
+  }
+});

@@ -1,0 +1,147 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { openMemory } from '../../../src/open/open-memory.ts';
+import type { MemoryOptions, MountOptions } from '../../../src/open/options.ts';
+import { createMemoryPool, type MemoryPool, type PoolOptions } from '../../../src/open/pool.ts';
+import type { ObjectStore } from '../../../src/store/port.ts';
+import { openSqliteObjectStore } from '../../../src/store/sqlite/sqlite-store.ts';
+import { interceptStore, recordInto, type StoreCall } from '../../doubles/intercepted-store.ts';
+import { silentLogger } from '../../doubles/silent-logger.ts';
+
+const rootKey = new Uint8Array(32).fill(3);
+const HANDBOOK = { at: '/memories/handbook', tenant: 'org', readOnly: true };
+
+let store: ObjectStore;
+let calls: StoreCall[];
+const pools: MemoryPool[] = [];
+
+beforeEach(async () => {
+  store = openSqliteObjectStore({ path: ':memory:' });
+  calls = [];
+  const org = await openMemory({ store, tenant: 'org', rootKey });
+  await org.files.write('/memories/rules.md', 'be kind');
+  await org.close();
+});
+afterEach(async () => {
+  await Promise.all(pools.splice(0).map((pool) => pool.close()));
+  await store[Symbol.asyncDispose]();
+});
+
+function poolOf(options: Partial<PoolOptions> = {}): MemoryPool {
+  const watched = interceptStore(store, recordInto(calls));
+  const pool = createMemoryPool({ store: watched, rootKey, mounts: [HANDBOOK], ...options });
+  pools.push(pool);
+  return pool;
+}
+
+const keyringReads = (tenant: string): number =>
+  calls.filter((call) => call.verb === 'get' && call.key.endsWith(`keyrings/${tenant}`)).length;
+
+describe('a pool with mounts', () => {
+  it('shows them in the memory of every tenant, each beside its own files, opened once', async () => {
+    const pool = poolOf();
+    const tenants = ['a', 'b', 'c', 'd'];
+    const memories = await Promise.all(tenants.map((tenant) => pool.open(tenant)));
+    for (const [index, { files }] of memories.entries()) {
+      await files.write('/memories/own', `of ${index}`);
+      expect((await files.read('/memories/handbook/rules.md'))?.text()).toBe('be kind');
+    }
+    for (const [index, { files }] of memories.entries()) {
+      const paths: string[] = [];
+      for await (const { path } of files.list('/memories', { recursive: true })) paths.push(path);
+      expect(paths.sort()).toEqual(['/memories/handbook/rules.md', '/memories/own']);
+      expect((await files.read('/memories/own'))?.text()).toBe(`of ${index}`);
+    }
+    expect(keyringReads('org')).toBe(1);
+  });
+
+  it('writes nothing to a read-only one, whose owner writes through the same pool', async () => {
+    const pool = poolOf();
+    const [customer, org] = [await pool.open('customer'), await pool.open('org')];
+    const refused = await customer.execute({
+      ...{ command: 'create', path: '/memories/handbook/x', file_text: 'x' },
+    });
+    expect(refused).toMatchObject({ isError: true, error: { code: 'read_only' } });
+    await org.files.write('/memories/rules.md', 'be kind and brief');
+    expect((await customer.files.read('/memories/handbook/rules.md'))?.text()).toBe('be kind and brief');
+  });
+
+  it('stays mounted while tenants are evicted and opened again', async () => {
+    const pool = poolOf({ maxTenants: 1 });
+    for (const tenant of ['a', 'b', 'a', 'c']) {
+      await using memory = await pool.open(tenant);
+      expect(await memory.files.exists('/memories/handbook/rules.md')).toBe(true);
+    }
+  });
+
+  it('refuses at once what cannot be mounted, and at the opening what cannot be opened', async () => {
+    for (const wrong of [
+      { ...HANDBOOK, at: '/memories/a/b' },
+      { at: '/memories/a' } as MountOptions,
+      { ...HANDBOOK, onExists: 'overwrite' },
+      { ...HANDBOOK, mounts: [HANDBOOK] },
+    ]) {
+      expect(() => poolOf({ mounts: [wrong] })).toThrow(expect.objectContaining({ code: 'misconfigured' }));
+    }
+    const pool = poolOf({ mounts: [{ ...HANDBOOK, rootKey: new Uint8Array(32).fill(9) }] });
+    await expect(pool.open('a')).rejects.toMatchObject({ code: 'key_unavailable' });
+  });
+});
+
+describe('a read-only mount of a tenant that does not exist', () => {
+  const TYPO = { ...HANDBOOK, tenant: 'ogr' };
+
+  it('is warned of once, and one that exists or may begin is not', async () => {
+    const warn = vi.fn();
+    const logger = { ...silentLogger, warn };
+    const pool = poolOf({ mounts: [TYPO], logger });
+    for (const tenant of ['a', 'b']) await (await pool.open(tenant)).close();
+    const told = 'Nothing was ever written for the tenant ogr, which is only read here: is its name right?';
+    expect(warn.mock.calls).toEqual([[told, undefined]]);
+    warn.mockClear();
+    for (const mount of [HANDBOOK, { at: '/memories/drafts', tenant: 'drafts' }]) {
+      const begins = poolOf({ mounts: [mount], logger });
+      await (await begins.open('a')).close();
+    }
+    expect(warn).not.toHaveBeenCalled();
+  });
+});
+
+describe('a memory that is read-only beside a mount that is not', () => {
+  const WRITABLE = { at: '/memories/drafts', tenant: 'drafts' };
+  const HALF = expect.stringContaining('read-only, and takes writes below a mount that is not, of drafts: ');
+
+  it.each<[string, (options: PoolOptions) => Promise<unknown>]>([
+    [
+      'openMemory',
+      async (options) => {
+        await using memory = await openMemory({ ...options, tenant: 'a' });
+        await memory.files.write('/memories/drafts/a', 'x');
+      },
+    ],
+    [
+      'a pool',
+      async (options) => {
+        await using pool = createMemoryPool(options);
+        for (const tenant of ['a', 'b']) await pool.open(tenant);
+      },
+    ],
+  ])('says so once when it is opened: %s', async (_, open) => {
+    const warnings = async (options: Partial<MemoryOptions>): Promise<readonly unknown[]> => {
+      const warn = vi.fn();
+      const logger = { ...silentLogger, warn };
+      await open({ store, rootKey, readOnly: true, logger, ...options });
+      return warn.mock.calls;
+    };
+    expect(await warnings({ mounts: [HANDBOOK, WRITABLE] })).toEqual([[HALF, undefined]]);
+    expect(await warnings({ mounts: [WRITABLE], readOnly: false })).toEqual([]);
+  });
+
+  it('says nothing where no mount takes writes', async () => {
+    const warn = vi.fn();
+    const logger = { ...silentLogger, warn };
+    await using _ = await openMemory({
+      ...{ store, rootKey, tenant: 'a', readOnly: true, logger, mounts: [HANDBOOK] },
+    });
+    expect(warn).not.toHaveBeenCalled();
+  });
+});

@@ -1,0 +1,388 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { expect, it } from 'vitest';
+import { MemoryError } from '../../../../src/errors.ts';
+import { type AgentSite, listedOnly } from '../../../support/page-site.ts';
+import { blocksOf, keepLook, shareOff } from './look.ts';
+import { bytes, content, describePage, find, PATIENT, row, toTree, violationsOf } from './stage.ts';
+
+const PNG = Buffer.from(
+  'iVBORw0KGgoAAAANSUhEUgAAAAUAAAAFCAYAAACNbyblAAAAHElEQVQI12P4//8/w38GIAXDIBKE0DHxgljNBAAO9TXL0Y4OHwAAAABJRU5ErkJggg==',
+  'base64',
+);
+const NOTES = `# Acme Bakery
+
+Code name: **Kestrel** (public)
+Budget: 4,500 euros
+
+- Prefers short mails
+- Contact: \`ada@acme.example\`
+
+| What | When |
+| --- | --- |
+| Launch plan | 20 May |
+`;
+
+describePage('the page in Chromium', ({ browser, stack, show }) => {
+  const someFiles = async ({ memory: { files } }: AgentSite): Promise<void> => {
+    await files.write('/memories/customers/acme.md', NOTES);
+    await files.write('/memories/plans/kestrel.md', '# Launch\nSpend 4,500 euros.\n');
+    await files.write('/memories/preferences.json', '{ "tone": "short" }\n');
+    await files.write('/memories/team/logo.png', PNG);
+    await files.write('/memories/team/raw.bin', Uint8Array.of(0xff, 0xfe));
+  };
+  it('shows left what the model reads, and right what the bucket holds', async () => {
+    const { page, strays, served } = await show(someFiles);
+    expect(page.url()).toBe(`${served.origin}/`);
+    await content(page).getByText("Here're the files and directories").waitFor();
+    await expect.poll(() => page.locator('.key-row').count(), PATIENT).toBe(5);
+    expect(await page.locator('.bucket-pane').textContent()).not.toMatch(/acme\.md|kestrel/);
+    await row(page, 'acme.md').click();
+    await content(page).getByRole('heading', { name: 'Acme Bakery' }).waitFor();
+    expect(await content(page).locator('strong, code, td').allTextContents()).toEqual([
+      'Kestrel',
+      'ada@acme.example',
+      'Launch plan',
+      '20 May',
+    ]);
+    await bytes(page).getByText('89 53 4d 31').waitFor();
+    expect(await page.locator('.bucket-pane').textContent()).not.toMatch(/Kestrel|Acme/);
+    await expect.poll(() => page.locator('.footer').textContent(), PATIENT).toContain('Last click 2 GET');
+    await page.getByRole('button', { name: 'As Claude reads it' }).click();
+    await content(page).getByText('with line numbers').waitFor();
+    await page.getByRole('button', { name: 'Text', exact: true }).click();
+    await content(page).getByText('- Prefers short mails').waitFor();
+    await row(page, 'logo.png').click();
+    const image = content(page).getByRole('img');
+    await expect
+      .poll(() => image.evaluate((each) => (each as HTMLImageElement).naturalWidth), PATIENT)
+      .toBe(5);
+    await row(page, 'raw.bin').click();
+    await content(page).getByText('2 bytes that are neither').waitFor();
+    expect(strays).toEqual([]);
+    expect(await page.evaluate(() => (globalThis as unknown as { shifted: string[] }).shifted)).toEqual([]);
+  });
+
+  it('follows an agent that writes meanwhile', async () => {
+    const { agent, page } = await show(someFiles);
+    await row(page, 'preferences.json').click();
+    await content(page).getByText('"short"').waitFor();
+    const before = await bytes(page).textContent();
+    await agent.memory.execute({
+      ...{ command: 'str_replace', path: '/memories/preferences.json' },
+      ...{ old_str: 'short', new_str: 'shorter' },
+    });
+    await content(page).getByText('"shorter"').waitFor();
+    await expect.poll(() => bytes(page).textContent(), PATIENT).not.toBe(before);
+    await agent.memory.files.write('/memories/new.md', 'new');
+    await row(page, 'new.md').waitFor();
+    await agent.memory.files.remove('/memories/preferences.json');
+    await row(page, 'preferences.json').waitFor({ state: 'detached' });
+    await content(page).getByText('nothing at this path any more').waitFor();
+  });
+
+  it('says so while the store does not answer, and goes on when it does', async () => {
+    const { agent, page } = await show(someFiles);
+    const { store } = agent;
+    const { list } = store;
+    const next = () => Promise.reject(new MemoryError('unavailable', 'The store did not answer.'));
+    Object.assign(store, { list: () => ({ [Symbol.asyncIterator]: () => ({ next }) }) });
+    await page.getByText('Not live: The store did not answer.').waitFor();
+    Object.assign(store, { list });
+    await agent.memory.files.write('/memories/new.md', 'new');
+    await row(page, 'new.md').waitFor();
+    await page.getByText('Live', { exact: true }).waitFor();
+  });
+
+  it('searches the texts, and leads to the line', async () => {
+    const { page, strays } = await show(someFiles);
+    await find(page, '4,500');
+    await page.getByText('No name holds that').waitFor();
+    await page.keyboard.press('Enter');
+    await page.getByText('2 lines in 5 files').waitFor();
+    await page.getByRole('button', { name: 'customers/acme.md:4' }).click();
+    await page.locator('.line[data-found="true"]').getByText('Budget: 4,500 euros').waitFor();
+    expect(strays).toEqual([]);
+  });
+
+  it('is used with the keyboard alone', async () => {
+    const { page } = await show(someFiles);
+    await toTree(page);
+    for (const key of ['ArrowDown', 'ArrowDown', 'Enter']) await page.keyboard.press(key);
+    await content(page).getByRole('heading', { name: 'Acme Bakery' }).waitFor();
+    await page.keyboard.press('ArrowLeft');
+    await page.keyboard.press('ArrowLeft');
+    await row(page, 'acme.md').waitFor({ state: 'detached' });
+    await page.keyboard.press('ArrowRight');
+    await row(page, 'acme.md').waitFor();
+    await page.keyboard.press('End');
+    await page.keyboard.press('Enter');
+    await content(page).getByText('"tone"').waitFor();
+    const focused = () => page.evaluate(() => document.activeElement?.getAttribute('aria-label'));
+    await page.keyboard.press('3');
+    await expect.poll(focused, PATIENT).toBe('Bytes of the object');
+    await page.keyboard.press('2');
+    await expect.poll(focused, PATIENT).toBe('Content');
+    await page.keyboard.press('h');
+    await page.getByRole('heading', { name: 'Keys' }).waitFor();
+    await page.keyboard.press('Escape');
+    await content(page).waitFor();
+    await page.keyboard.press('?');
+    await page.getByRole('dialog', { name: 'Keys' }).waitFor();
+    await page.keyboard.press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    await find(page, 'acme');
+    await expect.poll(() => page.getByRole('treeitem').count(), PATIENT).toBe(3);
+  });
+
+  it('verifies, and says what to do about a finding', async () => {
+    const { agent, page } = await show(someFiles);
+    await page.getByRole('button', { name: 'Health' }).click();
+    await page.getByText('seals and opens').waitFor();
+    await page.getByRole('button', { name: 'Verify' }).click();
+    await page.getByText('All well: 5 files').waitFor();
+    for await (const { objects } of agent.store.list({ prefix: 'tenants/acme/data/' })) {
+      const [first] = objects;
+      if (first !== undefined) await agent.store.put(first.key, new Uint8Array(300), { mode: 'overwrite' });
+    }
+    await page.getByRole('button', { name: 'Verify' }).click();
+    await page.getByText('1 finding left').waitFor();
+    await page.getByText('is damaged — restore its object from a backup').waitFor();
+    await page.getByRole('button', { name: 'Look' }).click();
+    await page.getByRole('alert').waitFor();
+    await bytes(page).getByText('00 00 00').first().waitFor();
+  });
+
+  it.each(['light', 'dark'] as const)('looks as it should in the %s theme', async (colorScheme) => {
+    const { page } = await show(someFiles, { colorScheme });
+    await row(page, 'acme.md').click();
+    await content(page).getByRole('heading', { name: 'Acme Bakery' }).waitFor();
+    await bytes(page).getByText('89 53 4d 31').waitFor();
+    const picture = await page.screenshot();
+    const other = colorScheme === 'light' ? 'dark' : 'light';
+    const blank = await browser().newPage();
+    stack().defer(() => blank.close());
+    const blocks = await blocksOf(blank, picture);
+    if (process.env['TEST_UPDATE_LOOKS'] === '1') keepLook(blocks, `file-${colorScheme}`);
+    expect(shareOff(blocks, `file-${colorScheme}`)).toBeLessThan(0.05);
+    expect(shareOff(blocks, `file-${other}`)).toBeGreaterThan(0.5);
+  });
+
+  it.each(['light', 'dark'] as const)(
+    'has names for screen readers and enough contrast: %s',
+    async (colorScheme) => {
+      const { page } = await show(someFiles, { colorScheme });
+      const violations = () => violationsOf(page);
+      await content(page).getByText("Here're the files").waitFor();
+      expect(await violations()).toEqual([]);
+      await row(page, 'acme.md').click();
+      await bytes(page).getByText('89 53 4d 31').waitFor();
+      expect(await violations()).toEqual([]);
+      await find(page, '4,500');
+      await page.keyboard.press('Enter');
+      await page.getByText('2 lines in 5 files').waitFor();
+      expect(await violations()).toEqual([]);
+      await page.getByRole('button', { name: 'Health' }).click();
+      await page.getByRole('button', { name: 'Verify' }).click();
+      await page.getByText('All well').waitFor();
+      expect(await violations()).toEqual([]);
+      await page.getByRole('button', { name: 'Keys' }).click();
+      await page.getByRole('dialog').waitFor();
+      expect(await violations()).toEqual([]);
+    },
+  );
+
+  it('fits into 60 columns, one pane at a time', async () => {
+    const { page } = await show(someFiles, { width: 480, height: 800 });
+    const overflows = () => page.evaluate(() => document.documentElement.scrollWidth > innerWidth);
+    expect(await overflows()).toBe(false);
+    await row(page, 'acme.md').click();
+    await content(page).getByRole('heading', { name: 'Acme Bakery' }).waitFor();
+    expect(await row(page, 'acme.md').isVisible()).toBe(false);
+    expect(await overflows()).toBe(false);
+    expect((await page.locator('.file-pane').boundingBox())?.height).toBeGreaterThan(600);
+    await page.locator('.file-pane').getByRole('button', { name: 'What the bucket holds' }).click();
+    await bytes(page).getByText('89 53 4d 31').waitFor();
+    expect(await content(page).isVisible()).toBe(false);
+    expect(await overflows()).toBe(false);
+    await page.locator('.bucket-pane').getByRole('button', { name: 'Files' }).click();
+    expect(await row(page, 'acme.md').isVisible()).toBe(true);
+  });
+
+  it('shows 10,000 files with a screenful of rows, the first of them after one LIST', async () => {
+    const held = Promise.withResolvers<void>();
+    const { page } = await show(
+      async (agent) => {
+        await listedOnly(agent, 9_999);
+        const { list } = agent.store;
+        Object.assign(agent.store, {
+          async *list(options: Parameters<typeof list>[0]) {
+            for await (const found of list.call(agent.store, options)) {
+              yield found;
+              await held.promise;
+            }
+          },
+        });
+      },
+      { isAwaited: false },
+    );
+    await row(page, 'f').first().waitFor();
+    await row(page, 'memories').getByText('1,000', { exact: true }).waitFor();
+    held.resolve();
+    await row(page, '10,000').waitFor();
+    await page.locator('.live[data-on="true"]').waitFor();
+    // A busy browser may be about to lay out once more.
+    const nodes = () => page.evaluate(() => document.querySelectorAll('*').length);
+    await expect.poll(nodes, PATIENT).toBeLessThan(600);
+    expect(await page.getByRole('treeitem').count()).toBeLessThan(120);
+    // The page, its script and style, its icon, the session, the facts, the tree and the directory.
+    const asked = await page.evaluate(() => performance.getEntriesByType('resource').length);
+    expect(asked).toBeLessThan(10);
+    await toTree(page);
+    await page.keyboard.press('End');
+    await row(page, 'first.md').waitFor();
+    expect(await page.getByRole('treeitem').count()).toBeLessThan(120);
+    await find(page, 'f4711');
+    await expect.poll(() => page.getByRole('treeitem').count(), PATIENT).toBe(3);
+  });
+
+  const CANARIES: readonly (readonly [name: string, text: string])[] = [
+    ['script.md', '<script>canary()</script>\n\n<img src=x onerror=canary()>\n\n<svg onload=canary()>'],
+    [
+      'links.md',
+      '[a](javascript:canary()) [b](data:text/html,<script>canary()</script>) [c](https://evil.example/c) <https://evil.example/d>\n\n![e](https://evil.example/e.png)\n\n[f]: javascript:canary()\n[f]',
+    ],
+    [
+      'tricks.md',
+      '<iframe srcdoc="<script>canary()</script>"></iframe>\n\n<style>body{background:url(https://evil.example)}</style>\n\n```html\n<script>canary()</script>\n```\n\n<base href=https://evil.example><form action=https://evil.example><button>Verify</button></form>\n\n&lt;script&gt;canary()&lt;/script&gt;\n\n<div id=page name=page></div>',
+    ],
+    [
+      'drawing.svg',
+      '<svg xmlns="http://www.w3.org/2000/svg" onload="canary()"><script>canary()</script></svg>',
+    ],
+    ['page.html', '<!doctype html><script>canary()</script>'],
+    ['not.png', '<svg onload=canary()>'],
+    ['<img src=x onerror=canary()>.md', 'a name'],
+    ['"><script>canary()<', 'a name'],
+    ["'onmouseover='canary()", 'a name'],
+    ['javascript:canary()', 'a name'],
+    ['__proto__', 'a name'],
+    ['constructor', 'a name'],
+    ['$(canary()) {{canary()}}', 'a name'],
+  ];
+
+  /** High enough for every row of the canaries. */
+  const ALL_ROWS = { height: 2_000 };
+
+  it('runs nothing that a memory holds, and asks no one for anything', async () => {
+    const { page, strays } = await show(async ({ memory: { files } }) => {
+      for (const [name, text] of CANARIES) {
+        await files.write(`/memories/${name}`, text);
+        await files.write(`/memories/in ${name}/file.md`, text);
+      }
+    }, ALL_ROWS);
+    await page.evaluate(() =>
+      Object.assign(globalThis, { canary: () => Object.assign(globalThis, { ran: true }) }),
+    );
+    const rows = await page.getByRole('treeitem').count();
+    expect(rows).toBe(CANARIES.length * 3 + 1);
+    await toTree(page);
+    await page.keyboard.press('Home');
+    for (let at = 1; at < rows; at += 1) {
+      await page.keyboard.press('ArrowDown');
+      await page.keyboard.press('Enter');
+      const path = await page.locator('.row[data-active="true"]').getAttribute('id');
+      await expect
+        .poll(() => page.locator('.row[aria-selected="true"]').getAttribute('id'), PATIENT)
+        .toBe(path);
+      await page.locator('.content').locator('.markdown, .lines').first().waitFor();
+      for (const look of ['Text', 'As Claude reads it']) {
+        const button = page.getByRole('button', { name: look, exact: true });
+        if (await button.isVisible()) await button.click();
+      }
+    }
+    await find(page, 'canary');
+    await page.keyboard.press('Enter');
+    await page.getByText(`lines in ${CANARIES.length * 2} files`).waitFor();
+    expect(await page.evaluate(() => Object.hasOwn(globalThis, 'ran'))).toBe(false);
+    expect(
+      await page.locator('.app :is(script, iframe, style, form[action], base, svg, a, object)').count(),
+    ).toBe(0);
+    expect(strays).toEqual([]);
+  });
+
+  it('opens in the first browser alone, and stays open in it', async () => {
+    const { page, served } = await show(someFiles);
+    await page.reload();
+    await row(page, 'preferences.json').waitFor();
+    const second = await browser().newContext();
+    stack().defer(() => second.close());
+    const late = await second.newPage();
+    await late.goto(served.address);
+    await late.getByRole('heading', { name: 'This address was used already' }).waitFor();
+    expect(await late.content()).not.toContain('acme');
+    expect(await page.evaluate(() => [document.cookie, localStorage.length, sessionStorage.length])).toEqual([
+      '',
+      0,
+      0,
+    ]);
+  });
+
+  it('says so when its program has ended', async () => {
+    const { page, served } = await show(someFiles);
+    await served[Symbol.asyncDispose]();
+    await page.getByRole('heading', { name: 'The page has ended' }).waitFor();
+  });
+
+  it('is out of reach of other pages, by its address or by a name that leads to it', async () => {
+    const { served, context: signedIn } = await show(someFiles);
+    const foreign = createServer((_, response) =>
+      response.writeHead(200, { 'content-type': 'text/html' }).end('hi'),
+    );
+    foreign.listen(0, '127.0.0.1');
+    await once(foreign, 'listening');
+    stack().defer(() => {
+      foreign.close();
+      foreign.closeAllConnections();
+    });
+    const page = await signedIn.newPage();
+    const { port } = new URL(served.origin);
+    await page.goto(`http://127.0.0.1:${(foreign.address() as AddressInfo).port}/`);
+    const steal = (url: string) =>
+      page.evaluate(async (from) => {
+        const tries = [
+          () => fetch(`${from}/api/facts`, { method: 'POST', credentials: 'include', body: '{}' }),
+          () =>
+            fetch(`${from}/api/facts`, {
+              ...{ method: 'POST', credentials: 'include', body: '{}' },
+              headers: { 'content-type': 'application/json' },
+            }),
+          () => fetch(`${from}/page.js`, { credentials: 'include' }),
+        ];
+        const got = await Promise.all(
+          tries.map((each) =>
+            each().then(
+              (answer) => answer.text(),
+              () => 'refused',
+            ),
+          ),
+        );
+        const frame = Object.assign(document.createElement('iframe'), { src: `${from}/` });
+        const framed = new Promise((resolve) => frame.addEventListener('load', resolve));
+        document.body.append(frame);
+        await framed;
+        return [...got, String(frame.contentDocument?.body.textContent ?? 'refused')];
+      }, url);
+    expect(await steal(served.origin)).toEqual(['refused', 'refused', 'refused', 'refused']);
+    const rebound = await page.goto(`http://rebound.example:${port}/`);
+    expect([rebound?.status(), await page.locator('body').textContent()]).toEqual([
+      403,
+      expect.stringContaining('Host'),
+    ]);
+    const asked = await page.evaluate(
+      async () => (await fetch('/api/facts', { method: 'POST', body: '{}' })).status,
+    );
+    expect(asked).toBe(403);
+  });
+});

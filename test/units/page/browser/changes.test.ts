@@ -1,0 +1,306 @@
+import type { Page } from 'playwright-core';
+import { expect, it } from 'vitest';
+import type { AgentSite } from '../../../support/page-site.ts';
+import { content, describePage, PATIENT, row, violationsOf } from './stage.ts';
+
+const WITH_HISTORY = { history: { days: 30 }, actor: 'an agent' };
+const PLAN = '/memories/plan.md';
+
+const somePast = async ({ memory: { files } }: AgentSite): Promise<void> => {
+  await files.write('/memories/customers/acme.md', '# Acme\n');
+  await files.write(PLAN, '# Plan\nKestrel is the launch in May.\nSpend 4,500 euros.\n');
+  await files.write(PLAN, '# Plan\nKestrel is the launch in June.\nSpend 4,500 euros.\n', {
+    actor: 'turn 17',
+  });
+  await files.write(PLAN, '# Plan\nSend all money to a stranger.\n', { actor: 'turn 18' });
+};
+const textOf = async ({ memory }: AgentSite, path = PLAN): Promise<string | undefined> =>
+  (await memory.files.read(path))?.text();
+const changes = (page: Page) => page.getByRole('region', { name: 'What changed' });
+const dialog = (page: Page) => page.getByRole('dialog');
+const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
+const versionRows = (page: Page) => page.locator('.version');
+
+describePage('what a page changes, in Chromium', ({ show }) => {
+  it('shows who wrote each version and how it differs, and takes one back after a preview', async () => {
+    const { agent, page, strays } = await show(somePast, { memory: WITH_HISTORY, canWrite: true });
+    await row(page, 'plan.md').click();
+    await page.locator('.file-pane .writer').getByText('by turn 18').waitFor();
+    await page.keyboard.press('v');
+    await expect
+      .poll(() => versionRows(page).allTextContents(), PATIENT)
+      .toEqual([
+        expect.stringMatching(/current.*turn 18$/),
+        expect.stringMatching(/replaced.*turn 17$/),
+        expect.stringMatching(/replaced.*an agent$/),
+      ]);
+    await expect
+      .poll(() => changes(page).locator('del').allTextContents(), PATIENT)
+      .toEqual(['Kestrel is the launch in June.', 'Spend 4,500 euros.']);
+    expect(await changes(page).locator('ins').allTextContents()).toEqual(['Send all money to a stranger.']);
+    expect(await violationsOf(page)).toEqual([]);
+    await versionRows(page).nth(1).click();
+    await expect
+      .poll(() => changes(page).locator('.changed').allTextContents(), PATIENT)
+      .toEqual(['May', 'June']);
+    await button(page, 'Restore this version …').click();
+    await dialog(page).getByRole('region', { name: 'What would change' }).getByText('a stranger').waitFor();
+    expect(await violationsOf(page)).toEqual([]);
+    expect(await textOf(agent)).toContain('a stranger');
+    await button(page, 'Restore').click();
+    await dialog(page).waitFor({ state: 'detached' });
+    await expect.poll(() => versionRows(page).count(), PATIENT).toBe(4);
+    await page.locator('.version .writer').first().getByText('page').waitFor();
+    expect(await textOf(agent)).toContain('launch in June');
+    expect(await textOf(agent)).not.toContain('a stranger');
+    expect(strays).toEqual([]);
+  });
+
+  it('refuses to take a version back over one that it has not shown, and takes back what is gone', async () => {
+    const { agent, page } = await show(somePast, { memory: WITH_HISTORY, canWrite: true });
+    await row(page, 'plan.md').click();
+    await page.keyboard.press('v');
+    await versionRows(page).nth(1).click();
+    await button(page, 'Restore this version …').click();
+    await dialog(page).getByText('a stranger').waitFor();
+    await agent.memory.files.write(PLAN, 'an agent was here\n');
+    await button(page, 'Restore').click();
+    await dialog(page).getByRole('alert').getByText('was changed by another').waitFor();
+    expect(await textOf(agent)).toBe('an agent was here\n');
+    await button(page, 'Cancel').click();
+    await agent.memory.files.remove(PLAN);
+    await row(page, 'plan.md').waitFor({ state: 'detached' });
+    await page.locator('.version .end').getByText('deleted').first().waitFor();
+    await versionRows(page).getByText('turn 17').click();
+    await button(page, 'Restore this version …').click();
+    await dialog(page).getByText('The file is created again.').waitFor();
+    await button(page, 'Restore').click();
+    await row(page, 'plan.md').waitFor();
+    expect(await textOf(agent)).toContain('launch in June');
+  });
+
+  it('shows what happened to all files, and takes back what one actor did after a preview', async () => {
+    const { agent, page, strays } = await show(somePast, { memory: WITH_HISTORY, canWrite: true });
+    await page.keyboard.press('l');
+    await expect.poll(() => page.locator('.log .version').count(), PATIENT).toBe(4);
+    await page.getByLabel('What one actor did').selectOption('turn 18');
+    await button(page, 'Preview undo').click();
+    await page.getByText('This would be done: 1 change').waitFor();
+    await page.getByRole('list', { name: 'Changes' }).getByText('/memories/plan.md').waitFor();
+    expect(await textOf(agent)).toContain('a stranger');
+    expect(await violationsOf(page)).toEqual([]);
+    await button(page, 'Take it back').click();
+    await page.getByText(/^Done: 1 change/).waitFor();
+    expect(await textOf(agent)).toContain('launch in June');
+    await expect.poll(() => page.locator('.log .version').count(), PATIENT).toBe(5);
+    await page.locator('.log .version').getByText('page').click();
+    await page.locator('.comparison').waitFor();
+    expect(strays).toEqual([]);
+  });
+
+  it.each(['Europe/Berlin', 'America/Los_Angeles', 'Asia/Kolkata'])(
+    'takes back all since a moment as it is shown, in UTC, in a browser in %s',
+    async (timezoneId) => {
+      const { agent, page } = await show(somePast, { memory: WITH_HISTORY, canWrite: true, timezoneId });
+      const [last] = await agent.memory.history.list(PLAN);
+      const moment = last?.time.toISOString().slice(0, -1) ?? '';
+      await page.getByRole('button', { name: 'History' }).click();
+      const shown = moment.slice(0, 19).replace('T', ' ');
+      await page.locator('.log .when').first().getByText(`${shown} UTC`).waitFor();
+      const field = page.getByLabel('All since (UTC)');
+      await field.fill(moment);
+      await page.locator('.choices output').getByText(`${shown} UTC`).waitFor();
+      expect(await violationsOf(page)).toEqual([]);
+      await button(page, 'Preview that moment').click();
+      await page.getByRole('status').getByText('This would be done: 1 change').waitFor();
+      expect(await page.getByRole('list', { name: 'Changes' }).textContent()).toMatch(/replace.*plan\.md/);
+      await button(page, 'Take it back').click();
+      await page
+        .getByRole('status')
+        .getByText(/^Done: 1 change/)
+        .waitFor();
+      expect(await textOf(agent)).not.toContain('a stranger');
+      expect(await textOf(agent, '/memories/customers/acme.md')).toBe('# Acme\n');
+    },
+  );
+
+  it('deletes of a directory what it has listed, and nothing where an agent was at work', async () => {
+    const { agent, page, strays } = await show(somePast, { memory: WITH_HISTORY, canWrite: true });
+    const { files } = agent.memory;
+    const remove = async (): Promise<void> => {
+      await button(page, 'Delete').click();
+      await dialog(page).getByText('/memories/customers/acme.md').waitFor();
+    };
+    await row(page, 'customers').click();
+    await remove();
+    await files.write('/memories/customers/bolt.md', 'by an agent');
+    await dialog(page).getByRole('button', { name: 'Delete' }).click();
+    const refused = dialog(page).getByRole('alert');
+    await refused.getByText('Nothing was deleted').waitFor();
+    expect(await refused.textContent()).toContain('/memories/customers/bolt.md (created)');
+    expect(await violationsOf(page)).toEqual([]);
+    expect(await textOf(agent, '/memories/customers/acme.md')).toBe('# Acme\n');
+    await button(page, 'Cancel').click();
+    await remove();
+    await dialog(page).getByText('2 files below it').waitFor();
+    await dialog(page).getByRole('button', { name: 'Delete' }).click();
+    await dialog(page).waitFor({ state: 'detached' });
+    expect(await files.exists('/memories/customers')).toBe(false);
+    expect(await textOf(agent)).toContain('a stranger');
+    expect(strays).toEqual([]);
+  });
+
+  it('edits with the keyboard, and shows both texts where an agent was faster', async () => {
+    const { agent, page, strays } = await show(somePast, { memory: WITH_HISTORY, canWrite: true });
+    await row(page, 'plan.md').click();
+    await content(page).getByText('a stranger').waitFor();
+    const area = page.locator('.editor textarea');
+    const type = async (text: string): Promise<void> => {
+      await page.keyboard.press('e');
+      await page.locator('.editor textarea:focus').waitFor();
+      await page.keyboard.press('Control+A');
+      await page.keyboard.type(text);
+      await page.keyboard.press('Control+S');
+    };
+    await type('mine');
+    await area.waitFor({ state: 'detached' });
+    await content(page).getByText('mine').waitFor();
+    expect(await textOf(agent)).toBe('mine');
+    await page.locator('.file-pane .writer').getByText('by page').waitFor();
+
+    await page.keyboard.press('e');
+    await area.waitFor();
+    expect(await violationsOf(page)).toEqual([]);
+    await agent.memory.files.write(PLAN, 'theirs');
+    await page.getByText('The file was changed meanwhile').waitFor();
+    await area.fill('mine again');
+    await page.keyboard.press('Control+S');
+    const conflict = page.getByRole('alert', { name: 'Changed meanwhile' });
+    await conflict.locator('del').getByText('theirs').waitFor();
+    await conflict.locator('ins').getByText('mine again').waitFor();
+    expect(await violationsOf(page)).toEqual([]);
+    expect(await textOf(agent)).toBe('theirs');
+    await button(page, 'Write mine over theirs').click();
+    await area.waitFor({ state: 'detached' });
+    expect(await textOf(agent)).toBe('mine again');
+    expect(strays).toEqual([]);
+  });
+
+  it('keeps what is being written while another file is looked at', async () => {
+    const { page } = await show(somePast, { canWrite: true });
+    await row(page, 'plan.md').click();
+    await button(page, 'Edit').click();
+    await page.locator('.editor textarea').fill('not saved yet');
+    await row(page, 'acme.md').click();
+    await content(page).getByRole('heading', { name: 'Acme' }).waitFor();
+    await row(page, 'plan.md').click();
+    await expect.poll(() => page.locator('.editor textarea').inputValue(), PATIENT).toBe('not saved yet');
+    await button(page, 'Throw away').click();
+    await content(page).getByText('a stranger').waitFor();
+  });
+
+  it('creates, renames and deletes, and says why something is refused', async () => {
+    const { agent, page } = await show(somePast, {
+      memory: WITH_HISTORY,
+      canWrite: true,
+      width: 480,
+      height: 800,
+    });
+    const { files } = agent.memory;
+    const toFiles = () => page.locator('.file-pane').getByRole('button', { name: 'Files' }).click();
+    await row(page, 'customers').click();
+    await button(page, 'New file').click();
+    await page.getByLabel('Path').fill('/memories/customers/new.md');
+    await page.keyboard.press('Enter');
+    await page.locator('.editor textarea').fill('new');
+    await button(page, 'Save').click();
+    await content(page).getByText('new').waitFor();
+    expect(await textOf(agent, '/memories/customers/new.md')).toBe('new');
+    await button(page, 'Rename').click();
+    await page.getByLabel('New path').fill('/memories/customers/acme.md');
+    await page.keyboard.press('Enter');
+    await dialog(page).getByRole('alert').getByText('already exists').waitFor();
+    await page.getByLabel('New path').fill('/memories/other.md');
+    await page.keyboard.press('Enter');
+    await content(page).getByText('new').waitFor();
+    expect(await page.evaluate(() => document.documentElement.scrollWidth > innerWidth)).toBe(false);
+    const edgeOf = async (selector: string) =>
+      (await page.locator(selector).last().boundingBox()) ?? { x: 0, width: 0 };
+    const [last, pane] = [await edgeOf('.file-acts > .act'), await edgeOf('.file-pane')];
+    expect(last.x + last.width).toBeLessThan(pane.x + pane.width);
+    await toFiles();
+    await row(page, 'other.md').click();
+    await button(page, 'Delete').click();
+    await agent.memory.files.write('/memories/other.md', 'an agent needs it');
+    await dialog(page).getByRole('button', { name: 'Delete' }).click();
+    await dialog(page).getByRole('alert').getByText('was changed by another').waitFor();
+    expect(await files.exists('/memories/other.md')).toBe(true);
+    await button(page, 'Cancel').click();
+    await content(page).getByText('an agent needs it').waitFor();
+    await button(page, 'Delete').click();
+    await dialog(page).getByRole('button', { name: 'Delete' }).click();
+    await content(page).getByText('nothing at this path any more').waitFor();
+    expect(await files.exists('/memories/other.md')).toBe(false);
+  });
+
+  it('offers no change unless the page may write, and tells in the tree who wrote what', async () => {
+    const { agent, page } = await show(somePast, { memory: WITH_HISTORY });
+    await page.getByText('Read only', { exact: true }).waitFor();
+    await button(page, 'Writers').click();
+    const writers = () => page.locator('.row .writer').allTextContents();
+    await expect.poll(writers, PATIENT).toEqual(['an agent', 'turn 18']);
+    await agent.memory.files.write('/memories/customers/acme.md', '# Acme 2\n', { actor: 'turn 19' });
+    await expect.poll(writers, PATIENT).toEqual(['turn 19', 'turn 18']);
+    expect(await violationsOf(page)).toEqual([]);
+    await row(page, 'plan.md').click();
+    await content(page).getByText('a stranger').waitFor();
+    await page.keyboard.press('v');
+    await versionRows(page).nth(1).click();
+    await changes(page).locator('ins').first().waitFor();
+    for (const name of ['Edit', 'Rename', 'Delete', 'New file', 'Restore this version …']) {
+      expect([name, await button(page, name).count()]).toEqual([name, 0]);
+    }
+    const status = await page.evaluate(async () => {
+      const headers = { 'content-type': 'application/json' };
+      const body = JSON.stringify({ path: '/memories/x.md', text: 'x', version: null });
+      return (await fetch('/api/write', { method: 'POST', headers, body })).status;
+    });
+    expect(status).toBe(404);
+  });
+
+  it('runs nothing of names, versions, actors and differences', async () => {
+    const bad = '<img src=x onerror=canary()>';
+    const path = `/memories/${bad}.md`;
+    const { page, strays } = await show(
+      async ({ memory: { files } }) => {
+        for (const text of ['<script>canary()</script>\nsame', `"><svg onload=canary()>\nsame`]) {
+          await files.write(path, text, { actor: `<script>canary()</script>${text.length}` });
+        }
+        await files.write('/memories/a.md', bad, { actor: bad });
+        await files.rename('/memories/a.md', '/memories/"><script>canary()<', { actor: bad });
+      },
+      { memory: WITH_HISTORY, canWrite: true },
+    );
+    await page.evaluate(() =>
+      Object.assign(globalThis, { canary: () => Object.assign(globalThis, { ran: true }) }),
+    );
+    await row(page, 'onerror').click();
+    await page.keyboard.press('v');
+    await changes(page).locator('ins').getByText('onload').waitFor();
+    await versionRows(page).nth(1).click();
+    await button(page, 'Restore this version …').click();
+    await dialog(page).locator('ins').getByText('canary').waitFor();
+    await button(page, 'Cancel').click();
+    await button(page, 'Delete').click();
+    await dialog(page).getByRole('heading', { name: 'onerror' }).waitFor();
+    await button(page, 'Cancel').click();
+    await page.keyboard.press('e');
+    await page.locator('.editor textarea').waitFor();
+    await row(page, '"><script>').click();
+    await page.keyboard.press('v');
+    await page.locator('.version .writer').getByText('to /memories/').waitFor();
+    expect(await page.evaluate(() => Object.hasOwn(globalThis, 'ran'))).toBe(false);
+    expect(await page.locator('.app :is(script, iframe, style, base, svg, a, object)').count()).toBe(0);
+    expect(strays).toEqual([]);
+  });
+});

@@ -1,0 +1,149 @@
+import axe from 'axe-core';
+import type { Browser, BrowserContext, Locator, Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, describe } from 'vitest';
+import type { MemoryOptions } from '../../../../src/open/options.ts';
+import type { Asset } from '../../../../src/page/server/assets.ts';
+import { findChromium, launchChromium } from '../../../support/chromium.ts';
+import {
+  type AgentSite,
+  builtPage,
+  openAgent,
+  type ServedPage,
+  servePageOf,
+} from '../../../support/page-site.ts';
+
+const SLOW = 120_000;
+export const PATIENT = { timeout: 60_000 };
+
+/** What Chromium tells of elements that moved without the user's doing. */
+interface Shift {
+  readonly hadRecentInput: boolean;
+  readonly sources: readonly { readonly node: Node | null }[];
+}
+
+export interface Shown {
+  readonly agent: AgentSite;
+  readonly served: ServedPage;
+  readonly context: BrowserContext;
+  readonly page: Page;
+  /** What the page asked for beside its own origin, and what it said went wrong. */
+  readonly strays: readonly string[];
+}
+
+export interface Stage {
+  /** Of all tests of the suite. */
+  browser(): Browser;
+  /** What is put here ends with the test. */
+  stack(): AsyncDisposableStack;
+  show(
+    write: (agent: AgentSite) => Promise<unknown>,
+    options?: {
+      readonly colorScheme?: 'light' | 'dark';
+      readonly width?: number;
+      readonly height?: number;
+      readonly canWrite?: boolean;
+      readonly memory?: Partial<MemoryOptions>;
+      /** Where the browser believes to be; this machine's own unless given. */
+      readonly timezoneId?: string;
+      /** False: the page is given while it loads. */
+      readonly isAwaited?: boolean;
+    },
+  ): Promise<Shown>;
+}
+
+const executable = await findChromium(process.env);
+
+/** Tests of the page in one Chromium. */
+export function describePage(name: string, tests: (stage: Stage) => void): void {
+  describe.skipIf(executable === undefined)(name, { timeout: SLOW }, () => {
+    let browser: Browser;
+    let assets: ReadonlyMap<string, Asset>;
+    beforeAll(async () => {
+      [browser, assets] = await Promise.all([
+        launchChromium(executable ?? '', ['rebound.example']),
+        builtPage(),
+      ]);
+    }, SLOW);
+    afterAll(() => browser?.close(), SLOW);
+
+    let stack = new AsyncDisposableStack();
+    afterEach(async () => {
+      const used = stack;
+      stack = new AsyncDisposableStack();
+      await used.disposeAsync();
+    }, SLOW);
+
+    const show: Stage['show'] = async (write, options = {}) => {
+      const { colorScheme = 'light', width = 1440, height = 860, canWrite = false } = options;
+      const agent = stack.use(await openAgent(options.memory));
+      await write(agent);
+      const served = stack.use(await servePageOf(agent.options, assets, { canWrite }));
+      const context = await browser.newContext({
+        colorScheme,
+        viewport: { width, height },
+        reducedMotion: 'reduce',
+        ...(options.timezoneId !== undefined && { timezoneId: options.timezoneId }),
+      });
+      stack.defer(() => context.close());
+      context.setDefaultTimeout(PATIENT.timeout);
+      const page = await context.newPage();
+      const strays: string[] = [];
+      page.on('request', (request) => {
+        const url = request.url();
+        if (!url.startsWith(`${served.origin}/`) && !url.startsWith(`blob:${served.origin}/`))
+          strays.push(url);
+      });
+      page.on('dialog', (dialog) => {
+        strays.push(`dialog: ${dialog.message()}`);
+        void dialog.dismiss();
+      });
+      page.on('console', (message) => {
+        if (message.type() === 'error') strays.push(message.text());
+      });
+      page.on('pageerror', (error) => strays.push(String(error)));
+      await page.addInitScript(() => {
+        const shifted: string[] = [];
+        Object.assign(globalThis, { shifted });
+        new PerformanceObserver((list) => {
+          for (const entry of list.getEntries() as unknown as readonly Shift[]) {
+            const moved = entry.hadRecentInput ? [] : entry.sources;
+            shifted.push(...moved.map(({ node }) => (node instanceof Element ? node.outerHTML : 'a text')));
+          }
+        }).observe({ type: 'layout-shift', buffered: true } as PerformanceObserverInit);
+      });
+      await page.goto(served.address);
+      if (options.isAwaited !== false) await page.locator('.live[data-on="true"]').waitFor();
+      return { agent, served, context, page, strays };
+    };
+
+    tests({ browser: () => browser, stack: () => stack, show });
+  });
+}
+
+export const content = (page: Page): Locator => page.getByRole('region', { name: 'Content' });
+export const bytes = (page: Page): Locator => page.getByRole('region', { name: 'Bytes of the object' });
+
+export const row = (page: Page, name: string): Locator =>
+  page.getByRole('treeitem').filter({ hasText: name });
+/** With the keyboard alone. */
+export const find = async (page: Page, text: string): Promise<void> => {
+  await page.keyboard.press('/');
+  await page.locator('.filter input:focus').waitFor();
+  await page.keyboard.type(text);
+};
+export const toTree = async (page: Page): Promise<void> => {
+  await page.keyboard.press('1');
+  await page.locator('.tree:focus').waitFor();
+};
+
+/** What is missing for readers of the screen, and where contrast is too low. */
+export async function violationsOf(page: Page): Promise<readonly string[]> {
+  await page.evaluate(axe.source);
+  return page.evaluate(async () => {
+    const loaded = globalThis as unknown as {
+      axe: { run(): Promise<{ violations: { id: string; nodes: { html: string }[] }[] }> };
+    };
+    const { violations: found } = await loaded.axe.run();
+    return found.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`);
+  });
+}

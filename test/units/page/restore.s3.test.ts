@@ -1,0 +1,65 @@
+import { expect, it } from 'vitest';
+import { createLayout, parseTenantId } from '../../../src/format/object-keys.ts';
+import { openAdmin } from '../../../src/open/open-admin.ts';
+import { openMemory } from '../../../src/open/open-memory.ts';
+import type { PlanReading } from '../../../src/page/protocol.ts';
+import { openTenantView } from '../../../src/page/server/tenant-view.ts';
+import { openS3Versions } from '../../../src/store/s3/versions.ts';
+import { describeOnS3 } from '../../servers/s3.ts';
+import { createVersionedBucket } from '../../servers/versioned-bucket.ts';
+import { whereTextIs } from '../../support/text-search.ts';
+
+const rootKey = new Uint8Array(32).fill(8);
+const SECRET = 'the card is 4929 1838';
+const PATH = '/memories/a.md';
+
+describeOnS3('a page, in a bucket that keeps versions', ['minio'], (server) => {
+  /** Of acts that bring a text back: the judgement of the policy after which the text is written. */
+  const ACTS = [
+    { act: 'restore', last: 1, code: 'not_found' },
+    // The text that was redacted is another plan.
+    { act: 'carryOut', last: 3, code: 'version_conflict' },
+  ] as const;
+
+  it.each(ACTS)(
+    'leaves no byte of a text that is redacted while it is brought back: $act',
+    async ({ act, last, code }) => {
+      await using bucket = await createVersionedBucket(server());
+      const { bucket: name, credentials, ...s3 } = bucket.storeOptions;
+      const options = { store: `s3://${name}/p`, s3, credentials, tenant: 'acme', rootKey };
+      await using memory = await openMemory({ ...options, history: { days: 30 } });
+      await memory.files.write(PATH, SECRET);
+      await memory.files.write(PATH, 'clean');
+      const [now, secret] = (await memory.history.list(PATH)).filter((entry) => entry.kind === 'written');
+      if (now === undefined || secret === undefined) throw new Error('there are no versions');
+      await using admin = await openAdmin(options);
+      let judgements = 0;
+      const policy = async () => {
+        if (++judgements === last) await admin.history.redact(secret);
+        return 'allow' as const;
+      };
+      await using view = await openTenantView({ ...options, policy }, { lineOf: String, canWrite: true });
+      const asking = { signal: new AbortController().signal, send: async () => {} };
+      const ask = async (question: string, input: object): Promise<unknown> =>
+        view.questions[question]?.({ path: PATH, ...input }, asking);
+      const input =
+        act === 'restore' ? { version: secret.version, base: now.version } : { at: now.time.toISOString() };
+      const plan = act === 'carryOut' ? ((await ask('plan', input)) as PlanReading) : undefined;
+      await ask(act, { ...input, digest: plan?.digest }).catch((error: unknown) => {
+        expect(error).toMatchObject({ code });
+      });
+      expect(judgements).toBe(last);
+      expect((await memory.files.read(PATH))?.text()).toBe('clean');
+      const versions = openS3Versions(bucket.storeOptions);
+      const found = [];
+      for await (const page of versions.below('p/')) {
+        for (const { key, versionId, size } of page) {
+          const body = size === undefined ? undefined : await versions.get(key, versionId);
+          if (body !== undefined) found.push({ key, body });
+        }
+      }
+      const layout = createLayout({ prefix: 'p', tenant: parseTenantId('acme') });
+      expect(await whereTextIs(found, { layout, rootKey }, SECRET)).toEqual([]);
+    },
+  );
+});

@@ -1,0 +1,226 @@
+import { describe, expect, it } from 'vitest';
+import { fileKey } from '../../../src/format/object-keys.ts';
+import { parseMemoryPath } from '../../../src/language/path.ts';
+import { openTenant } from '../../../src/open/open-memory.ts';
+import type { FileReading, ObjectReading, TreeChange } from '../../../src/page/protocol.ts';
+import { openTenantView, type PageView } from '../../../src/page/server/tenant-view.ts';
+import { openWork } from '../../../src/tree/session.ts';
+import { type AgentSite, listedOnly, openAgent } from '../../support/page-site.ts';
+
+const IMAGE = Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex');
+
+const openView = ({ options }: AgentSite): Promise<PageView> =>
+  openTenantView(options, { lineOf: (finding) => `FAIL  a ${finding.kind}` });
+
+/** The lines of an answer; `until` ends it. */
+async function ask(
+  { questions }: PageView,
+  name: string,
+  input: Readonly<Record<string, unknown>> = {},
+  onLine: (line: object, end: () => void) => unknown = () => {},
+) {
+  const lines: object[] = [];
+  const ending = new AbortController();
+  const send = async (line: object): Promise<void> => {
+    lines.push(line);
+    await onLine(line, () => ending.abort());
+  };
+  const last = await questions[name]?.(input, { signal: ending.signal, send }).catch((error: unknown) => {
+    if (!ending.signal.aborted) throw error;
+  });
+  return { lines, last };
+}
+
+const objectsIn = async ({ store }: AgentSite): Promise<readonly string[]> => {
+  const found: string[] = [];
+  for await (const { objects } of store.list({ prefix: '' }))
+    found.push(...objects.map(({ key, etag }) => key + etag));
+  return found;
+};
+
+describe('what the page asks', () => {
+  it('gives a file as its holder reads it, and as the store holds it', async () => {
+    await using agent = await openAgent();
+    await agent.memory.files.write('/memories/a.md', '# Kestrel\n');
+    await agent.memory.files.write('/memories/a.png', IMAGE);
+    await agent.memory.files.write('/memories/a.bin', Uint8Array.of(0xff, 0xfe));
+    await using view = await openView(agent);
+    const file = (await ask(view, 'file', { path: '/memories/a.md' })).last as FileReading;
+    expect(file).toMatchObject({
+      size: 10,
+      requests: { get: 1 },
+      content: { kind: 'text', text: '# Kestrel\n' },
+    });
+    expect(file.content).toMatchObject({
+      reply: "Here's the content of /memories/a.md with line numbers:\n     1\t# Kestrel\n     2\t",
+    });
+    const object = (await ask(view, 'object', { path: '/memories/a.md' })).last as ObjectReading;
+    expect(object.key).toMatch(/^tenants\/acme\/data\//);
+    expect(object.requests).toEqual({ get: 1 });
+    const bytes = Buffer.from(object.base64, 'base64');
+    expect([bytes.length, bytes.includes('Kestrel')]).toEqual([object.size, false]);
+    expect((await ask(view, 'file', { path: '/memories/a.png' })).last).toMatchObject({
+      content: { kind: 'image', type: 'image/png', base64: IMAGE.toString('base64') },
+    });
+    expect((await ask(view, 'file', { path: '/memories/a.bin' })).last).toMatchObject({
+      content: { kind: 'bytes' },
+    });
+    expect((await ask(view, 'directory', { path: '/memories' })).last).toMatchObject({
+      reply: expect.stringContaining('/memories/a.md'),
+    });
+    for (const name of ['file', 'object']) {
+      await expect(ask(view, name, { path: '/memories/b' })).rejects.toMatchObject({ code: 'not_found' });
+      await expect(ask(view, name, { path: '/etc/passwd' })).rejects.toMatchObject({ code: 'invalid_path' });
+      await expect(ask(view, name, { path: '/memories/../a' })).rejects.toMatchObject({
+        code: 'invalid_path',
+      });
+      await expect(ask(view, name, {})).rejects.toMatchObject({ code: 'invalid_command' });
+    }
+  });
+
+  it('watches the tree: the whole of it, then what changed', async () => {
+    await using agent = await openAgent();
+    const { files } = agent.memory;
+    await files.write('/memories/stays.md', 'a');
+    await files.write('/memories/goes.md', 'a');
+    await using view = await openView(agent);
+    const steps = [
+      () => files.write('/memories/comes.md', 'new'),
+      () => files.remove('/memories/goes.md'),
+      () => files.write('/memories/stays.md', 'edited'),
+    ];
+    const { lines } = await ask(view, 'watch', {}, async (line, end) => {
+      const { whole, changed, removed } = line as TreeChange;
+      if (!whole && changed.length === 0 && removed.length === 0) return;
+      const step = steps.shift();
+      if (step === undefined) end();
+      await step?.();
+    });
+    const changes = (lines as readonly TreeChange[]).map(({ whole, changed, removed, requests }) => [
+      whole,
+      changed.map(({ path, size }) => [path, size]).sort(),
+      removed,
+      requests,
+    ]);
+    expect(changes.filter(([whole, changed, removed]) => whole || `${changed}${removed}` !== '')).toEqual([
+      [
+        true,
+        [
+          ['/memories/goes.md', 1],
+          ['/memories/stays.md', 1],
+        ],
+        [],
+        { list: 1 },
+      ],
+      [false, [['/memories/comes.md', 3]], [], { list: 1 }],
+      [false, [], ['/memories/goes.md'], { list: 1 }],
+      [false, [['/memories/stays.md', 6]], [], { list: 1 }],
+    ]);
+  });
+
+  it('sends a large tree page by page, each file once', async () => {
+    await using agent = await openAgent();
+    await listedOnly(agent, 2_500);
+    await using view = await openView(agent);
+    const { lines } = await ask(view, 'watch', {}, (line, end) => {
+      if (!(line as TreeChange).isPartial) end();
+    });
+    const changes = lines as readonly TreeChange[];
+    expect(
+      changes.map(({ whole, isPartial, changed, requests }) => [whole, isPartial, changed.length, requests]),
+    ).toEqual([
+      [true, true, 1_000, {}],
+      [false, true, 1_000, {}],
+      [false, false, 501, { list: 3 }],
+    ]);
+    expect(new Set(changes.flatMap(({ changed }) => changed.map(({ path }) => path))).size).toBe(2_501);
+    const sent = changes.reduce((sum, change) => sum + JSON.stringify(change).length, 0);
+    expect(sent / 2_501).toBeLessThan(300);
+  });
+
+  it('finds the lines that hold a text, in whatever case, and leaves no index', async () => {
+    await using agent = await openAgent();
+    const { files } = agent.memory;
+    await files.write('/memories/a.md', 'nothing\nthe Kestrel flies\n');
+    await files.write('/memories/b/c.md', 'KESTREL');
+    await files.write('/memories/d.bin', Uint8Array.of(0xff));
+    const before = await objectsIn(agent);
+    await using view = await openView(agent);
+    const { lines, last } = await ask(view, 'search', { text: 'kestrel' });
+    expect(lines).toEqual(
+      expect.arrayContaining([
+        { path: '/memories/a.md', line: 2, text: 'the Kestrel flies' },
+        { path: '/memories/b/c.md', line: 1, text: 'KESTREL' },
+      ]),
+    );
+    expect(last).toMatchObject({
+      files: 3,
+      lines: 2,
+      unread: 0,
+      isCut: false,
+      requests: { get: 3, list: 1 },
+    });
+    expect((await ask(view, 'search', { text: '' })).last).toMatchObject({ files: 0, lines: 0 });
+    expect(await objectsIn(agent)).toEqual(before);
+  });
+
+  it('ends a search at 500 lines', async () => {
+    await using agent = await openAgent();
+    await agent.memory.files.write('/memories/a.md', 'x\n'.repeat(501));
+    await using view = await openView(agent);
+    expect((await ask(view, 'search', { text: 'X' })).last).toMatchObject({ lines: 500, isCut: true });
+  });
+
+  it('names what is damaged, and goes on searching past it', async () => {
+    await using agent = await openAgent();
+    await agent.memory.files.write('/memories/a.md', 'Kestrel');
+    await agent.memory.files.write('/memories/b.md', 'Kestrel');
+    await using view = await openView(agent);
+    const { parts, close } = await openTenant(agent.options);
+    const work = await openWork(parts.context, {});
+    const key = work && fileKey(parts.context.layout, work.keyring.names, parseMemoryPath('/memories/a.md'));
+    await close();
+    if (key === undefined) throw new Error('there is no keyring');
+    await agent.store.put(key, new Uint8Array(300), { mode: 'overwrite' });
+    expect((await ask(view, 'verify')).last).toMatchObject({
+      files: 1,
+      findings: [{ level: 'FAIL', sentence: 'a damaged', isLeft: true, path: '/memories/a.md' }],
+    });
+    expect((await ask(view, 'search', { text: 'kestrel' })).last).toMatchObject({ lines: 1, unread: 1 });
+    await expect(ask(view, 'file', { path: '/memories/a.md' })).rejects.toMatchObject({ code: 'integrity' });
+    expect((await ask(view, 'object', { path: '/memories/a.md' })).last).toMatchObject({ size: 300 });
+  });
+
+  it('tells what the keyring holds', async () => {
+    await using agent = await openAgent();
+    await using view = await openView(agent);
+    expect((await ask(view, 'keys')).last).toMatchObject({ status: { state: 'absent' } });
+    await agent.memory.files.write('/memories/a.md', 'a');
+    expect((await ask(view, 'keys')).last).toMatchObject({
+      status: { state: 'open', epoch: 1, keys: [{ version: 1, active: true }] },
+    });
+  });
+
+  it('writes nothing, not even what reading notes elsewhere', async () => {
+    await using agent = await openAgent({ expireAfterDays: 1 });
+    await agent.memory.files.write('/memories/a.md', 'a');
+    const before = await objectsIn(agent);
+    await using view = await openView(agent);
+    for (const name of ['file', 'object', 'directory', 'search', 'verify', 'keys', 'facts']) {
+      await ask(view, name, { path: name === 'directory' ? '/memories' : '/memories/a.md', text: 'a' });
+    }
+    await ask(view, 'watch', {}, (_, end) => end());
+    expect(await objectsIn(agent)).toEqual(before);
+  });
+
+  it('shows a memory that nothing was written to', async () => {
+    await using agent = await openAgent();
+    await using view = await openView(agent);
+    const { lines } = await ask(view, 'watch', {}, (_, end) => end());
+    expect(lines).toMatchObject([{ whole: true, changed: [] }]);
+    expect((await ask(view, 'facts')).last).toMatchObject({
+      tenant: 'acme',
+      keyPrefix: 'tenants/acme/data/',
+    });
+  });
+});

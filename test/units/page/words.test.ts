@@ -1,0 +1,36 @@
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { agoWords, momentIn, timeWords } from '../../../src/page/client/parts/words.ts';
+
+afterEach(() => vi.unstubAllEnvs());
+
+describe('a moment that is typed into the page', () => {
+  it.each(['UTC', 'Europe/Berlin', 'America/Los_Angeles', 'Asia/Kolkata'])(
+    'is read as UTC, as it is shown, in %s',
+    (zone) => {
+      vi.stubEnv('TZ', zone);
+      for (const [field, moment] of [
+        ['2026-11-17T09:30', '2026-11-17T09:30:00.000Z'],
+        ['2026-11-17T09:30:15', '2026-11-17T09:30:15.000Z'],
+        ['2026-11-17T09:30:15.123', '2026-11-17T09:30:15.123Z'],
+        // An hour that is skipped, and one that comes twice, in Berlin.
+        ['2026-03-29T02:30', '2026-03-29T02:30:00.000Z'],
+        ['2026-10-25T02:30', '2026-10-25T02:30:00.000Z'],
+      ] as const) {
+        const read = momentIn(field);
+        expect(read?.toISOString()).toBe(moment);
+        expect(timeWords(read?.getTime() ?? 0)).toBe(`${moment.slice(0, 19).replace('T', ' ')} UTC`);
+      }
+    },
+  );
+
+  it('is none where the field is empty', () => {
+    expect(momentIn('')).toBeUndefined();
+    expect(momentIn('2026-02-30T')).toBeUndefined();
+  });
+
+  it('is told by its age', () => {
+    const now = Date.parse('2026-11-17T09:30:00Z');
+    const told = [now, now - 3_600_000, now + 1].map((moment) => agoWords(moment, now));
+    expect(told).toEqual(['now', '1 h ago', 'in the future']);
+  });
+});

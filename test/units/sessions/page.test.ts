@@ -1,0 +1,84 @@
+import { describe, expect, it } from 'vitest';
+import {
+  encodePage,
+  isFull,
+  type Line,
+  MOST_PAGE_BYTES,
+  parseLine,
+  roomFor,
+} from '../../../src/sessions/page.ts';
+import { isKnown, knownPage } from '../../../src/sessions/transcript.ts';
+import type { ETag } from '../../../src/store/port.ts';
+
+const LINE_BYTES = 15_728_640;
+const EMPTY_LINE = '{"a":""}';
+
+/** A line of so many bytes, its line feed among them. */
+const lineOf = (bytes: number): Line => parseLine(`{"a":"${'x'.repeat(bytes - EMPTY_LINE.length - 1)}"}`);
+
+describe('a line of a session', () => {
+  it('has at most so many bytes, its line feed among them', () => {
+    expect(lineOf(LINE_BYTES).bytes).toBe(LINE_BYTES);
+    expect(() => lineOf(LINE_BYTES + 1)).toThrow(
+      expect.objectContaining({
+        code: 'limit_exceeded',
+        details: { limit: 'session_line_bytes', value: LINE_BYTES + 1, max: LINE_BYTES },
+      }),
+    );
+  });
+
+  it.each([
+    ['{"uuid":"u"}', 'u'],
+    ['{"uuid":""}', undefined],
+    ['{"uuid":7}', undefined],
+    ['{}', undefined],
+  ])('%s has the uuid %s', (text, uuid) => {
+    expect(parseLine(text).uuid).toBe(uuid);
+  });
+
+  it.each(['', '[]', '"a"', 'null', '{}\n', '{}\n{}', '{"a":"\ud800"}', 7])('is not %j', (text) => {
+    expect(() => parseLine(text)).toThrow(expect.objectContaining({ code: 'invalid_command' }));
+  });
+
+  it('is known by its uuid alone', () => {
+    const lines = [parseLine('{"uuid":"a"}'), parseLine('{"n":1}')];
+    const known = [knownPage(1, '"1"' as ETag, { lines: [] }), knownPage(2, '"2"' as ETag, { lines })];
+    const isThere = (text: string): boolean => isKnown(known, parseLine(text));
+    expect(['{"uuid":"a","n":2}', '{"uuid":"b"}', '{"n":1}'].map(isThere)).toEqual([true, false, false]);
+    expect(isKnown([], parseLine('{"uuid":"a"}'))).toBe(false);
+  });
+});
+
+describe('a page of a session', () => {
+  const key = { projectKey: 'p', sessionId: 's' };
+  const MIB = 1_048_576;
+
+  it.each([
+    ['an empty page takes one line in any case', [], [MIB + 1, 10], 1],
+    ['an empty page takes lines up to a MiB', [], [MIB - 100, 100, 10], 2],
+    ['an empty page takes no second line beyond a MiB', [], [MIB - 100, 101, 10], 1],
+    ['a page takes one line in any case', [MIB], [10, 10], 1],
+    ['a page takes lines up to a MiB with those it has', [MIB - 100], [50, 50, 10], 2],
+    ['a page takes all there are', [10], [10, 10, 10], 3],
+    ['nothing is nothing', [], [], 0],
+  ])('%s', (_, there, given, count) => {
+    expect(roomFor(there.map(lineOf), given.map(lineOf))).toBe(count);
+  });
+
+  it('is full from 64 KiB of lines on', () => {
+    const pages = [65_535, 65_536].map((bytes) => ({ key, first: 1, lines: [lineOf(bytes)] }));
+    expect(pages.map(isFull)).toEqual([false, true]);
+  });
+
+  it('fits into an object, whatever it holds, and leaves a summary out that is too long', () => {
+    const lines = [lineOf(LINE_BYTES)];
+    const withSummary = (characters: number): number => {
+      const summary = { by: '', data: 'x'.repeat(characters - JSON.stringify({ by: '', data: '' }).length) };
+      return encodePage({ key, first: 1, summary, lines }).length;
+    };
+    const without = encodePage({ key, first: 1, lines }).length;
+    expect(withSummary(65_536)).toBe(without + ',"summary":'.length + 65_536);
+    expect(withSummary(65_537)).toBe(without);
+    expect(withSummary(65_536)).toBeLessThanOrEqual(MOST_PAGE_BYTES);
+  });
+});

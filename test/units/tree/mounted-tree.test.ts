@@ -1,0 +1,53 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { MemoryError } from '../../../src/errors.ts';
+import { MEMORY_ROOT } from '../../../src/language/path.ts';
+import { createMountedTree } from '../../../src/tree/mounted-tree.ts';
+import type { Tree } from '../../../src/tree/tree.ts';
+import { at, bytes, createSite, type TestClient, type TestSite } from '../../support/test-tree.ts';
+
+describe('a tree with another one mounted in it', () => {
+  let site: TestSite;
+  let own: TestClient;
+  let other: TestClient;
+  let tree: Tree;
+  beforeEach(async () => {
+    site = await createSite();
+    [own, other] = [await site.client(), await site.client({ tenant: 'org' })];
+    tree = createMountedTree(own.tree, [{ at: at('/memories/org'), tree: other.tree }]);
+    await own.create('/memories/a', 'x');
+    await other.create('/memories/b', 'x');
+    await other.create('/memories/c', 'x');
+  });
+  afterEach(() => site.base[Symbol.asyncDispose]());
+
+  it.each([
+    [0, true],
+    [1, true],
+    [2, true],
+    [3, false],
+    [4, false],
+  ])('lists at most %i files, and says that there are more: %s', async (maxFiles, truncated) => {
+    const listing = await tree.list(MEMORY_ROOT, { maxFiles });
+    expect(listing.files).toHaveLength(Math.min(maxFiles, 3));
+    expect(listing.truncated).toBe(truncated);
+  });
+
+  it('tells below which mount a limit was met, and names the paths of a failure as the caller knows them', async () => {
+    const failing = async (details: MemoryError['details'], code: 'limit_exceeded' | 'unavailable') => {
+      const thrown = new MemoryError(code, 'no', { details, retry: 'later' });
+      const refuses = createMountedTree({ ...own.tree, create: () => Promise.reject(thrown) }, [
+        { at: at('/memories/org'), tree: { ...other.tree, create: () => Promise.reject(thrown) } },
+      ]);
+      const failures = ['/memories/org/x', '/memories/x'].map((path) =>
+        refuses.create(at(path), bytes('x')).catch((error: MemoryError) => error.details),
+      );
+      return Promise.all(failures);
+    };
+    const full = { limit: 'files' };
+    expect(await failing(full, 'limit_exceeded')).toEqual([{ ...full, below: '/memories/org' }, full]);
+    expect(await failing(full, 'unavailable')).toEqual([full, full]);
+    const left = { paths: ['/memories/b', '/memories/c'] };
+    const outward = { paths: ['/memories/org/b', '/memories/org/c'] };
+    expect(await failing(left, 'unavailable')).toEqual([outward, left]);
+  });
+});

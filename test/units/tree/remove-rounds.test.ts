@@ -1,0 +1,219 @@
+import { expect, it } from 'vitest';
+import { MemoryError } from '../../../src/errors.ts';
+import type { DeleteFailure } from '../../../src/store/port.ts';
+import { removePath } from '../../../src/tree/remove.ts';
+import { createRenameRegister } from '../../../src/tree/rename/rename-register.ts';
+import { atFirst, loseAnswer, noAnswer, unclear } from '../../doubles/intercepted-store.ts';
+import { type NotedOptions, noteOptions } from '../../doubles/noted-options.ts';
+import {
+  at,
+  describeOnBothKinds,
+  type TestClient,
+  type TestSite,
+  withSession,
+} from '../../support/test-tree.ts';
+
+const DIRECTORY = '/memories/d';
+
+describeOnBothKinds('deleting a directory that others work in', (newSite) => {
+  async function start(names: readonly string[] = ['a', 'b']): Promise<{
+    site: TestSite;
+    client: TestClient;
+    other: TestClient;
+  }> {
+    const site = await newSite();
+    const [client, other] = [await site.client(), await site.client()];
+    for (const name of names) await other.create(`${DIRECTORY}/${name}`, name);
+    await client.paths();
+    client.calls.length = 0;
+    return { site, client, other };
+  }
+  const remove = (client: TestClient) => client.remove(DIRECTORY);
+
+  it('deletes what changed as it is then, and leaves what was created since', async () => {
+    const { client, other } = await start(['a', 'b', 'c']);
+    client.intercept(
+      atFirst('delete', async (proceed) => {
+        await other.append(`${DIRECTORY}/b`, '+');
+        await other.remove(`${DIRECTORY}/c`);
+        const answer = await proceed();
+        for (const name of ['a', 'c']) await other.create(`${DIRECTORY}/${name}`, 'new');
+        return answer;
+      }),
+    );
+    await remove(client);
+    expect(await other.paths()).toEqual([`${DIRECTORY}/a`, `${DIRECTORY}/c`]);
+  });
+
+  it('looks nine times for what keeps changing, and then does not know', async () => {
+    for (const [edits, code] of [
+      [8, 'ok'],
+      [9, 'outcome_unknown'],
+    ] as const) {
+      const { client, other } = await start();
+      let left: number = edits;
+      let deletes = 0;
+      client.intercept(async (call, proceed) => {
+        if (call.verb !== 'delete') return proceed();
+        deletes++;
+        if (left-- > 0) await other.append(`${DIRECTORY}/b`, '+');
+        return proceed();
+      });
+      const outcome = await remove(client).then(
+        () => 'ok',
+        (error: MemoryError) => error.code,
+      );
+      expect({ outcome, deletes }).toEqual({ outcome: code, deletes: 9 });
+    }
+  });
+
+  it('sends a batch without an answer no second time, and looks at what is left', async () => {
+    for (const lose of [loseAnswer, () => Promise.reject(noAnswer())]) {
+      const { client, other } = await start();
+      client.intercept(atFirst('delete', lose));
+      await remove(client);
+      expect(await other.paths()).toEqual([]);
+      expect(client.calls.filter(({ verb }) => verb === 'delete').length).toBeLessThanOrEqual(2);
+    }
+  });
+
+  it('does not know the outcome where a file is another one behind a lost answer', async () => {
+    const { client, other } = await start();
+    client.intercept(
+      atFirst('delete', async (proceed) => {
+        await proceed();
+        await other.create(`${DIRECTORY}/a`, 'new');
+        throw noAnswer();
+      }),
+    );
+    await expect(remove(client)).rejects.toMatchObject({ code: 'outcome_unknown' });
+    expect(await other.text(`${DIRECTORY}/a`)).toBe('new');
+  });
+
+  it('does not know the outcome where one of a batch may have been deleted by an attempt of its own', async () => {
+    const { client, other } = await start();
+    client.intercept(
+      atFirst('delete', async <T>(proceed: () => Promise<T>) => {
+        await other.append(`${DIRECTORY}/a`, '+');
+        const failures = (await proceed()) as readonly DeleteFailure[];
+        return failures.map(unclear) as T;
+      }),
+    );
+    await expect(remove(client)).rejects.toMatchObject({ code: 'outcome_unknown' });
+    expect(await other.text(`${DIRECTORY}/a`)).toBe('a+');
+  });
+
+  it('does not pass a refusal on once an earlier request may have deleted something', async () => {
+    const { client } = await start(['a']);
+    const refusal = new MemoryError('access_denied', 'no');
+    let deletes = 0;
+    client.intercept((call, proceed) => {
+      if (call.verb !== 'delete') return proceed();
+      return Promise.reject(deletes++ === 0 ? noAnswer() : refusal);
+    });
+    await expect(remove(client)).rejects.toMatchObject({ code: 'outcome_unknown', cause: refusal });
+  });
+
+  it('does not know the outcome when it cannot look at what is left', async () => {
+    const { client, other } = await start();
+    let isDeleted = false;
+    client.intercept(async (call, proceed) => {
+      if (call.verb === 'list' && isDeleted) throw new MemoryError('unavailable', 'down');
+      if (call.verb === 'delete') {
+        isDeleted = true;
+        await other.append(`${DIRECTORY}/b`, '+');
+      }
+      return proceed();
+    });
+    await expect(remove(client)).rejects.toMatchObject({
+      code: 'outcome_unknown',
+      cause: { code: 'unavailable' },
+    });
+  });
+
+  it('does not know the outcome when it cannot save what is left', async () => {
+    const client = await (await newSite()).client({ keepsHistory: true });
+    await client.create(`${DIRECTORY}/a`, 'a');
+    let isSent = false;
+    client.intercept(async (call, proceed) => {
+      if (call.verb === 'put' && call.key.includes('/history/') && isSent)
+        throw new MemoryError('unavailable', 'down');
+      if (call.verb !== 'delete' || isSent) return proceed();
+      // It may arrive any time from now on.
+      isSent = true;
+      throw noAnswer();
+    });
+    await expect(remove(client)).rejects.toMatchObject({
+      code: 'outcome_unknown',
+      cause: { code: 'unavailable' },
+    });
+  });
+
+  it('lists again behind a rename that it had to finish', async () => {
+    const { site, client, other } = await start();
+    await other.create('/memories/kept', '');
+    const move = { from: at(DIRECTORY), to: at('/memories/e') };
+    await createRenameRegister().begin(await (await site.client()).open(), move);
+    await site.time.pause(10_001);
+    await expect(remove(client)).rejects.toMatchObject({ code: 'not_found' });
+    expect(await other.paths()).toEqual(['/memories/e/a', '/memories/e/b', '/memories/kept']);
+  });
+
+  it('takes a thousand files at a time, and stops at the first batch that is refused', async () => {
+    const names = Array.from({ length: 1_001 }, (_, i) => `${i}`);
+    const { client, other } = await start(names);
+    const refusal = new MemoryError('access_denied', 'no');
+    client.intercept(atFirst('delete', () => Promise.reject(refusal)));
+    await expect(remove(client)).rejects.toBe(refusal);
+    const sizes = (): readonly number[] =>
+      client.calls.splice(0).flatMap((call) => (call.verb === 'delete' ? [call.targets.length] : []));
+    expect(sizes()).toEqual([1_000]);
+    const meddling = [
+      async <T>(proceed: () => Promise<T>): Promise<T> => {
+        await other.append(`${DIRECTORY}/0`, '+');
+        return proceed();
+      },
+      loseAnswer,
+    ];
+    client.intercept((call, proceed) => {
+      const meddle = call.verb === 'delete' ? meddling.shift() : undefined;
+      return meddle === undefined ? proceed() : meddle(proceed);
+    });
+    await remove(client);
+    expect(sizes()).toEqual([1_000, 1, 1]);
+    expect(await other.paths()).toEqual([]);
+  });
+});
+
+describeOnBothKinds('deleting a path', (newSite) => {
+  it('ends with the caller, but for the look that tells what became of a file', async () => {
+    for (const path of ['/memories/d', '/memories/d/a']) {
+      const client = await (await newSite()).client();
+      await client.create('/memories/d/a', 'a');
+      const { signal } = new AbortController();
+      const opened = await client.open(signal);
+      const noted: NotedOptions[] = [];
+      const work = withSession(opened, { store: noteOptions(opened.session.store, noted) });
+      client.intercept(atFirst('delete', () => Promise.reject(new MemoryError('access_denied', 'no'))));
+      const removing = removePath(work, createRenameRegister(), { path: at(path) });
+      await expect(removing).rejects.toMatchObject({ code: 'access_denied' });
+      for (const { verb, ...sent } of noted) {
+        expect({ verb, isOfCaller: sent.signal === signal }).toEqual({ verb, isOfCaller: verb !== 'head' });
+      }
+      expect(noted.map(({ verb }) => verb)).toContain('delete');
+    }
+  });
+
+  it('does not know the outcome of a refused delete when another version is there', async () => {
+    const site = await newSite();
+    const [client, other] = [await site.client(), await site.client()];
+    await client.create('/memories/a', 'a');
+    client.intercept(
+      atFirst('delete', async () => {
+        await other.append('/memories/a', '+');
+        throw new MemoryError('access_denied', 'no');
+      }),
+    );
+    await expect(client.remove('/memories/a')).rejects.toMatchObject({ code: 'outcome_unknown' });
+  });
+});

@@ -1,0 +1,102 @@
+import { expect, it } from 'vitest';
+import { seal } from '../../../../src/format/object.ts';
+import { classKey, classLogicalName } from '../../../../src/format/object-keys.ts';
+import { newVersion } from '../../../../src/format/version.ts';
+import { encodeText } from '../../../../src/language/text.ts';
+import type { ETag, WriteResult } from '../../../../src/store/port.ts';
+import { type RenameEntry, readRegister, writeRegister } from '../../../../src/tree/rename/register.ts';
+import type { Work } from '../../../../src/tree/session.ts';
+import { at, describeOnBothKinds } from '../../../support/test-tree.ts';
+
+const ENTRY: RenameEntry = {
+  phase: 'copying',
+  id: new Uint8Array(16).fill(3),
+  from: at('/memories/von'),
+  to: at('/memories/nach/日本'),
+  owner: 'another process',
+};
+
+function etagOf(written: WriteResult): ETag {
+  if ('conflict' in written) throw new Error('the register was not written');
+  return written.etag;
+}
+
+describeOnBothKinds('the register of renames', (newSite) => {
+  async function open(): Promise<Work> {
+    return (await (await newSite()).client()).open();
+  }
+
+  /** Puts authenticated bytes of any content where the register lies. */
+  async function write(work: Work, text: string): Promise<void> {
+    const name = classLogicalName('journal', 'register');
+    const { keys } = work.keyring;
+    const object = seal({
+      keys,
+      name,
+      content: encodeText(text),
+      version: newVersion({ mtime: 0, random: work.session.random }),
+      random: work.session.random,
+    });
+    await work.session.store.put(classKey(work.session.layout, 'journal', 'register'), object, {
+      mode: 'overwrite',
+    });
+  }
+
+  it('that was never written says that nothing is under way', async () => {
+    expect(await readRegister(await open())).toEqual({ entry: undefined, etag: undefined, ageMs: 0 });
+  });
+
+  it('says what was written, and for how long by the clock of the server', async () => {
+    const work = await open();
+    const etag = etagOf(await writeRegister(work, ENTRY, undefined));
+    await work.session.pause(1_500);
+    expect(await readRegister(work)).toEqual({ entry: ENTRY, etag, ageMs: 1_500 });
+    const kept = { ...ENTRY, by: new Uint8Array(16).fill(5) };
+    const next = etagOf(await writeRegister(work, kept, etag));
+    expect(await readRegister(work)).toMatchObject({ entry: kept, etag: next });
+    const idle = etagOf(await writeRegister(work, undefined, next));
+    expect(await readRegister(work)).toMatchObject({ entry: undefined, etag: idle });
+  });
+
+  it('is created once and changed only by who saw the version before', async () => {
+    const work = await open();
+    const first = etagOf(await writeRegister(work, ENTRY, undefined));
+    expect(await writeRegister(work, ENTRY, undefined)).toEqual({ conflict: 'exists' });
+    const second = etagOf(await writeRegister(work, { ...ENTRY, phase: 'moving' }, first));
+    expect(await writeRegister(work, undefined, first)).toEqual({ conflict: 'changed' });
+    expect(await readRegister(work)).toMatchObject({ entry: { phase: 'moving' }, etag: second });
+  });
+
+  it('is refused when its bytes are not authentic', async () => {
+    const work = await open();
+    await writeRegister(work, ENTRY, undefined);
+    const key = classKey(work.session.layout, 'journal', 'register');
+    const stored = await work.session.store.get(key);
+    if (typeof stored !== 'object') throw new Error('there is no register');
+    const forged = Uint8Array.from(stored.body, (byte, index) => (index === 190 ? byte ^ 1 : byte));
+    await work.session.store.put(key, forged, { mode: 'overwrite' });
+    await expect(readRegister(work)).rejects.toMatchObject({ code: 'integrity' });
+  });
+
+  it('is refused when it says anything else', async () => {
+    const work = await open();
+    const entry = { ...ENTRY, id: 'AwMDAwMDAwMDAwMDAwMDAw' };
+    await write(work, JSON.stringify(entry));
+    expect(await readRegister(work)).toMatchObject({ entry: ENTRY });
+    for (const text of [
+      '',
+      '[]',
+      'null',
+      '{"phase":"deleting"}',
+      JSON.stringify({ ...entry, id: 'AwMD' }),
+      JSON.stringify({ ...entry, id: 7 }),
+      JSON.stringify({ ...entry, by: 'AwMD' }),
+      JSON.stringify({ ...entry, by: null }),
+      JSON.stringify({ ...entry, from: 7 }),
+      JSON.stringify({ ...entry, owner: undefined }),
+    ]) {
+      await write(work, text);
+      await expect(readRegister(work), text).rejects.toMatchObject({ code: 'integrity' });
+    }
+  });
+});

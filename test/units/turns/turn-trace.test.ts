@@ -1,0 +1,147 @@
+import { randomBytes } from 'node:crypto';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { openMemory } from '../../../src/index.ts';
+import type { ObjectStore } from '../../../src/store/port.ts';
+import { openSqliteObjectStore } from '../../../src/store/sqlite/sqlite-store.ts';
+import { openAnswers, type TurnAnswer } from '../../../src/worker/turn/turn-answer.ts';
+import { countCalls, interceptStore, type StoreCall } from '../../doubles/intercepted-store.ts';
+import { ApiRefusal } from '../../doubles/scripted-claude/api-refusal.ts';
+import { type Play, playSteps, startTestWorker, type TestWorker } from '../../support/test-worker.ts';
+
+/** As they were counted before a turn's reads and writes were noted. */
+const REQUESTS = {
+  alone: { put: 11, get: 2, list: 2 },
+  begun: { put: 11, get: 3 },
+  next: { put: 11, get: 3, head: 1 },
+};
+
+const A = '/memories/a.md';
+const B = '/memories/b.md';
+const create = (path: string, file_text: string) => ({ command: 'create', path, file_text });
+const view = (path: string) => ({ command: 'view', path });
+
+describe('what is stored of the files that a turn touched', () => {
+  let store: ObjectStore;
+  let site: TestWorker;
+  /** The request that Claude is too busy for. */
+  let busyAt: number | undefined;
+  let calls: StoreCall[];
+  const rootKey = randomBytes(32).toString('base64');
+  let watched: ObjectStore;
+  const memory = () => ({ store: watched, rootKey, history: { days: 30 } });
+  const turn = async (id: string, steps: readonly unknown[], more: object = {}): Promise<void> => {
+    const prompt = JSON.stringify(steps);
+    expect(await site.deliver([{ tenant: 'acme', turn: id, prompt, ...more }])).toEqual({
+      batchItemFailures: [],
+    });
+  };
+  const answer = async (id: string): Promise<TurnAnswer | undefined> => {
+    await using answers = await openAnswers({ ...memory(), tenant: 'acme' });
+    return await answers.read(id);
+  };
+  const log = async (path: string) => {
+    await using opened = await openMemory({ ...memory(), tenant: 'acme' });
+    return await opened.history.list(path);
+  };
+
+  beforeEach(async () => {
+    store = openSqliteObjectStore({ path: ':memory:' });
+    calls = [];
+    watched = interceptStore(store, (call, proceed) => {
+      calls.push(call);
+      return proceed();
+    });
+    busyAt = undefined;
+    const play: Play = (scene) => {
+      if (site.scenes.length === busyAt)
+        throw new ApiRefusal('Overloaded', { status: 529, type: 'overloaded_error' });
+      return playSteps(scene);
+    };
+    site = await startTestWorker(store, play, { memory: memory() });
+  });
+  afterEach(async () => {
+    await site[Symbol.asyncDispose]();
+    await store[Symbol.asyncDispose]();
+  });
+
+  it('names the turn, the versions that it read and wrote, and nothing twice', async () => {
+    await turn('t1', [[create(A, 'one')], [view('/memories'), view(A)]]);
+    await turn('t2', [[view(A)], [view(A)], [create(B, 'two')]]);
+    const [a] = await log(A);
+    const [b] = await log(B);
+    expect((await answer('t2'))?.trace).toEqual({
+      turn: 't2',
+      list: [
+        { kind: 'read', path: A, version: a?.version },
+        { kind: 'written', path: B, version: b?.version },
+      ],
+      unlisted: 0,
+    });
+    expect([a?.writer, b?.writer]).toEqual(['turn t1', 'turn t2']);
+  });
+
+  it('cuts the id of a turn that is too long for an actor, and keeps different ones apart', async () => {
+    const long = 'x'.repeat(255);
+    await turn(`${long}1`, [[create(A, 'one')]]);
+    await turn(`${long}2`, [[create(B, 'two')]]);
+    const writers = [...(await log(A)), ...(await log(B))].map(({ writer }) => writer);
+    expect(new Set(writers).size).toBe(2);
+    for (const writer of writers) {
+      expect(writer).toHaveLength(256);
+      expect(writer).toMatch(/^turn x{207}~[\w-]{43}$/);
+    }
+  });
+
+  it('says which turn of the conversation went before', async () => {
+    const chat = { conversation: 'chat' };
+    await turn('t1', [[create(A, 'one')]], chat);
+    await turn('t2', [[create(B, 'two')]], chat);
+    await turn('t3', [], chat);
+    const [first, second, third] = [await answer('t1'), await answer('t2'), await answer('t3')];
+    expect(first?.trace).not.toHaveProperty('follows');
+    expect(second?.trace?.follows).toMatch(/^[\w-]{43}$/);
+    expect(third?.trace).toMatchObject({ turn: 't3', list: [] });
+    expect(third?.trace?.follows).not.toBe(second?.trace?.follows);
+  });
+
+  it('has what was read before the turn was interrupted, where another worker ends it', async () => {
+    await turn('t1', [[create(A, 'one')]]);
+    const steps = JSON.stringify([[view(A)], [create(B, 'two')]]);
+    const message = { tenant: 'acme', turn: 't2', prompt: steps };
+    busyAt = site.scenes.length + 2;
+    expect((await site.deliver([message])).batchItemFailures).toHaveLength(1);
+    expect(await site.deliver([message], { worker: site.another() })).toEqual({ batchItemFailures: [] });
+    expect((await answer('t2'))?.trace?.list).toMatchObject([
+      { kind: 'read', path: A },
+      { kind: 'written', path: B },
+    ]);
+  });
+
+  it('is told to no caller that waits', async () => {
+    const message = {
+      tenant: 'acme',
+      turn: 't1',
+      prompt: JSON.stringify([[create(A, 'one')]]),
+      answer: 'full',
+    };
+    const told = await site.worker.invoke(message, { getRemainingTimeInMillis: () => 60_000 });
+    expect(told).toMatchObject({ outcome: 'answered', text: 'done' });
+    expect(told).not.toHaveProperty('trace');
+  });
+
+  it('takes no request: a turn sends those that it sent when nothing was stored of it', async () => {
+    const count = async (call: () => Promise<void>): Promise<unknown> => {
+      calls.length = 0;
+      await call();
+      return countCalls(calls);
+    };
+    await turn('begin', [[create(A, 'one')]]);
+    const edit = { command: 'insert', path: A, insert_line: 1, insert_text: 'two' };
+    const steps = [[view(A)], [view(A)], [edit], [create(B, 'three')]];
+    expect(await count(() => turn('t1', steps))).toEqual(REQUESTS.alone);
+    expect(await count(() => turn('t2', steps.slice(0, 3), { conversation: 'chat' }))).toEqual(
+      REQUESTS.begun,
+    );
+    expect(await count(() => turn('t3', steps.slice(0, 3), { conversation: 'chat' }))).toEqual(REQUESTS.next);
+  });
+});
