@@ -170,7 +170,7 @@ function encodeEnded([path, id, bound]: EndedFile): readonly [string, string, st
   return [path, toBase64url(id), String(bound)];
 }
 
-/** Decodes a record. Undefined: it is authentic but unknown here, so a later version of the library wrote it. */
+/** Decodes a record by the grammar of docs/format.md, "History". Undefined: it is malformed. */
 export function decodeHistoryRecord(content: Uint8Array): HistoryRecord | undefined {
   const end = content.length < 4 ? Number.POSITIVE_INFINITY : 4 + readU32(content, 0);
   if (end > content.length) return undefined;
