@@ -78,7 +78,7 @@ async function mostAtOnce(verb: StoreCall['verb'], work: () => Promise<unknown>)
   wire.around = async (call, proceed) => {
     if (call.verb !== verb) return proceed();
     most = Math.max(most, ++running);
-    await new Promise((resolve) => setTimeout(resolve, 2));
+    await new Promise((resolve) => setTimeout(resolve, 20));
     try {
       return await proceed();
     } finally {

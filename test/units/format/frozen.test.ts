@@ -18,7 +18,7 @@ const WHAT_TO_DO =
 
 describe('format 1 is frozen', () => {
   it.each(Object.entries(FROZEN))('in %s', (name, digest) => {
-    const bytes = readFileSync(new URL(`../vectors/${name}`, import.meta.url));
+    const bytes = readFileSync(new URL(`../../vectors/${name}`, import.meta.url));
     const found = createHash('sha256').update(bytes).digest('hex');
     expect(found, `test/vectors/${name} ${WHAT_TO_DO} ${found}`).toBe(digest);
   });
