@@ -65,7 +65,7 @@ export type { MemoryOptions, MountOptions } from './open/options.ts';
 export type { PolicyInput } from './open/policy-option.ts';
 export { createMemoryPool, type MemoryPool, type PoolOpenOptions, type PoolOptions } from './open/pool.ts';
 export type { RootKeyInput } from './open/root-keys.ts';
-export type { AwsCredentialProvider, AwsCredentials, AwsIdentity, S3Options } from './open/store.ts';
+export type { S3Options } from './open/store.ts';
 export type { TenantAdmin } from './open/tenant-admin.ts';
 export type { SessionFold } from './sessions/append-lines.ts';
 export type { SessionKey } from './sessions/session-key.ts';
@@ -95,6 +95,7 @@ export type {
   StoredObject,
   WriteResult,
 } from './store/port.ts';
+export type { AwsCredentialProvider, AwsCredentials, AwsIdentity } from './store/s3/callers-credentials.ts';
 export type { RequestKind } from './tool/call-counts.ts';
 export type { ImageBlock, MemoryContent } from './tool/commands.ts';
 export type {

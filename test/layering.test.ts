@@ -144,6 +144,12 @@ const DOORS: readonly {
     importers: /^open\//,
   },
   { room: /^store\//, files: /^store\/remove-versions\.ts$/, importers: /^(admin|history)\// },
+  // Credentials of AWS reach a bucket, and root keys in KMS.
+  {
+    room: /^store\//,
+    files: /^store\/s3\/callers-credentials\.ts$/,
+    importers: /^(index\.ts$|(open|keys|worker)\/)/,
+  },
   {
     room: /^store\//,
     files: /^store\/(folder|s3\/s3-store|sqlite\/(sqlite-store|backup|database-file))\.ts$/,

@@ -1,16 +1,16 @@
 import { MemoryError, misconfigured } from '../errors.ts';
 import type { TenantId } from '../format/object-keys.ts';
+import type { AwsCredentials, CredentialSource } from '../store/s3/callers-credentials.ts';
 import { once } from '../time.ts';
 import type { Memory } from '../tool/memory-tool.ts';
 import { checkActor } from '../tree/session.ts';
 import { createVersionCaches } from '../tree/version-cache.ts';
-import type { CredentialSource } from './credential-source.ts';
 import { refuseUnknownNames } from './known-names.ts';
 import type { OpenMounts } from './mounts.ts';
 import { judge, readTenant } from './option-table.ts';
 import type { MemoryOptions } from './options.ts';
 import { readMounts, readSettings } from './settings.ts';
-import { type AwsCredentials, type BaseStore, openBaseStore } from './store.ts';
+import { type BaseStore, openBaseStore } from './store.ts';
 import { createWarmTenants, MOST_TENANTS, type WarmTenant } from './warm-tenants.ts';
 import { type OpenTenant, wireTenant } from './wire-tenant.ts';
 

@@ -6,9 +6,9 @@ import { KMS_SCHEME, parseKeyArn } from '../keys/kms-key-arn.ts';
 import { readPrivateFile } from '../keys/private-file.ts';
 import type { RootKey } from '../keys/root-key.ts';
 import { fileCodeOf, redactedFileCause } from '../store/failures.ts';
+import type { AwsCredentials } from '../store/s3/callers-credentials.ts';
 import { once } from '../time.ts';
 import { rootKeyFault } from './root-key-fault.ts';
-import type { AwsCredentials } from './store.ts';
 
 /** Padded base64 of 32 bytes, `aws-kms:` and a key ARN, the 32 bytes, or another root key of the caller's. */
 export type RootKeyInput = string | Uint8Array | RootKey;

@@ -3,6 +3,7 @@ import type { Layout } from '../format/object-keys.ts';
 import { createStamps, type Stamps } from '../stamps.ts';
 import { osRandom } from '../store/os-random.ts';
 import type { ObjectStore, ObjectVersions, RequestOptions } from '../store/port.ts';
+import type { AwsCredentials } from '../store/s3/callers-credentials.ts';
 import type { S3StoreOptions } from '../store/s3/s3-store.ts';
 import { pause } from '../time.ts';
 
@@ -29,20 +30,6 @@ export interface S3Options {
   /** `lean` (default): the parts of the AWS SDK that a request needs. `sdk`: the SDK's own client. */
   readonly client?: 'lean' | 'sdk' | undefined;
 }
-
-/** Credentials of AWS; without a session token for as long as they are not taken back. */
-export interface AwsIdentity {
-  readonly accessKeyId: string;
-  readonly secretAccessKey: string;
-  readonly sessionToken?: string;
-  readonly expiration?: Date;
-}
-
-/** Gives valid credentials at every call, such as a provider of the AWS SDK; what the SDK passes goes to it unread. */
-export type AwsCredentialProvider = (properties?: Record<string, unknown>) => Promise<AwsIdentity>;
-
-/** Static credentials, or their provider. */
-export type AwsCredentials = AwsIdentity | AwsCredentialProvider;
 
 /** A store as it is opened once, for any number of tenants. */
 export interface BaseStore extends AsyncDisposable {

@@ -1,10 +1,13 @@
 import type { TenantId } from '../format/object-keys.ts';
 import { createRollbackGuards, type RollbackGuard } from '../keys/rollback-guard.ts';
+import {
+  type AwsCredentials,
+  type CredentialSource,
+  createCredentialSource,
+} from '../store/s3/callers-credentials.ts';
 import { type CommandOrder, createCommandOrder } from '../tool/command-order.ts';
 import type { Memory } from '../tool/memory-tool.ts';
 import { createVersionHistory, type VersionHistory } from '../tree/version-history.ts';
-import { type CredentialSource, createCredentialSource } from './credential-source.ts';
-import type { AwsCredentials } from './store.ts';
 import type { OpenTenant } from './wire-tenant.ts';
 
 export interface WarmTenant {

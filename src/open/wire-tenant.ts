@@ -9,6 +9,7 @@ import { heardLogger } from '../listeners.ts';
 import type { Logger } from '../logger.ts';
 import { osRandom } from '../store/os-random.ts';
 import type { ObjectVersions } from '../store/port.ts';
+import type { AwsCredentials } from '../store/s3/callers-credentials.ts';
 import { pause } from '../time.ts';
 import { type CommandOrder, createCommandOrder } from '../tool/command-order.ts';
 import { createMemory, type Memory } from '../tool/memory-tool.ts';
@@ -23,7 +24,7 @@ import { refusingUnknown } from './known-options.ts';
 import { openHistory } from './open-history.ts';
 import { openSessions } from './open-sessions.ts';
 import type { MountPoint, Settings } from './settings.ts';
-import type { AwsCredentials, BaseStore } from './store.ts';
+import type { BaseStore } from './store.ts';
 
 /** One for all memories of the process, so that many of them on one broken store warn as one. */
 const CONSOLE_LOGGER = heardLogger(createConsoleLogger());

@@ -1,9 +1,9 @@
 import type { STSClient } from '@aws-sdk/client-sts';
 import { loadPeer, MemoryError } from '../errors.ts';
 import type { TenantId } from '../format/object-keys.ts';
-import { untilRenewal } from '../open/credential-source.ts';
 import { createRecent } from '../recent.ts';
 import { redactedCause } from '../store/failures.ts';
+import { untilRenewal } from '../store/s3/callers-credentials.ts';
 
 /** Temporary credentials that reach one tenant's objects and keys, and no other tenant's. */
 export interface TenantCredentials {

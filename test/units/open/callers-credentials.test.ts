@@ -3,12 +3,15 @@ import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { MemoryError } from '../../../src/errors.ts';
 import type { ObjectKey } from '../../../src/format/object-keys.ts';
-import { createCredentialSource } from '../../../src/open/credential-source.ts';
 import { openMemory } from '../../../src/open/open-memory.ts';
 import type { MemoryOptions } from '../../../src/open/options.ts';
 import { createMemoryPool } from '../../../src/open/pool.ts';
-import type { AwsCredentialProvider, AwsIdentity } from '../../../src/open/store.ts';
 import type { ObjectStore } from '../../../src/store/port.ts';
+import {
+  type AwsCredentialProvider,
+  type AwsIdentity,
+  createCredentialSource,
+} from '../../../src/store/s3/callers-credentials.ts';
 import { openS3ObjectStore } from '../../../src/store/s3/s3-store.ts';
 import type { Memory } from '../../../src/tool/memory-tool.ts';
 import { silentLogger } from '../../doubles/silent-logger.ts';

@@ -1,8 +1,21 @@
-import { MemoryError, type MemoryErrorCode } from '../errors.ts';
-import { inTime } from '../time.ts';
-import type { AwsCredentialProvider, AwsCredentials } from './store.ts';
+import { MemoryError, type MemoryErrorCode } from '../../errors.ts';
+import { inTime } from '../../time.ts';
 
-/** The same credentials; a provider of theirs is held to its answer as `answerOf` says. */
+/** Credentials of AWS; without a session token for as long as they are not taken back. */
+export interface AwsIdentity {
+  readonly accessKeyId: string;
+  readonly secretAccessKey: string;
+  readonly sessionToken?: string;
+  readonly expiration?: Date;
+}
+
+/** Gives valid credentials at every call, such as a provider of the AWS SDK; what the SDK passes goes to it unread. */
+export type AwsCredentialProvider = (properties?: Record<string, unknown>) => Promise<AwsIdentity>;
+
+/** Static credentials, or their provider. */
+export type AwsCredentials = AwsIdentity | AwsCredentialProvider;
+
+/** Holds a provider to its answer, as `answerOf` says; static credentials are returned as they are. */
 export function answeredInTime<T extends AwsCredentials | undefined>(credentials: T): T {
   if (typeof credentials !== 'function') return credentials;
   const provider: AwsCredentialProvider = (properties) => answerOf(() => credentials(properties));
@@ -10,7 +23,7 @@ export function answeredInTime<T extends AwsCredentials | undefined>(credentials
   return Object.assign(provider, credentials);
 }
 
-/** @throws MemoryError `unavailable` where no answer came within 60 s, `access_denied` for one without credentials. */
+/** Waits for credentials. @throws MemoryError `unavailable` where no answer came within 60 s, `access_denied` for one without credentials. */
 async function answerOf<T>(ask: () => Promise<T>): Promise<T> {
   const answer = await inTime(ask, { late: () => failed('unavailable', 'did not answer') });
   if (isIdentity(answer)) return answer;
@@ -31,12 +44,13 @@ function isIdentity(given: unknown): boolean {
 export interface CredentialSource {
   /** Gives the credentials that were set last. */
   readonly provider: AwsCredentialProvider;
-  /** Whether these are others than before. From now on they are used. */
+  /** Uses these credentials from now on, and returns true where they are others than before. */
   replace(credentials: AwsCredentials | undefined): boolean;
 }
 
-/** As the AWS SDK does, credentials are asked for again so long before they end. */
+/** The time before their end at which credentials are asked for again, as by the AWS SDK. */
 const RENEWAL_MS = 300_000;
+
 /**
  * Shares what one run of `ask` gives among all callers until five minutes before its `expiration`, if it has one. After a
  * failure the next call asks again. It is held to its answer as `answerOf` says.
@@ -62,7 +76,7 @@ export function untilRenewal<T extends { readonly expiration?: Date }, A extends
   };
 }
 
-/** The SDK asks for credentials that end so soon before each request. */
+/** The time to live that credentials are given, so that the SDK asks for them before each request. */
 const UNTIL_NEXT_REQUEST_MS = 60_000;
 
 export function createCredentialSource(first: AwsCredentials): CredentialSource {

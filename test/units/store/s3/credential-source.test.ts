@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createCredentialSource } from '../../../src/open/credential-source.ts';
+import { createCredentialSource } from '../../../../src/store/s3/callers-credentials.ts';
 
 const identity = (name: string, livesMs?: number) => ({
   accessKeyId: name,
