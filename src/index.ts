@@ -54,6 +54,7 @@ export type {
 export type { Trace, TracedTurn, TracedVersion, TracedWrite } from './history/trace/trace.ts';
 export type { Untold } from './history/trace/untold.ts';
 export type { GeneratedKey, KeyringContext, RootKey } from './keys/root-key.ts';
+export type { RootKeyInput } from './keys/root-keys.ts';
 export type { CommandName } from './language/command.ts';
 export type { ImageMediaType } from './language/image.ts';
 export type { MemoryPath } from './language/path.ts';
@@ -64,7 +65,6 @@ export { openMemory } from './open/open-memory.ts';
 export type { MemoryOptions, MountOptions } from './open/options.ts';
 export type { PolicyInput } from './open/policy-option.ts';
 export { createMemoryPool, type MemoryPool, type PoolOpenOptions, type PoolOptions } from './open/pool.ts';
-export type { RootKeyInput } from './open/root-keys.ts';
 export type { S3Options } from './open/store.ts';
 export type { TenantAdmin } from './open/tenant-admin.ts';
 export type { SessionFold } from './sessions/append-lines.ts';

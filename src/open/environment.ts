@@ -1,9 +1,9 @@
 import { misconfigured } from '../errors.ts';
+import { parseRootKeys, readRootKeyFile } from '../keys/root-keys.ts';
 import { refuseUnknownNames } from './known-names.ts';
 import { judge, OPTIONS, type OptionRow } from './option-table.ts';
 import type { MemoryOptions, MountOptions } from './options.ts';
 import { type Origin, typedName, withOrigin } from './origins.ts';
-import { parseRootKeys, readRootKeyFile } from './root-keys.ts';
 
 /** Environment variables, as in `process.env`. An empty value counts as absent. */
 export type Environment = Readonly<Record<string, string | undefined>>;

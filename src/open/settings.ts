@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { hasCode, type MemoryError, misconfigured } from '../errors.ts';
 import { createLayout, parseTenantId, type TenantId } from '../format/object-keys.ts';
+import { HOW_TO_MAKE_ONE, openRootKeys, type RootKeyInput, type RootKeys } from '../keys/root-keys.ts';
 import { type MemoryPath, parseMemoryPath, segmentsOf } from '../language/path.ts';
 import { heardLogger, heardOrLogged } from '../listeners.ts';
 import { answeredInTime } from '../store/s3/callers-credentials.ts';
@@ -12,8 +13,6 @@ import { DEFAULT_CONCURRENCY, DEFAULT_FILE_BYTES, judge, judgeOptions, readTenan
 import type { MemoryOptions, MountOptions } from './options.ts';
 import { typedName } from './origins.ts';
 import { readPolicy } from './policy-option.ts';
-import { HOW_TO_MAKE_ONE } from './root-key-fault.ts';
-import { openRootKeys, type RootKeyInput, type RootKeys } from './root-keys.ts';
 import { type ConfiguredStore, parseStoreLocation, type S3Options } from './store.ts';
 
 /** Options that were judged, defaults filled in. `rootKeys` is secret: never log it. */

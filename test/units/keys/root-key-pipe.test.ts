@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { readRootKeyFile } from '../../../src/open/root-keys.ts';
+import { readRootKeyFile } from '../../../src/keys/root-keys.ts';
 
 it('a root key file that is a named pipe is refused, and nothing is waited for', () => {
   const folder = mkdtempSync(join(tmpdir(), 'root-key-pipe-'));

@@ -1,14 +1,18 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { misconfigured } from '../errors.ts';
-import { envRootKey } from '../keys/env-root-key.ts';
-import { KMS_SCHEME, parseKeyArn } from '../keys/kms-key-arn.ts';
-import { readPrivateFile } from '../keys/private-file.ts';
-import type { RootKey } from '../keys/root-key.ts';
+import { fromBase64 } from '../format/encoding.ts';
+import { KEY_BYTES } from '../format/sodium.ts';
 import { fileCodeOf, redactedFileCause } from '../store/failures.ts';
 import type { AwsCredentials } from '../store/s3/callers-credentials.ts';
 import { once } from '../time.ts';
-import { rootKeyFault } from './root-key-fault.ts';
+import { envRootKey } from './env-root-key.ts';
+import { KMS_SCHEME, parseKeyArn } from './kms-key-arn.ts';
+import { readPrivateFile } from './private-file.ts';
+import type { RootKey } from './root-key.ts';
+
+/** The advice of every message about a root key that is missing or malformed. */
+export const HOW_TO_MAKE_ONE: string = `A root key is base64 of ${KEY_BYTES} bytes, which "openssl rand -base64 ${KEY_BYTES}" makes ("sealed-memory init" writes a file with it), or "${KMS_SCHEME}" and a key ARN.`;
 
 /** Padded base64 of 32 bytes, `aws-kms:` and a key ARN, the 32 bytes, or another root key of the caller's. */
 export type RootKeyInput = string | Uint8Array | RootKey;
@@ -22,7 +26,7 @@ export interface RootKeys {
 }
 
 /**
- * Nothing is sent before a key is used, and the SDK of KMS is not loaded before.
+ * Opens the configured root keys. Requests are sent, and the SDK of KMS is loaded, when a key is used first.
  *
  * @throws MemoryError `misconfigured` when there is none or one is malformed.
  */
@@ -33,7 +37,7 @@ export function openRootKeys(
 ): RootKeys {
   if (inputs.length === 0) throw misconfigured(`${label} is empty: give at least one root key.`);
   const loadKms = once(async () => {
-    const { openKmsConnections, openKmsRootKey } = await import('../keys/kms-root-key.ts');
+    const { openKmsConnections, openKmsRootKey } = await import('./kms-root-key.ts');
     return { connections: openKmsConnections(), openKmsRootKey };
   });
 
@@ -50,7 +54,7 @@ export function openRootKeys(
     const rootKey =
       typeof input === 'string' || input instanceof Uint8Array
         ? envRootKey(input)
-        : loadedLater(input, async () => (await import('../keys/own-root-key.ts')).heldToPort(input));
+        : loadedLater(input, async () => (await import('./own-root-key.ts')).heldToPort(input));
     return () => rootKey;
   }
 
@@ -73,7 +77,7 @@ function loadedLater(named: Pick<RootKey, 'id'>, load: () => Promise<RootKey>): 
 }
 
 /**
- * The texts of root keys, without white space around them.
+ * Returns the texts of root keys, without white space around them.
  *
  * @throws MemoryError `misconfigured` when there is none or one is malformed; it names `label`, never the text.
  */
@@ -86,7 +90,7 @@ export function parseRootKeys(texts: readonly string[], label: string): readonly
   return Object.freeze(keys);
 }
 
-/** How messages name one of several root keys. */
+/** Names one of several root keys for a message. */
 function keyAt(
   index: number,
   { label, of }: { readonly label: string; readonly of: readonly unknown[] },
@@ -108,7 +112,48 @@ function requireRootKey(input: RootKeyInput, which: string): void {
   if (fault !== undefined) throw misconfigured(`${which} ${fault}`);
 }
 
-/** The text of a root key file. @throws MemoryError `misconfigured`, as `readPrivateFile`. */
+/**
+ * Says what a thing that is no root key looks like, as the rest of a sentence, and how to make one; returns undefined for
+ * a root key outside KMS. The sentence tells the form and the length, and none of the characters.
+ */
+function rootKeyFault(key: unknown): string | undefined {
+  const form = typeof key === 'string' ? formOfText(key) : formOfOther(key);
+  return form && `${form}. ${HOW_TO_MAKE_ONE}`;
+}
+
+function formOfOther(key: unknown): string | undefined {
+  if (!(key instanceof Uint8Array)) {
+    const { generate, unwrap } = Object(key);
+    if (typeof generate === 'function' && typeof unwrap === 'function') return undefined;
+    return 'is no text, no Uint8Array, and no object with generate and unwrap';
+  }
+  const { length } = key;
+  if (length === KEY_BYTES) return undefined;
+  const isText = length === 44 ? ': Buffer.from(text, "base64") makes them of a text' : '';
+  return `has ${length} bytes, not ${KEY_BYTES}${isText}`;
+}
+
+function formOfText(text: string): string | undefined {
+  const bytes = fromBase64(text)?.length;
+  if (bytes === KEY_BYTES) return undefined;
+  if (text === '') return 'is empty';
+  const key = text.trim();
+  if (key === '') return 'is white space alone';
+  if (key !== text) return 'has white space around it';
+  if (/^[0-9a-f]{16,}$/i.test(text)) {
+    return text.length === 2 * KEY_BYTES
+      ? 'looks hexadecimal: "xxd -r -p | base64" makes base64 of it'
+      : 'looks hexadecimal, and has not the length of a root key';
+  }
+  if (/^arn:/i.test(text)) return `looks like an ARN without "${KMS_SCHEME}" before it`;
+  if (bytes !== undefined) return `is base64 of ${bytes} bytes, not of ${KEY_BYTES}`;
+  const mended = `${text.replaceAll('-', '+').replaceAll('_', '/').replace(/=+$/, '')}=`;
+  return fromBase64(mended)?.length === KEY_BYTES
+    ? 'looks like base64 for URLs, or without its end: write "+" for "-", "/" for "_", and "=" at the end'
+    : `is not base64 of ${KEY_BYTES} bytes`;
+}
+
+/** Reads the text of a root key file. @throws MemoryError `misconfigured`, as `readPrivateFile`. */
 export function readRootKeyFile(path: string, label: string): string {
   const remedy =
     'put its copy back, without which nothing that is stored can be read; where nothing is, "sealed-memory init" makes one';
