@@ -63,10 +63,10 @@ export { type Environment, optionsFromEnvironment } from './open/environment.ts'
 export { openAdmin } from './open/open-admin.ts';
 export { openMemory } from './open/open-memory.ts';
 export type { MemoryOptions, MountOptions } from './open/options.ts';
-export type { PolicyInput } from './open/policy-option.ts';
 export { createMemoryPool, type MemoryPool, type PoolOpenOptions, type PoolOptions } from './open/pool.ts';
 export type { S3Options } from './open/store.ts';
 export type { TenantAdmin } from './open/tenant-admin.ts';
+export type { PolicyInput } from './policy/words.ts';
 export type { SessionFold } from './sessions/append-lines.ts';
 export type { SessionKey } from './sessions/session-key.ts';
 export type { ListedSession, SessionOptions, Sessions } from './sessions/sessions.ts';

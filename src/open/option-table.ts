@@ -3,12 +3,12 @@ import { MAX_EPOCH } from '../format/keyring-bytes.ts';
 import { parseTenantId, type TenantId } from '../format/object-keys.ts';
 import { MAX_CONTENT_BYTES } from '../format/sizes.ts';
 import { LONGEST_TTL_MS } from '../keys/keyring-cache.ts';
+import { checkPolicyWords } from '../policy/words.ts';
 import { checkActor } from '../tree/session.ts';
 import { DEFAULT_CACHE_BYTES } from '../tree/version-cache.ts';
 import { refuseUnknownNames } from './known-names.ts';
 import type { MemoryOptions } from './options.ts';
 import { memberOf } from './origins.ts';
-import { checkPolicyWords } from './policy-option.ts';
 import { parseStoreLocation } from './store.ts';
 
 /** How the value of an option is judged. `check` throws `misconfigured`, naming `label` and never the text. */

@@ -1,10 +1,10 @@
 import type { RootKeyInput } from '../keys/root-keys.ts';
 import type { Logger } from '../logger.ts';
+import type { PolicyInput } from '../policy/words.ts';
 import type { ObjectStore } from '../store/port.ts';
 import type { AwsCredentials } from '../store/s3/callers-credentials.ts';
 import type { ToolErrorClass } from '../tool/memory-tool.ts';
 import type { EventHandler } from '../tool/watch.ts';
-import type { PolicyInput } from './policy-option.ts';
 import type { S3Options } from './store.ts';
 
 /**

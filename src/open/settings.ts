@@ -4,6 +4,7 @@ import { createLayout, parseTenantId, type TenantId } from '../format/object-key
 import { HOW_TO_MAKE_ONE, openRootKeys, type RootKeyInput, type RootKeys } from '../keys/root-keys.ts';
 import { type MemoryPath, parseMemoryPath, segmentsOf } from '../language/path.ts';
 import { heardLogger, heardOrLogged } from '../listeners.ts';
+import { readPolicy } from '../policy/words.ts';
 import { answeredInTime } from '../store/s3/callers-credentials.ts';
 import type { Policy } from '../tree/policy.ts';
 import { DEFAULT_CACHE_BYTES } from '../tree/version-cache.ts';
@@ -12,7 +13,6 @@ import { refuseOldNode } from './node-version.ts';
 import { DEFAULT_CONCURRENCY, DEFAULT_FILE_BYTES, judge, judgeOptions, readTenant } from './option-table.ts';
 import type { MemoryOptions, MountOptions } from './options.ts';
 import { typedName } from './origins.ts';
-import { readPolicy } from './policy-option.ts';
 import { type ConfiguredStore, parseStoreLocation, type S3Options } from './store.ts';
 
 /** Options that were judged, defaults filled in. `rootKeys` is secret: never log it. */
