@@ -1,9 +1,8 @@
-import { resolve } from 'node:path';
 import type { ExpiryOptions } from '../admin/expiry/expire.ts';
 import { misconfigured } from '../errors.ts';
 import type { TenantId } from '../format/object-keys.ts';
 import type { MountPoint, Settings } from './settings.ts';
-import type { ConfiguredStore } from './store.ts';
+import { placeOf } from './store.ts';
 
 /**
  * The options of an expiry run, without days for files and sessions where a mount of the tenant says that it does not
@@ -33,18 +32,4 @@ export function spareMounted(
     'This tenant is mounted, and reads through a read-only mount are not recorded, so that files everybody reads would expire. ' +
       `Mark its mounts ${marked}, and its files stay.`,
   );
-}
-
-/** A value that is equal for two stores of one place, as far as the options tell. */
-function placeOf(store: ConfiguredStore): unknown {
-  switch (store.kind) {
-    case 'opened':
-      return store.store;
-    case 'memory':
-      return 'memory:';
-    case 'sqlite':
-      return `sqlite:${resolve(store.path)}`;
-    case 's3':
-      return `s3://${store.bucket}/${store.prefix}`;
-  }
 }

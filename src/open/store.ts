@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import { misconfigured } from '../errors.ts';
 import type { Layout } from '../format/object-keys.ts';
 import { createStamps, type Stamps } from '../stamps.ts';
@@ -35,6 +36,8 @@ export interface S3Options {
 export interface BaseStore extends AsyncDisposable {
   /** The store without anything before it. */
   readonly plain: ObjectStore;
+  /** A value that is equal for two ways to one store. */
+  readonly place: string | object;
   /** The times that are written down there; a store beside the network has the clock of this process. */
   readonly stamps: Stamps;
   /** The store as one tenant's tree may use it: with guarded deletes, and with conditions that are proved. */
@@ -70,14 +73,15 @@ export async function openBaseStore(configured: {
     case 'memory':
       return shared((await loadSqlite()).openSqliteObjectStore({ path: ':memory:' }));
     case 'sqlite':
-      return shared((await loadSqlite()).openSqliteObjectStore({ path: store.path }));
+      return shared((await loadSqlite()).openSqliteObjectStore({ path: store.path }), placeOf(store));
     case 's3': {
       const parts = await import('./s3-parts.ts');
       const connections = parts.openS3Connections();
       const stamps = createStamps(CLOCKS);
       const bucket = { bucket: store.bucket, onDate: stamps.observe, stamps };
       const options = { ...s3, ...bucket, credentials, onRequest, connections };
-      return s3BaseStore(parts, options, async () => connections.destroy());
+      const place = `${s3.endpoint ?? ''} ${placeOf(store)}`;
+      return s3BaseStore(parts, { ...options, place }, async () => connections.destroy());
     }
   }
 }
@@ -92,7 +96,7 @@ type S3Parts = typeof import('./s3-parts.ts');
 /** A bucket with what its server lacks. */
 function s3BaseStore(
   parts: S3Parts,
-  options: S3StoreOptions & { readonly stamps: Stamps },
+  { place, ...options }: S3StoreOptions & { readonly stamps: Stamps; readonly place: string },
   dispose: () => Promise<void>,
 ): BaseStore {
   const plain = parts.openS3ObjectStore(options);
@@ -100,12 +104,13 @@ function s3BaseStore(
   const guarded = options.guarded ?? !custom;
   return {
     plain,
+    place,
     stamps: options.stamps,
     forTenant(layout) {
       const proved = custom ? parts.checkConditions(plain, layout.probe) : plain;
       return guarded ? proved : parts.guardDeletes(proved);
     },
-    withCredentials: (credentials) => s3BaseStore(parts, { ...options, credentials }, dispose),
+    withCredentials: (credentials) => s3BaseStore(parts, { ...options, place, credentials }, dispose),
     async buryTombstones(prefix, { signal } = {}) {
       if (guarded) return 0;
       return parts.buryOldTombstones({
@@ -122,10 +127,11 @@ function s3BaseStore(
   };
 }
 
-/** A store that needs nothing before it and knows no credentials. */
-export function shared(store: ObjectStore): BaseStore {
+/** Makes the base of a store that needs nothing before it and knows no credentials. */
+export function shared(store: ObjectStore, place: string | object = store): BaseStore {
   const base: BaseStore = {
     plain: store,
+    place,
     stamps: createStamps(CLOCKS),
     forTenant: () => store,
     buryTombstones: async () => 0,
@@ -134,6 +140,20 @@ export function shared(store: ObjectStore): BaseStore {
     [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
   };
   return base;
+}
+
+/** Names the place of a store, as far as the options tell: the value is equal for two stores of one place. */
+export function placeOf(store: ConfiguredStore): string | object {
+  switch (store.kind) {
+    case 'opened':
+      return store.store;
+    case 'memory':
+      return 'memory:';
+    case 'sqlite':
+      return `sqlite:${resolve(store.path)}`;
+    case 's3':
+      return `s3://${store.bucket}/${store.prefix}`;
+  }
 }
 
 /**

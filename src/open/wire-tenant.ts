@@ -164,7 +164,9 @@ export async function wireTenant(wiring: TenantWiring): Promise<OpenTenant> {
     maxFileBytes: settings.maxFileBytes,
     readOnly: settings.readOnly,
     policy: settings.policy,
-    quota: isLimited ? (await import('./quota.ts')).openQuota(settings, { base, tenant }, clocks) : undefined,
+    quota: isLimited
+      ? (await import('../tree/quota.ts')).openQuota({ place: base.place, tenant }, settings.limits, clocks)
+      : undefined,
     ...clocks,
     stamps: base.stamps,
     random: osRandom,

@@ -1,6 +1,7 @@
 import { hasCode, MemoryError } from '../errors.ts';
-import type { ObjectKey } from '../format/object-keys.ts';
+import type { ObjectKey, TenantId } from '../format/object-keys.ts';
 import { MEMORY_ROOT } from '../language/path.ts';
+import { createRecent } from '../recent.ts';
 import { type Ages, createAges, type Instant, type SharedWork, shareWork, untilAborted } from '../time.ts';
 import { listDirectory } from './list-directory.ts';
 import type { Quota, Room, Session, Work } from './session.ts';
@@ -36,6 +37,8 @@ interface Amount {
 }
 
 const COUNTED_FOR_MS = 60_000;
+/** The tenants that this process counts; one beyond them is counted once more. */
+const MOST_TENANTS = 100_000;
 const NOTHING: Amount = { files: 0, bytes: 0 };
 
 /** Shared by all that writes to the tenant in this process. */
@@ -48,6 +51,34 @@ export function createTenantUsage(): TenantUsage {
     held: new Set(),
     renames: new Set(),
   };
+}
+
+const usages = createRecent<string, TenantUsage>({ most: MOST_TENANTS });
+const stores = new WeakMap<object, number>();
+let storeCount = 0;
+
+/**
+ * Opens the quota of a tenant for one of its memories. All memories of the process share what was counted of the tenant
+ * and what they write.
+ *
+ * @param place equal for two ways to one store.
+ */
+export function openQuota(
+  { place, tenant }: { readonly place: string | object; readonly tenant: TenantId },
+  limits: TenantLimits,
+  clocks: Pick<Session, 'clock' | 'monotonic'>,
+): Quota {
+  const name = `${nameOf(place)} ${tenant}`;
+  const usage = usages.get(name) ?? createTenantUsage();
+  usages.set(name, usage);
+  return createQuota(usage, limits, clocks);
+}
+
+function nameOf(place: string | object): string {
+  if (typeof place === 'string') return place;
+  const number = stores.get(place) ?? ++storeCount;
+  stores.set(place, number);
+  return `store ${number}`;
 }
 
 /**

@@ -16,7 +16,7 @@ export function aroundStores(
       const base = await stores.openBaseStore(configured);
       const around: Around = (call, proceed) => wire.around?.(call, proceed) ?? proceed();
       const store = interceptStore(base.plain, around);
-      const dressed = stores.shared(wire.isGuarding === true ? guardDeletes(store) : store);
+      const dressed = stores.shared(wire.isGuarding === true ? guardDeletes(store) : store, base.place);
       return { ...dressed, [Symbol.asyncDispose]: () => base[Symbol.asyncDispose]() };
     },
   };
