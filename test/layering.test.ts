@@ -20,7 +20,7 @@ const LAYERS: readonly Group[] = [
   {
     name: 'ground',
     layer: 0,
-    files: /^(errors|listeners|logger|recent|stamps|time|waits)\.ts$/,
+    files: /^(errors|lazily|listeners|logger|recent|stamps|time|waits)\.ts$/,
     packages: NOTHING,
   },
   { name: 'language', layer: 1, files: /^language\//, packages: NOTHING },

@@ -165,14 +165,17 @@ interface Surroundings {
   readonly retentionDays?: number | undefined;
   /** The tree as its users see it, with what is mounted in it; the tenant's own unless given. */
   readonly seen?: Pick<Tree, 'isAlwaysDirectory'> | undefined;
+  /** Who asks where a call that changes something does not say it. */
+  readonly actor?: string | undefined;
 }
 
 /** @param tree writes what is restored. */
 export function createHistory(
   session: Session,
   tree: Tree,
-  { versions, retentionDays, seen = tree }: Surroundings = {},
+  { versions, retentionDays, seen = tree, actor }: Surroundings = {},
 ): History {
+  const acting = <T extends Call>(options: T | undefined): T => ({ actor, ...options }) as T;
   // A mount lies directly below the root.
   const isHidden = (path: MemoryPath): boolean =>
     path !== MEMORY_ROOT && seen.isAlwaysDirectory(joinPath(MEMORY_ROOT, ...segmentsOf(path).slice(0, 1)));
@@ -221,7 +224,8 @@ export function createHistory(
       if (version !== undefined && ids.length > 1) throw severalBegin(ids.length);
       return itemByItem(traceVersions(known, path, ids), options.signal);
     },
-    async restore(name, { ifUnchanged, ...options } = {}) {
+    async restore(name, given) {
+      const { ifUnchanged, ...options } = acting(given);
       const { path, version, bytes } = await readVersion(session, options, nameIn(name));
       if (isHidden(path)) throw hidden();
       const current = await tree.readVersion(path, options);
@@ -235,7 +239,8 @@ export function createHistory(
       await writeBack({ session, tree, call: options, versions }, written);
       return { path, version: version.id, restored: true };
     },
-    async restoreAt(time, { below = MEMORY_ROOT, dryRun = false, partial = false, digest, ...call } = {}) {
+    async restoreAt(time, options) {
+      const { below = MEMORY_ROOT, dryRun = false, partial = false, digest, ...call } = acting(options);
       const now = session.stamps.now();
       const [moment, given] = [momentOf(time, now), pathOf(below)];
       const expiredBefore = retentionDays === undefined ? 0 : now - retentionDays * DAY_MS;
@@ -252,7 +257,8 @@ export function createHistory(
         },
       });
     },
-    async undo({ writer, force = false, dryRun = false, digest, ...call }) {
+    async undo(options) {
+      const { writer, force = false, dryRun = false, digest, ...call } = acting(options);
       checkActor(writer, 'writer');
       return carryOut(session, tree, {
         call,
@@ -263,10 +269,10 @@ export function createHistory(
         plan: (past, work) => planUndo(past, { isMeant: isBy(work, writer), force, isHidden }),
       });
     },
-    async redact(name, options = {}) {
+    async redact(name, options) {
       refuseWriting(session);
       const named = nameIn(name);
-      const work = await openWork(session, options);
+      const work = await openWork(session, acting(options));
       if (work === undefined) throw noVersion();
       return redactVersion(work, named, versions);
     },

@@ -3,6 +3,7 @@ import { dirname } from 'node:path';
 import { misconfigured } from '../errors.ts';
 import { fromBase64 } from '../format/encoding.ts';
 import { KEY_BYTES } from '../format/sodium.ts';
+import { lazily } from '../lazily.ts';
 import { fileCodeOf, redactedFileCause } from '../store/failures.ts';
 import type { AwsCredentials } from '../store/s3/callers-credentials.ts';
 import { once } from '../time.ts';
@@ -66,13 +67,11 @@ export function openRootKeys(
 }
 
 function loadedLater(named: Pick<RootKey, 'id'>, load: () => Promise<RootKey>): RootKey {
-  const loaded = once(load);
   return {
     get id() {
       return named.id;
     },
-    generate: async (...asked) => (await loaded()).generate(...asked),
-    unwrap: async (...asked) => (await loaded()).unwrap(...asked),
+    ...lazily<Pick<RootKey, 'generate' | 'unwrap'>>((call) => call(), load, { generate: [1], unwrap: [2] }),
   };
 }
 

@@ -36,7 +36,8 @@ const FILES: Known<Files, keyof Files> = {
   remove: [1, { ...CALL, ifUnchanged: true }],
 };
 
-const HISTORY: Known<History, keyof History> = {
+/** The verbs of a history. */
+export const HISTORY: Known<History, keyof History> = {
   list: [1, { ...CALL, writer: true, limit: true, before: true, onDamaged: true }],
   read: [1, CALL],
   restore: [1, { ...CALL, ifUnchanged: true }],
@@ -47,7 +48,8 @@ const HISTORY: Known<History, keyof History> = {
   state: [0, CALL],
 };
 
-const SESSIONS: Known<Sessions, keyof Sessions> = {
+/** The verbs of transcripts. */
+export const SESSIONS: Known<Sessions, keyof Sessions> = {
   append: [2, { ...SIGNAL, fold: true }],
   load: [1, SIGNAL],
   list: [1, { ...SIGNAL, fold: true }],

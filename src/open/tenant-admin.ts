@@ -18,9 +18,9 @@ import { heardVerbs } from '../listeners.ts';
 import type { RequestOptions } from '../store/port.ts';
 import { refuseWriting } from '../tree/session.ts';
 import { CALL, guarded, guardedHistory, type Known, SIGNAL } from './known-options.ts';
-import { openHistory } from './open-history.ts';
 import { openTenant } from './open-memory.ts';
 import type { MemoryOptions } from './options.ts';
+import { openHistory } from './wire-tenant.ts';
 
 /**
  * What an operator does with one tenant's keys and objects; docs/keys.md is the guide. Every verb may run while

@@ -1,12 +1,12 @@
-import type { CheckpointOptions, CheckpointReport } from '../admin/checkpoints/checkpoint.ts';
-import type { ExpiryOptions, TenantExpiry } from '../admin/expiry/expire.ts';
-import type { Verification, VerifyOptions } from '../admin/verify/verify.ts';
 import { createLayout, type TenantId } from '../format/object-keys.ts';
+import type { History } from '../history/history.ts';
 import { createKeyringCache, type LoadedKeyring } from '../keys/keyring-cache.ts';
 import { createRollbackGuard, type RollbackGuard } from '../keys/rollback-guard.ts';
 import type { RootKey } from '../keys/root-key.ts';
-import { heardLogger } from '../listeners.ts';
+import { lazily, type Run } from '../lazily.ts';
+import { heardLogger, heardVerbs } from '../listeners.ts';
 import type { Logger } from '../logger.ts';
+import type { Sessions } from '../sessions/sessions.ts';
 import { osRandom } from '../store/os-random.ts';
 import type { ObjectVersions } from '../store/port.ts';
 import type { AwsCredentials } from '../store/s3/callers-credentials.ts';
@@ -15,16 +15,15 @@ import { type CommandOrder, createCommandOrder } from '../tool/command-order.ts'
 import { createMemory, type Memory } from '../tool/memory-tool.ts';
 import type { Watch } from '../tool/watch.ts';
 import { createAccessRecords } from '../tree/records/access-records.ts';
-import { refuseWriting, type Session, turningHistoryOn } from '../tree/session.ts';
+import { type Session, turningHistoryOn } from '../tree/session.ts';
 import { createTree, type Tree } from '../tree/tree.ts';
 import { createVersionCaches, type VersionCache } from '../tree/version-cache.ts';
 import { createVersionHistory, type VersionHistory } from '../tree/version-history.ts';
 import { createConsoleLogger } from './console-logger.ts';
-import { refusingUnknown } from './known-options.ts';
-import { openHistory } from './open-history.ts';
-import { openSessions } from './open-sessions.ts';
+import { HISTORY, refusingUnknown, SESSIONS } from './known-options.ts';
 import type { MountPoint, Settings } from './settings.ts';
 import type { BaseStore } from './store.ts';
+import type { Upkeep } from './upkeep.ts';
 
 /** One for all memories of the process, so that many of them on one broken store warn as one. */
 const CONSOLE_LOGGER = heardLogger(createConsoleLogger());
@@ -33,7 +32,7 @@ const CONSOLE_LOGGER = heardLogger(createConsoleLogger());
 const CONCURRENT_BYTES = 33_554_432;
 
 /** One tenant's tree with what it stands on, for entry points that need more than the six commands. */
-export interface OpenTenant {
+export interface OpenTenant extends Upkeep {
   readonly tree: Tree;
   /** What the verbs stand on. */
   readonly context: Session;
@@ -43,17 +42,6 @@ export interface OpenTenant {
   readonly rootKeys: readonly RootKey[];
   /** What the bucket keeps beside the current versions. */
   readonly versions: ObjectVersions | undefined;
-  /** Reads and opens everything that is stored, past the order of commands. */
-  verify(options?: VerifyOptions): Promise<Verification>;
-  /** Writes a checkpoint, past the order of commands. */
-  checkpoint(options?: CheckpointOptions): Promise<CheckpointReport>;
-  /**
-   * Deletes what expired, past the order of commands; files by the configured days unless others are given, and none of a
-   * tenant whose mounts say that it does not expire.
-   *
-   * @throws MemoryError `misconfigured` where a mount of the tenant leaves open whether it expires.
-   */
-  expire(options?: ExpiryOptions): Promise<TenantExpiry>;
   /**
    * Reaches the store and opens the keyring, which costs a GET and, for a tenant without one, a LIST; nothing is written.
    * With `lazy` this goes on beside the caller, and its failure is that of the first command. `isExpected`: that the tenant does not
@@ -127,6 +115,39 @@ function warnOfAbsent(
   );
 }
 
+/** Opens the transcripts of one tenant, which the first call loads. */
+export function openSessions(context: Session, run: Run): Sessions {
+  const load = async (): Promise<Sessions> =>
+    (await import('../sessions/sessions.ts')).createSessions(context);
+  return lazily(run, load, SESSIONS);
+}
+
+/** Opens the history of one tenant, which the first call loads. */
+export function openHistory(
+  run: Run,
+  {
+    context,
+    tree,
+    ...surroundings
+  }: {
+    readonly context: Session;
+    /** The tenant's own, without what is mounted in it. */
+    readonly tree: Tree;
+    /** The tree as its users see it, where something is mounted in it. */
+    readonly seen?: Pick<Tree, 'isAlwaysDirectory'> | undefined;
+    /** Who asks where a call does not say it. */
+    readonly actor?: string | undefined;
+    /** The versions that the bucket keeps beside the current objects. */
+    readonly versions?: ObjectVersions | undefined;
+    /** The days for which an expiry run keeps versions. */
+    readonly retentionDays?: number | undefined;
+  },
+): History {
+  const load = async (): Promise<History> =>
+    (await import('../history/history.ts')).createHistory(context, tree, surroundings);
+  return heardVerbs(lazily(run, load, HISTORY), context.logger);
+}
+
 /** Wires one tenant's parts over a store that is open already. */
 export async function wireTenant(wiring: TenantWiring): Promise<OpenTenant> {
   const { settings, base, tenant, credentials, minimumEpoch } = wiring;
@@ -188,25 +209,11 @@ export async function wireTenant(wiring: TenantWiring): Promise<OpenTenant> {
     guard,
     rootKeys,
     versions: base.versions,
-    async verify(request) {
-      if (request?.repair) refuseWriting(context);
-      const { verifyTree } = await import('./upkeep-verbs.ts');
-      return verifyTree(context, { historyDays, ...request });
-    },
-    async checkpoint(request) {
-      refuseWriting(context);
-      const { checkpointTree } = await import('./upkeep-verbs.ts');
-      return checkpointTree(context, { historyDays, ...request });
-    },
-    async expire(request = {}) {
-      if (request.dryRun !== true) refuseWriting(context);
-      const { expireTree, spareMounted } = await import('./upkeep-verbs.ts');
-      const days = { afterDays: expireAfterDays, historyDays, ...request };
-      const report = await expireTree(context, spareMounted(days, wiring));
-      const { dryRun, signal } = request;
-      const tombstones = dryRun === true ? 0 : await base.buryTombstones(layout.tenantPrefix, { signal });
-      return { ...report, tombstones };
-    },
+    ...lazily<Upkeep>(
+      (call) => call(),
+      async () => (await import('./upkeep.ts')).createUpkeep(context, wiring),
+      { verify: [0], checkpoint: [0], expire: [0] },
+    ),
     async reach({ isExpected = false } = {}) {
       const loading = keyrings.load().then(
         (keyring) => {

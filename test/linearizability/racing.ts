@@ -1,7 +1,6 @@
 import type { MemoryError } from '../../src/errors.ts';
 import type { ObjectKey } from '../../src/format/object-keys.ts';
-import { openHistory } from '../../src/open/open-history.ts';
-import { openSessions } from '../../src/open/open-sessions.ts';
+import { openHistory, openSessions } from '../../src/open/wire-tenant.ts';
 import type { ObjectStore } from '../../src/store/port.ts';
 import { createCommandOrder } from '../../src/tool/command-order.ts';
 import { createMemory, type Memory } from '../../src/tool/memory-tool.ts';

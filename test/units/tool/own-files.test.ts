@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { openHistory } from '../../../src/open/open-history.ts';
-import { openSessions } from '../../../src/open/open-sessions.ts';
+import { openHistory, openSessions } from '../../../src/open/wire-tenant.ts';
 import { createCommandOrder } from '../../../src/tool/command-order.ts';
 import { createMemory, type Memory } from '../../../src/tool/memory-tool.ts';
 import { createTree } from '../../../src/tree/tree.ts';

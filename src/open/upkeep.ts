@@ -1,0 +1,78 @@
+import {
+  type CheckpointOptions,
+  type CheckpointReport,
+  checkpointTree,
+} from '../admin/checkpoints/checkpoint.ts';
+import { type ExpiryOptions, expireTree, type TenantExpiry } from '../admin/expiry/expire.ts';
+import { type Verification, type VerifyOptions, verifyTree } from '../admin/verify/verify.ts';
+import { misconfigured } from '../errors.ts';
+import type { TenantId } from '../format/object-keys.ts';
+import { refuseWriting, type Session } from '../tree/session.ts';
+import type { MountPoint, Settings } from './settings.ts';
+import { type BaseStore, placeOf } from './store.ts';
+
+/** The verbs of the administration that a memory and the worker need, too. They run past the order of commands. */
+export interface Upkeep {
+  /** Reads and opens everything that is stored. */
+  verify(options?: VerifyOptions): Promise<Verification>;
+  /** Writes a checkpoint. */
+  checkpoint(options?: CheckpointOptions): Promise<CheckpointReport>;
+  /**
+   * Deletes what expired: files by the configured days unless others are given, and none of a tenant whose mounts say that
+   * it does not expire.
+   *
+   * @throws MemoryError `misconfigured` where a mount of the tenant leaves open whether it expires.
+   */
+  expire(options?: ExpiryOptions): Promise<TenantExpiry>;
+}
+
+/** The tenant whose upkeep it is. */
+interface UpkeepOf {
+  readonly settings: Settings;
+  readonly tenant: TenantId;
+  readonly base: BaseStore;
+  /** The mounts of the options, among which an expiry looks for the tenant. */
+  readonly points?: readonly MountPoint[] | undefined;
+}
+
+export function createUpkeep(context: Session, of: UpkeepOf): Upkeep {
+  const { historyDays, expireAfterDays } = of.settings;
+  return {
+    async verify(request) {
+      if (request?.repair) refuseWriting(context);
+      return verifyTree(context, { historyDays, ...request });
+    },
+    async checkpoint(request) {
+      refuseWriting(context);
+      return checkpointTree(context, { historyDays, ...request });
+    },
+    async expire(request = {}) {
+      if (request.dryRun !== true) refuseWriting(context);
+      const days = { afterDays: expireAfterDays, historyDays, ...request };
+      const report = await expireTree(context, spareMounted(days, of));
+      const { dryRun, signal } = request;
+      const { tenantPrefix } = context.layout;
+      const tombstones = dryRun === true ? 0 : await of.base.buryTombstones(tenantPrefix, { signal });
+      return { ...report, tombstones };
+    },
+  };
+}
+
+/**
+ * Returns the options of an expiry run, without days for files and sessions where a mount of the tenant says that it does
+ * not expire. Reads through a read-only mount leave no record in the tenant, so a run cannot tell its files from unused ones.
+ *
+ * @throws MemoryError `misconfigured` where days are given and a mount of the tenant leaves it open.
+ */
+function spareMounted(options: ExpiryOptions, { tenant, settings, points = [] }: UpkeepOf): ExpiryOptions {
+  const place = placeOf(settings.store);
+  const mounts = points.filter((point) => point.tenant === tenant && placeOf(point.settings.store) === place);
+  if (mounts.some(({ expires }) => expires === false)) return { ...options, afterDays: undefined };
+  if (options.afterDays === undefined || mounts.every(({ expires }) => expires)) return options;
+  const typed = settings.nameOf('mounts');
+  const marked = typed === 'mounts' ? 'expires: false' : `":expires=false" in ${typed}`;
+  throw misconfigured(
+    'This tenant is mounted, and reads through a read-only mount are not recorded, so that files everybody reads would expire. ' +
+      `Mark its mounts ${marked}, and its files stay.`,
+  );
+}
