@@ -1,15 +1,20 @@
+import { hasReason, MemoryError } from '../../errors.ts';
+import { objectRefused } from '../../format/object.ts';
 import { classKey, type ObjectKey } from '../../format/object-keys.ts';
+import { KEY_BYTES } from '../../format/sodium.ts';
 import { MEMORY_ROOT } from '../../language/path.ts';
-import { type DeleteFailure, isTooLate, lateness, type SendBound } from '../../store/port.ts';
+import { type DeleteFailure, type ETag, isTooLate, lateness, type SendBound } from '../../store/port.ts';
 import { createAges, DAY_MS } from '../../time.ts';
 import { eachConcurrently } from '../../tree/concurrency.ts';
 import { deleteObjects } from '../../tree/confirmed-put.ts';
 import { type ListedEntry, listDirectory } from '../../tree/list-directory.ts';
 import { accessHash, accessRecordId, dayOf } from '../../tree/records/access-records.ts';
+import { bytesIn, timeIn } from '../../tree/records/record-values.ts';
+import { decodeFields, encodeFields, readRecord } from '../../tree/records/sealed-record.ts';
 import { readRegister } from '../../tree/rename/register.ts';
 import type { Work } from '../../tree/session.ts';
 import type { MigratedVersions, WrittenVersion } from '../keys/migrated-versions.ts';
-import { type ExpiryMark, MOST_MARKS, type ReadsAndTurns, readMarks, writeMarks } from './expiry-records.ts';
+import { writeNote } from './write-note.ts';
 
 /** The time for which a file stays marked before it may go. */
 const MARKED_FOR_MS = 3_600_000;
@@ -37,10 +42,15 @@ interface Unused {
 /** Marks unused files, and deletes those that an earlier run marked and that are still unused. */
 export async function expireFiles(
   work: Work,
-  records: ReadsAndTurns,
+  reads: {
+    /** The time of the run, by the server's clock; milliseconds since the epoch. */
+    readonly now: number;
+    /** The end of the last day on which a file was read, by the hash of its path. */
+    readonly lastRead: ReadonlyMap<string, number>;
+  },
   options: { readonly migrated: MigratedVersions; readonly limitMs: number; readonly dryRun: boolean },
 ): Promise<FileExpiry> {
-  const { now, lastRead } = records;
+  const { now, lastRead } = reads;
   const { migrated, limitMs, dryRun } = options;
   const listing = createAges(work.session).boundIn(LISTING_HOLDS_MS);
   const { marks, etag } = await readMarks(work);
@@ -158,4 +168,66 @@ async function wasReadLately(work: Work, { file }: Unused): Promise<boolean> {
     ),
   );
   return found.some((meta) => meta !== undefined);
+}
+
+/** A version of a file that an earlier run found unused. */
+export interface ExpiryMark {
+  readonly etag: ETag;
+  /** When it was found first, by the server's clock; milliseconds since the epoch. */
+  readonly since: number;
+}
+
+/** Marks by what stands for the file in its access records. */
+type ExpiryMarks = ReadonlyMap<string, ExpiryMark>;
+
+interface StoredMarks {
+  readonly marks: ExpiryMarks;
+  /** Undefined: none were ever written. */
+  readonly etag: ETag | undefined;
+}
+
+const RECORD = { cls: 'journal', id: 'expiry' } as const;
+const MAX_BYTES = 8_388_608;
+/** Further ones are marked by a later run. */
+export const MOST_MARKS = 20_000;
+
+/** One GET. @throws MemoryError `integrity`, also for what is malformed. */
+export async function readMarks(work: Work): Promise<StoredMarks> {
+  const record = await readRecord(work, { ...RECORD, maxBytes: MAX_BYTES });
+  if (record === undefined) return { marks: new Map(), etag: undefined };
+  return { marks: decodeMarks(record.content), etag: record.etag };
+}
+
+/**
+ * False where the disk has no room for them: earlier ones stay, and a later run goes on from there.
+ *
+ * @throws MemoryError `unavailable` when another run has written them meanwhile.
+ */
+export async function writeMarks(work: Work, marks: ExpiryMarks, base: ETag | undefined): Promise<boolean> {
+  const list = [...marks].slice(0, MOST_MARKS).map(([file, { etag, since }]) => [file, etag, since]);
+  try {
+    if (await writeNote(work, RECORD, { content: encodeFields({ marks: list }), base })) return true;
+  } catch (error) {
+    if (!hasReason(error, 'disk_full')) throw error;
+    work.session.logger.warn('unused files were not marked, because the disk is full', {
+      files: list.length,
+    });
+    return false;
+  }
+  throw new MemoryError('unavailable', "another run of expiry works on the tenant's files");
+}
+
+/** @throws MemoryError `integrity` for what is malformed. */
+export function decodeMarks(content: Uint8Array): ExpiryMarks {
+  const { marks } = decodeFields(content) ?? {};
+  if (!Array.isArray(marks) || marks.length > MOST_MARKS) throw objectRefused();
+  return new Map(marks.map(parseMark));
+}
+
+function parseMark(entry: unknown): readonly [string, ExpiryMark] {
+  const [file, etag, time] = Array.isArray(entry) && entry.length === 3 ? (entry as readonly unknown[]) : [];
+  const since = timeIn(time);
+  const isHash = typeof file === 'string' && bytesIn(file, KEY_BYTES) !== undefined;
+  if (!isHash || typeof etag !== 'string' || since === undefined) throw objectRefused();
+  return [file, { etag: etag as ETag, since }];
 }

@@ -1,24 +1,10 @@
 import { checkWholeNumber } from '../../errors.ts';
-import type { ListedObject } from '../../store/port.ts';
 import { DAY_MS } from '../../time.ts';
 import { readRegister } from '../../tree/rename/register.ts';
 import { type Call, openWork, type Session, type Work } from '../../tree/session.ts';
 import { readMigratedVersions } from '../keys/migrated-versions.ts';
-import { deleteListed } from './delete-listed.ts';
-import { expireActors } from './expire-actors.ts';
-import { expireCheckpoints } from './expire-checkpoints.ts';
-import { expireConversations } from './expire-conversations.ts';
-import { expireFiles } from './expire-files.ts';
-import { expireHistory } from './expire-history.ts';
-import { expireSessions } from './expire-sessions.ts';
-import {
-  listReadsAndTurns,
-  outdatedAccess,
-  outdatedTurns,
-  type ReadsAndTurns,
-  readMarks,
-  writeMarks,
-} from './expiry-records.ts';
+import { expireFiles, readMarks, writeMarks } from './expire-files.ts';
+import { expireRecords, listReadsAndTurns } from './expire-records.ts';
 
 export interface ExpiryOptions extends Call {
   /** The days after which unused files go, and sessions to which no process appended; 1–3,650. Absent: all stay. */
@@ -60,8 +46,6 @@ export interface TenantExpiry extends ExpiryReport {
 }
 
 const MOST_DAYS = 3_650;
-/** The days after which checkpoints go, or later with the history where that is kept for longer. The newest stays. */
-const CHECKPOINT_DAYS = 90;
 
 /**
  * Deletes the files that no process read or wrote for `afterDays`, in two runs: the first one marks them, a later one, an
@@ -84,51 +68,22 @@ export async function expireTree(context: Session, options: ExpiryOptions): Prom
   if (work === undefined) return { files: 0, deleted: 0, marked: 0, records: 0, sessions: 0, busy: false };
 
   const busy = (await readRegister(work)).entry !== undefined;
-  const records = await listReadsAndTurns(work);
+  const listed = await listReadsAndTurns(work);
   const migrated = await readMigratedVersions(work);
   const files =
     busy || afterDays === undefined
       ? { files: 0, deleted: 0, marked: 0 }
-      : await expireFiles(work, records, { migrated, limitMs: afterDays * DAY_MS, dryRun: sparesFiles });
-  if ((afterDays === undefined || sparesFiles) && !dryRun) await markTurns(work, records);
-  const turns = outdatedTurns(records, recordDays, migrated);
-  // In this order, so that no receipt ever stands without its answer.
-  const old = [outdatedAccess(records, afterDays), turns.receipts, turns.answers];
-  const deleted = dryRun ? old.flat().length : await deleteGroups(work, old);
-  const sessions =
-    afterDays === undefined
-      ? 0
-      : await expireSessions(work, { migrated, limitMs: afterDays * DAY_MS, dryRun: sparesFiles });
-  const conversations = await expireConversations(work, {
-    migrated,
-    dryRun,
-    limitMs: conversationDays * DAY_MS,
-    promptMs: recordDays * DAY_MS,
-  });
-  const checkpointDays = Math.max(CHECKPOINT_DAYS, historyDays ?? 0);
-  const checkpoints = await expireCheckpoints(work, { migrated, dryRun, limitMs: checkpointDays * DAY_MS });
-  const report = { ...files, records: deleted + conversations + checkpoints, sessions, busy };
-  if (historyDays === undefined) return report;
-  const ofHistory = { migrated, limitMs: historyDays * DAY_MS, dryRun };
-  const history = await expireHistory(work, ofHistory);
-  // After the history, because an expired record no longer names an actor.
-  return { ...report, history: history + (busy ? 0 : await expireActors(work, ofHistory)) };
+      : await expireFiles(work, listed, { migrated, limitMs: afterDays * DAY_MS, dryRun: sparesFiles });
+  if ((afterDays === undefined || sparesFiles) && !dryRun && listed.hasTurns) await markTurns(work);
+  const settings = { afterDays, historyDays, recordDays, conversationDays, isBusy: busy };
+  const run = { settings, listed, migrated, dryRun: options.dryRun ?? false };
+  const { records, sessions, history } = await expireRecords(work, run);
+  const report = { ...files, records, sessions, busy };
+  return historyDays === undefined ? report : { ...report, history };
 }
 
-/** Writes empty marks where a tenant has turns and no marks: they tell migrations that objects of the tenant expire. */
-async function markTurns(work: Work, { receipts, answers }: ReadsAndTurns): Promise<void> {
-  if (receipts.size + answers.size === 0) return;
+/** Writes empty marks where a tenant has none: they tell migrations that objects of the tenant expire. */
+async function markTurns(work: Work): Promise<void> {
   const { marks, etag } = await readMarks(work);
   if (etag === undefined) await writeMarks(work, marks, etag);
-}
-
-/** Deletes one group after the other. An object that changed since it was listed stays, and with it all later groups. */
-async function deleteGroups(work: Work, groups: readonly (readonly ListedObject[])[]): Promise<number> {
-  let deleted = 0;
-  for (const group of groups.filter(({ length }) => length > 0)) {
-    const left = await deleteListed(work, group);
-    deleted += group.length - left.size;
-    if (left.size > 0) break;
-  }
-  return deleted;
 }

@@ -1,6 +1,6 @@
 import { DAY_MS } from '../../time.ts';
 import type { Work } from '../../tree/session.ts';
-import { expiredBefore } from '../expiry/expire-history.ts';
+import { expiredBefore } from '../expiry/history-note.ts';
 
 /** From when on all that was replaced or ended must be in the history, and why what went before need not. */
 export interface KeptFrom {

@@ -7,8 +7,8 @@ import { parseHead } from '../../turns/conversation-head.ts';
 import { parseAnswer, parseConversation, parsePrompt, parseSaved } from '../../turns/turn-records.ts';
 import { decodeHead, decodePart, numberOfHead, runOfPart } from '../checkpoints/checkpoint-record.ts';
 import { LINES_PER_TURN } from '../checkpoints/read-checkpoint.ts';
-import { decodeExpired } from '../expiry/expire-history.ts';
-import { decodeMarks } from '../expiry/expiry-records.ts';
+import { decodeMarks } from '../expiry/expire-files.ts';
+import { decodeExpired } from '../expiry/history-note.ts';
 import { decodeVersions } from '../keys/migrated-versions.ts';
 
 /** A kind of records: the form of their names, and the function that reads them and throws for what is malformed. */

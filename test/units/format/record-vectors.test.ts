@@ -3,8 +3,8 @@ import {
   decodeHead as decodeCheckpoint,
   decodePart,
 } from '../../../src/admin/checkpoints/checkpoint-record.ts';
-import { decodeExpired } from '../../../src/admin/expiry/expire-history.ts';
-import { decodeMarks } from '../../../src/admin/expiry/expiry-records.ts';
+import { decodeMarks } from '../../../src/admin/expiry/expire-files.ts';
+import { decodeExpired } from '../../../src/admin/expiry/history-note.ts';
 import { decodeVersions } from '../../../src/admin/keys/migrated-versions.ts';
 import { hasCode } from '../../../src/errors.ts';
 import { toBase64url } from '../../../src/format/encoding.ts';

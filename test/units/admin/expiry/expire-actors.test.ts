@@ -226,6 +226,23 @@ describe('the expiry of actors', () => {
     expect(await actorsIn(client)).toEqual([]);
   });
 
+  it('keeps all while a directory is being renamed', async () => {
+    const site = await createSite();
+    const client = await keeping(site);
+    await nameOnly(client, 'ann');
+    await site.time.pause(80 * DAY);
+    for (const name of ['a', 'b']) await client.create(`/memories/d/${name}`, name);
+    let report: ExpiryReport | undefined;
+    client.intercept(async (call, proceed) => {
+      if (report === undefined && call.verb === 'put' && call.key.includes('/data/'))
+        report = await expire(site);
+      return proceed();
+    });
+    await client.rename('/memories/d', '/memories/e');
+    expect(report).toMatchObject({ busy: true, history: 0 });
+    expect(await expire(site)).toMatchObject({ busy: false, history: 1 });
+  });
+
   it('keeps the writer of a file that was at neither place when those were listed', async () => {
     const site = await createSite();
     const client = await keeping(site);

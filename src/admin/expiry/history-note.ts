@@ -4,27 +4,12 @@ import type { ListedObject } from '../../store/port.ts';
 import { timeIn } from '../../tree/records/record-values.ts';
 import { decodeFields, encodeFields, readRecord } from '../../tree/records/sealed-record.ts';
 import type { Work } from '../../tree/session.ts';
-import { deleteListed } from './delete-listed.ts';
-import { type ClassExpiry, listClass, writtenLongAgo } from './expiry-records.ts';
 import { writeNote } from './write-note.ts';
 
 /** The record that tells a verification up to which time missing versions have expired. */
 const NOTE = { cls: 'journal', id: 'history' } as const;
 const MAX_BYTES = 4_096;
 const ATTEMPTS = 5;
-
-/**
- * Deletes the records of the history that were written longer than `limitMs` ago, by the store's clock, and returns how many; in a
- * dry run how many it would delete. The current texts of files are no part of the history. It notes the limit before it deletes,
- * so that the absence is no finding. One LIST for each 1,000 records, and a GET and a PUT where some go.
- */
-export async function expireHistory(work: Work, { migrated, limitMs, dryRun }: ClassExpiry): Promise<number> {
-  const { objects, servedAt } = await listClass(work, 'history');
-  const old = [...objects.values()].filter(writtenLongAgo(migrated, { now: servedAt, limitMs }));
-  if (dryRun || old.length === 0) return old.length;
-  await noteExpired(work, Math.floor(servedAt - limitMs), old);
-  return old.length - (await deleteListed(work, old)).size;
-}
 
 /**
  * Reads the time before which records may have expired: milliseconds since the epoch, by the store's clock; 0 where none did. A
@@ -47,8 +32,16 @@ export function decodeExpired(content: Uint8Array): number {
   return before;
 }
 
-/** Writes the note. @throws MemoryError `unavailable` when other runs write it at every attempt. */
-async function noteExpired(work: Work, before: number, leaving: readonly ListedObject[]): Promise<void> {
+/**
+ * Writes the note, unless it tells of as late a time already. One GET and a PUT. `leaving`: the records that the run deletes next.
+ *
+ * @throws MemoryError `unavailable` when other runs write it at every attempt.
+ */
+export async function noteExpired(
+  work: Work,
+  before: number,
+  leaving: readonly ListedObject[],
+): Promise<void> {
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
     const known = await readNote(work);
     if (known !== undefined && known.before >= before) return;
