@@ -153,8 +153,8 @@ const DOORS: readonly {
   {
     room: /^store\//,
     files: /^store\/(folder|s3\/s3-store|sqlite\/(sqlite-store|backup|database-file))\.ts$/,
-    // The doctor, a restore and a backup look at stores below what is put before them for a tenant.
-    importers: /^(open\/|cli\/keys\/(backup|doctor|restore)\.ts$)/,
+    // The doctor, an export and a backup look at stores below what is put before them for a tenant.
+    importers: /^(open\/|cli\/keys\/(backup|doctor|export-backup)\.ts$)/,
   },
   {
     room: /^tree\/(?!(rename|records)\/)/,

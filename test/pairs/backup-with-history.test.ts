@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { runExport } from '../../src/cli/files/export.ts';
 import { runImport } from '../../src/cli/files/import.ts';
-import { runRestore } from '../../src/cli/keys/restore.ts';
+import { runExportBackup } from '../../src/cli/keys/export-backup.ts';
 import type { Action } from '../../src/cli/run/invocation.ts';
 import { openAdmin, openMemory } from '../../src/index.ts';
 import { openFolderObjectStore } from '../../src/store/folder.ts';
@@ -52,14 +52,14 @@ async function said(action: Action, flags = kept.flags): Promise<string> {
 
 describe('a backup of a tenant that keeps history', () => {
   it.each(['a folder', 'SQLite'])(
-    'is restored, from %s, as the files that there are, and none of what they were',
+    'is written out, from %s, as the files that there are, and none of what they were',
     async (from) => {
       const before = await digestOf(backup);
       const to = join(folder, 'restored');
       const text = await said((run) =>
-        runRestore({ from: from === 'SQLite' ? kept.flags.store : backup, to }, run),
+        runExportBackup({ from: from === 'SQLite' ? kept.flags.store : backup, to }, run),
       );
-      expect(text).toBe(`ok    restored 2 files, 18 bytes, to ${to}: all well\n`);
+      expect(text).toBe(`ok    exported 2 files, 18 bytes, to ${to}: all well\n`);
       expect(await textsIn(to)).toEqual(CURRENT);
       expect(await digestOf(backup)).toBe(before);
     },
@@ -122,7 +122,7 @@ describe('a backup of a tenant that keeps history', () => {
 
   it('is imported over what was written since, which stays in the history and comes back by an undo', async () => {
     const to = join(folder, 'restored');
-    await said((run) => runRestore({ from: backup, to }, run));
+    await said((run) => runExportBackup({ from: backup, to }, run));
     const { files, history } = kept.memory;
     await files.write(A, 'written since', { actor: 'ann' });
     await files.remove('/memories/e/b.md', { actor: 'ann' });
@@ -142,7 +142,7 @@ describe('a backup of a tenant that keeps history', () => {
 
   it('begins a history of its own where it is imported into another tenant', async () => {
     const to = join(folder, 'restored');
-    await said((run) => runRestore({ from: backup, to }, run));
+    await said((run) => runExportBackup({ from: backup, to }, run));
     const flags = { ...kept.flags, tenant: 'other' };
     vi.stubEnv('SEALED_MEMORY_HISTORY_DAYS', '30');
     vi.stubEnv('SEALED_MEMORY_ACTOR', 'the restore');

@@ -26,6 +26,8 @@ interface Place {
   readonly command: Command;
   readonly given: readonly string[];
   readonly flags: Readonly<Record<string, unknown>>;
+  /** The options that were typed, in full. */
+  readonly options: ReadonlySet<string | undefined>;
   /** The option whose value comes next. */
   readonly pending: Option | undefined;
   /** Behind `--`: there are no more options. */
@@ -57,7 +59,7 @@ export function slotAt(program: Command, typed: readonly string[]): Slot | undef
   const { registeredArguments } = command;
   const argument = registeredArguments[given.length] ?? registeredArguments.at(-1);
   const isOne = given.length < registeredArguments.length || argument?.variadic === true;
-  return isOne && argument !== undefined ? ofArgument(argument, command, slot) : undefined;
+  return isOne && argument !== undefined ? ofArgument(argument, place, slot) : undefined;
 }
 
 function placeBehind(program: Command, words: readonly string[]): Place {
@@ -66,6 +68,7 @@ function placeBehind(program: Command, words: readonly string[]): Place {
   let isPlain = false;
   const given: string[] = [];
   const flags: Record<string, unknown> = {};
+  const options = new Set<string | undefined>();
   const note = (option: Option, value: unknown): void => {
     if (program.options.includes(option)) {
       const name = option.attributeName();
@@ -83,6 +86,7 @@ function placeBehind(program: Command, words: readonly string[]): Place {
       const [name = '', ...value] = word.split('=');
       const option = optionOf(command, name);
       if (option === undefined) continue;
+      options.add(option.long);
       if (!option.required && !option.optional) note(option, true);
       else if (value.length > 0) note(option, value.join('='));
       else if (option.required) pending = option;
@@ -92,7 +96,7 @@ function placeBehind(program: Command, words: readonly string[]): Place {
       else command = below;
     }
   }
-  return { command, given, flags, pending, isPlain };
+  return { command, given, flags, options, pending, isPlain };
 }
 
 function optionOf(command: Command | null, name: string): Option | undefined {
@@ -109,7 +113,8 @@ function namesBelow(command: Command): Slot['words'] {
 }
 
 function optionsOf(command: Command): Slot['words'] {
-  const own = command.options.map((each) => [each.long ?? '', each.description] as const);
+  const shown = command.options.filter(({ hidden }) => !hidden);
+  const own = shown.map((each) => [each.long ?? '', each.description] as const);
   return command.parent === null
     ? [...own, ['--help', 'explain a command']]
     : [...own, ...optionsOf(command.parent)];
@@ -118,10 +123,14 @@ function optionsOf(command: Command): Slot['words'] {
 function ofOption(option: Option, slot: Omit<Slot, 'kind'>): Slot | undefined {
   const [, what = ''] = /[<[]([^>\]]+)/.exec(option.flags) ?? [];
   if (what === 'path') return { ...slot, kind: 'path' };
-  return /^(file|folder|source)$/.test(what) ? { ...slot, kind: 'file' } : undefined;
+  return /^(file|folder|backup)$/.test(what) ? { ...slot, kind: 'file' } : undefined;
 }
 
-function ofArgument(argument: Argument, command: Command, slot: Omit<Slot, 'kind'>): Slot | undefined {
+function ofArgument(
+  argument: Argument,
+  { command, options }: Place,
+  slot: Omit<Slot, 'kind'>,
+): Slot | undefined {
   const name = argument.name();
   const isFirst = slot.given.length === 0;
   if (argument.argChoices !== undefined) {
@@ -142,8 +151,8 @@ function ofArgument(argument: Argument, command: Command, slot: Omit<Slot, 'kind
     case 'writer':
       return { ...slot, kind: 'actor' };
     case 'folder':
-      // Of "export" the first one may be what is written out.
-      return command.name() === 'export' && isFirst
+      // "export" may take the path of what it writes out first; with a backup it takes the folder alone.
+      return command.name() === 'export' && isFirst && !options.has('--from')
         ? { ...slot, kind: 'path', orFile: true }
         : { ...slot, kind: 'file' };
     case 'file':

@@ -141,11 +141,17 @@ function addWholeTrees(program: Command, choose: Choose): void {
     );
   program
     .command('export')
-    .usage('[options] [path] <folder>')
+    .usage('[options] [path] <folder> | --from <backup> <folder>')
     .argument('[folder]', 'where to, after the path of what to write; with --age or --html the file to make')
     .argument('[folder]')
-    .description('write files of the memory into a folder, as they are')
+    .description(
+      'write files of the memory into a folder, as they are; or all files of a sealed backup, opened and checked, into a new one',
+    )
     .option('-f, --force', 'replace what differs')
+    .option(
+      '--from <backup>',
+      'a backup in place of the memory: a folder of raw objects, s3://bucket/prefix or sqlite:PATH; the folder is made as a whole or not at all',
+    )
     .option(
       '--age <recipient>',
       'one archive instead, encrypted for a recipient, which "age" and "tar" open',
@@ -153,7 +159,8 @@ function addWholeTrees(program: Command, choose: Choose): void {
     )
     .option('--html', 'one page instead, for a reviewer with a browser; in plain text, for its owner alone')
     .action(
-      (first: string | undefined, second: string | undefined, options: ExportArguments, command: Command) => {
+      (first: string | undefined, second: string | undefined, given: FromArguments, command: Command) => {
+        const { from, ...options } = given;
         if (first === undefined) {
           const isOneFile = options.html === true || options.age !== undefined;
           const missing = isOneFile
@@ -166,6 +173,15 @@ function addWholeTrees(program: Command, choose: Choose): void {
             'nothing is exported to standard output: name a folder or a file, or ./- for one of that name';
           command.error(`error: ${why}`, { code: 'commander.invalidArgument' });
         }
+        if (from !== undefined) {
+          if (second !== undefined || Object.keys(options).length > 0) {
+            const why = 'with --from name the new folder alone: all files of the backup are written there';
+            command.error(`error: ${why}`, { code: 'commander.conflictingOption' });
+          }
+          const backup = { from, to: first };
+          choose(async (run) => (await import('../keys/export-backup.ts')).runExportBackup(backup, run));
+          return;
+        }
         const ends =
           second === undefined
             ? { path: ROOT, to: first }
@@ -173,6 +189,10 @@ function addWholeTrees(program: Command, choose: Choose): void {
         choose(async (run) => (await import('../files/export.ts')).runExport(ends, options, run));
       },
     );
+}
+
+interface FromArguments extends ExportArguments {
+  readonly from?: string;
 }
 
 /** An argument that is read once its command is known. */

@@ -1,4 +1,4 @@
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import type { LogArguments } from '../history/history.ts';
 import type { RestoreAtArguments, UndoArguments } from '../history/take-back.ts';
 import type { Consent } from '../run/consent.ts';
@@ -74,53 +74,28 @@ export function addHistoryVerbs(program: Command, choose: Choose): void {
     );
 }
 
-interface RestoreArguments extends Consent {
-  readonly from?: string;
-  readonly to?: string;
-}
+const BACKUP_GOES_OUT =
+  'error: "restore" is of one version of a file; "export --from BACKUP FOLDER" writes the files of a backup into a new folder.';
 
-/** Adds `restore`: of one version of a file, or of a backup. */
+/** Adds `restore`. It took backups as well once, by options that name the command for those now. */
 export function addRestore(program: Command, choose: Choose): void {
-  program
+  const restore = program
     .command('restore')
-    .usage('[options] <path> <version> | --from <source> --to <folder>')
-    .addArgument(pathArgument('[path]', 'the file that gets the text of one of its versions again'))
-    .argument('[version]', 'the version, as "log" names it')
-    .description(
-      'give a file the text of one of its versions again; or write every file of a backup, opened and checked, into a new folder',
-    )
-    .option('--from <source>', 'the backup: a folder of raw objects, s3://bucket/prefix or sqlite:PATH')
-    .option('--to <folder>', 'the folder to make; nothing but the whole of it ever lies there')
-    .option('--dry-run', 'of a version: show how the texts differ, and write nothing')
-    .option('--yes', 'of a version: do not ask')
-    .action(
-      (
-        path: string | undefined,
-        version: string | undefined,
-        options: RestoreArguments,
-        command: Command,
-      ) => {
-        const { from, to, ...consent } = options;
-        const isOfBackup = from !== undefined || to !== undefined;
-        if (isOfBackup && (path !== undefined || Object.keys(consent).length > 0)) {
-          command.error('error: --from and --to stand alone: they are of a backup, not of a version', {
-            code: 'commander.conflictingOption',
-          });
-        }
-        if (from !== undefined && to !== undefined) {
-          choose(async (run) => (await import('../keys/restore.ts')).runRestore({ from, to }, run));
-        } else if (path !== undefined && version !== undefined) {
-          const asked = { path, version, ...consent };
-          choose(async (run) =>
-            (await import('../history/restore-version.ts')).runRestoreVersion(asked, run),
-          );
-        } else {
-          command.error('error: give a path and a version, or --from and --to', {
-            code: 'commander.missingArgument',
-          });
-        }
-      },
+    .addArgument(pathArgument('<path>', 'the file that gets the text of one of its versions again'))
+    .argument('<version>', 'the version, as "log" names it')
+    .description('give a file the text of one of its versions again')
+    .option('--dry-run', 'show how the texts differ, and write nothing')
+    .option('--yes', 'do not ask')
+    .action((path: string, version: string, consent: Consent) =>
+      choose(async (run) =>
+        (await import('../history/restore-version.ts')).runRestoreVersion({ path, version, ...consent }, run),
+      ),
     );
+  for (const name of ['from', 'to']) {
+    restore.addOption(new Option(`--${name} [value]`).hideHelp()).on(`option:${name}`, () => {
+      restore.error(BACKUP_GOES_OUT, { code: 'commander.conflictingOption' });
+    });
+  }
 }
 
 /** Adds `history` to the commands about the tenant as a whole. */

@@ -6,13 +6,13 @@ import { toldLine } from './told.ts';
 
 const TRY_AGAIN = 'run verify again in a minute';
 
-/** One line that says what was found and what to do about it. What is restored is mended elsewhere: in its source. */
-export function findingLine(finding: Finding, verb: 'look' | 'restore' = 'look'): string {
-  const isRestore = verb === 'restore';
+/** One line that says what was found and what to do about it. A file of a backup that is exported is mended elsewhere, in the backup. */
+export function findingLine(finding: Finding, verb: 'look' | 'export' = 'look'): string {
+  const isExport = verb === 'export';
   switch (finding.kind) {
     case 'damaged':
-      return isRestore
-        ? `FAIL  ${finding.path} is damaged and was not restored — try an older backup`
+      return isExport
+        ? `FAIL  ${finding.path} is damaged and was not exported — try an older backup`
         : `FAIL  ${finding.path} is damaged — restore its object from a backup, or delete it`;
     case 'damaged_record':
       return `FAIL  ${finding.name}, a record beside the files, is damaged — restore its object from a backup, or delete it`;
@@ -23,21 +23,21 @@ export function findingLine(finding: Finding, verb: 'look' | 'restore' = 'look')
     case 'orphan':
       return `FAIL  ${counted(finding.objects, 'object')} beside the files that belong to nothing — find out who else may write below the tenant's prefix, then delete what you do not know`;
     case 'too_large':
-      return `FAIL  ${finding.path} is larger than the file limit and was not ${isRestore ? 'restored' : 'read'} — raise SEALED_MEMORY_MAX_FILE_BYTES`;
+      return `FAIL  ${finding.path} is larger than the file limit and was not ${isExport ? 'exported' : 'read'} — raise SEALED_MEMORY_MAX_FILE_BYTES`;
     case 'unreadable':
-      return `FAIL  ${finding.path} cannot be read from the source and was not restored — check its permissions; links and special files are never followed`;
+      return `FAIL  ${finding.path} cannot be read from the source and was not exported — check its permissions; links and special files are never followed`;
     case 'vanished':
-      return `FAIL  ${finding.path} went away while the source was read — run restore again into another folder`;
+      return `FAIL  ${finding.path} went away while the source was read — run the export again into another folder`;
     case 'unwritable':
-      return `FAIL  ${finding.path} has a name that the target's file system refuses (${finding.code}) — restore to another file system`;
+      return `FAIL  ${finding.path} has a name that the target's file system refuses (${finding.code}) — export to another file system`;
     case 'clash':
-      return isRestore
-        ? `FAIL  ${finding.path} is a file and a directory; the file was not restored — rename it in a store made of this source`
+      return isExport
+        ? `FAIL  ${finding.path} is a file and a directory; the file was not exported — rename it in a store made of this source`
         : `FAIL  ${finding.path} is a file and a directory, which it hides — rename the file`;
     case 'foreign': {
       const foreign = `${counted(finding.objects, 'object')} among the files, made by no writer of this tenant`;
-      return isRestore
-        ? `FAIL  ${foreign}, not restored`
+      return isExport
+        ? `FAIL  ${foreign}, not exported`
         : `FAIL  ${foreign}, never shown — find out who else may write below the tenant's prefix`;
     }
     case 'register':

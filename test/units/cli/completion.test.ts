@@ -122,6 +122,11 @@ describe('the answer to a shell', () => {
     expect(await asked(['cat', 'no'])).toEqual({ words: ['notes/'], directive: ':6' });
     expect(await asked(['put', 'x', '--file', ''])).toEqual({ words: [], directive: ':0' });
     expect(await asked(['import', ''])).toEqual({ words: [], directive: ':0' });
+    expect(await asked(['export', '--from', ''])).toEqual({ words: [], directive: ':0' });
+    expect(await asked(['export', '--from', 'backup', ''])).toEqual({ words: [], directive: ':0' });
+    expect(await asked(['export', 'to'])).toEqual({ words: ['top.md'], directive: ':4' });
+    expect((await asked(['export', '--fr'])).words).toEqual(['--from']);
+    expect((await asked(['restore', '--fr'])).words).toEqual([]);
     expect(await asked(['diff', './x'])).toEqual({ words: [], directive: ':0' });
     expect((await asked(['diff', 'notes/a.md', ''])).words).toEqual(['notes/', 'top.md', ...versions]);
   });

@@ -37,7 +37,7 @@ const FILES: Readonly<Record<string, string>> = {
 
 /** Only a machine without the tool and without CI=true goes without; the line above says so. */
 describe.skipIf(missing !== undefined && !inCi)('a backup made with the AWS command line', () => {
-  describeOnS3('restored', ['minio'], (server) => {
+  describeOnS3('exported', ['minio'], (server) => {
     const aws = (): AwsCli => {
       if ('reason' in found) throw new Error(found.reason);
       return found;
@@ -61,11 +61,11 @@ describe.skipIf(missing !== undefined && !inCi)('a backup made with the AWS comm
       return { store: `s3://${name}/${prefix}`, s3, credentials, tenant: 'acme', rootKey: ROOT_KEY };
     };
     /** With credentials that may read and list, and nothing else. */
-    const restore = async (from: string, to: string): Promise<CliRun> => {
+    const exported = async (from: string, to: string): Promise<CliRun> => {
       const reader = await restrictedCredentials(server(), [
         { Effect: 'Allow', Action: ['s3:GetObject', 's3:ListBucket'], Resource: ['arn:aws:s3:::*'] },
       ]);
-      return runCli(['restore', '--json', '--from', from, '--to', to], {
+      return runCli(['export', '--json', '--from', from, to], {
         env: {
           SEALED_MEMORY_TENANT: 'acme',
           SEALED_MEMORY_ROOT_KEY: ROOT_KEY,
@@ -107,7 +107,7 @@ describe.skipIf(missing !== undefined && !inCi)('a backup made with the AWS comm
         await aws().s3(server(), 'sync', `s3://${bucket.bucket}/${prefix}`, backup);
         expect(readdirSync(backup).sort()).toEqual(['keyrings', 'tenants']);
         const before = await digestOf(backup);
-        const run = await restore(backup, place('from-folder'));
+        const run = await exported(backup, place('from-folder'));
         expect(doneOf(run)).toEqual({ ...wellDone });
         expect(run.code).toBe(0);
         expect(await textsIn(place('from-folder'))).toEqual(FILES);
@@ -118,7 +118,7 @@ describe.skipIf(missing !== undefined && !inCi)('a backup made with the AWS comm
         const other = `copies/of/${names}`;
         const [from, to] = [`s3://${bucket.bucket}/${prefix}`, `s3://${second.bucket}/${other}`];
         await aws().s3(server(), 'sync', from, to);
-        const run = await restore(to, place('from-bucket'));
+        const run = await exported(to, place('from-bucket'));
         expect(doneOf(run)).toMatchObject(wellDone);
         expect(run.code).toBe(0);
         expect(await textsIn(place('from-bucket'))).toEqual(FILES);
@@ -135,7 +135,7 @@ describe.skipIf(missing !== undefined && !inCi)('a backup made with the AWS comm
         const path = '/memories/a.md';
         const edit = { command: 'str_replace', path, old_str: 'text of a', new_str: 'edited' };
         expect(await memory.execute(edit)).toMatchObject({ isError: false });
-        const run = await restore(`s3://${second.bucket}/${other}`, place('again'));
+        const run = await exported(`s3://${second.bucket}/${other}`, place('again'));
         expect(doneOf(run)).toMatchObject({ files: wellDone.files, findings: [] });
         expect(await textsIn(place('again'))).toEqual({ ...FILES, 'a.md': 'edited' });
       });
@@ -153,7 +153,7 @@ describe.skipIf(missing !== undefined && !inCi)('a backup made with the AWS comm
         await close();
         const Body = new Uint8Array(object?.size ?? 0);
         await second.client.send(new PutObjectCommand({ Bucket: second.bucket, Key: object?.key, Body }));
-        const run = await restore(to, place('damaged'));
+        const run = await exported(to, place('damaged'));
         expect(run.code).toBe(1);
         const { findings } = doneOf(run) as { readonly findings: readonly { readonly path: string }[] };
         expect(findings).toEqual([{ kind: 'damaged', path: expect.any(String) }]);
@@ -166,13 +166,13 @@ describe.skipIf(missing !== undefined && !inCi)('a backup made with the AWS comm
 
     it('says which object is missing, and when the bucket is', async () => {
       const to = join(home, 'nothing');
-      const none = await restore(`s3://${bucket.bucket}/no/such/prefix`, to);
+      const none = await exported(`s3://${bucket.bucket}/no/such/prefix`, to);
       expect(none.code).toBe(1);
       expect(doneOf({ ...none, stderr: '' })).toMatchObject({ event: 'failed', code: 'key_unavailable' });
       expect(none.stderr).toMatch(
         /^sealed-memory: key_unavailable: .* keyrings\/<tenant>, .* is missing\.\n$/,
       );
-      const gone = await restore('s3://sealed-memory-no-such-bucket/x', to);
+      const gone = await exported('s3://sealed-memory-no-such-bucket/x', to);
       expect(gone.code).toBe(2);
       expect(gone.stderr).toMatch(/^sealed-memory: misconfigured: The bucket does not exist/);
     });

@@ -33,7 +33,7 @@ vi.mock('../../../../src/cli/files/list.ts', noted);
 vi.mock('../../../../src/cli/serve/mcp.ts', noted);
 vi.mock('../../../../src/cli/serve/open.ts', noted);
 vi.mock('../../../../src/cli/keys/operate.ts', noted);
-vi.mock('../../../../src/cli/keys/restore.ts', noted);
+vi.mock('../../../../src/cli/keys/export-backup.ts', noted);
 vi.mock('../../../../src/cli/history/restore-version.ts', noted);
 vi.mock('../../../../src/cli/keys/tenants.ts', noted);
 vi.mock('../../../../src/cli/serve/tool.ts', noted);
@@ -143,7 +143,8 @@ describe('the command line', () => {
     ['tenant history anew', ['runTurnHistory', 'anew']],
     ['verify', ['runVerify', {}]],
     ['verify --repair', ['runVerify', { repair: true }]],
-    ['restore --from a --to b', ['runRestore', { from: 'a', to: 'b' }]],
+    ['export --from a b', ['runExportBackup', { from: 'a', to: 'b' }]],
+    ['export b --from=a', ['runExportBackup', { from: 'a', to: 'b' }]],
     ['restore /memories/a v1', ['runRestoreVersion', { path: '/memories/a', version: 'v1' }]],
     [
       'restore /memories/a -v_1 --dry-run --yes',
@@ -152,7 +153,7 @@ describe('the command line', () => {
     // A file of that name, and the name of an actor, that look like a version with a dash.
     ['diff ./notes -Ab3_x', ['runDiff', { left: './notes', right: '/memories/-Ab3_x' }]],
     ['diff notes -Ab3_x', ['runDiff', { left: '/memories/notes', right: '-Ab3_x' }]],
-    ['restore --from -Ab3_x --to -Cd4_y', ['runRestore', { from: '-Ab3_x', to: '-Cd4_y' }]],
+    ['export --from -Ab3_x -- -Cd4_y', ['runExportBackup', { from: '-Ab3_x', to: '-Cd4_y' }]],
     [
       'export out --age show --age -Ab3_x',
       ['runExport', { path: '/memories', to: 'out' }, { age: ['show', '-Ab3_x'] }],
@@ -217,13 +218,22 @@ describe('the command line', () => {
     ['cat --lines 10-20 a', 'Give a line'],
     ['cat --lines 12345678901 a', 'Give a line'],
     ['put a --text x --file y', 'cannot be used with'],
-    ['restore', 'give a path and a version, or --from and --to'],
-    ['restore --from a', 'give a path and a version, or --from and --to'],
-    ['restore --to a', 'give a path and a version, or --from and --to'],
-    ['restore /memories/a', 'give a path and a version, or --from and --to'],
-    ['restore /memories/a v1 --to b', 'stand alone'],
-    ['restore /memories/a --from a --to b', 'stand alone'],
-    ['restore --from a --to b --yes', 'stand alone'],
+    ['restore', 'missing required argument'],
+    ['restore /memories/a', 'missing required argument'],
+    ['restore --from a --to b', '"export --from BACKUP FOLDER"'],
+    ['restore --from', '"export --from BACKUP FOLDER"'],
+    ['restore --from a', '"export --from BACKUP FOLDER"'],
+    ['restore --to a', '"export --from BACKUP FOLDER"'],
+    ['restore --from -Ab3_x --to -Cd4_y', '"export --from BACKUP FOLDER"'],
+    ['restore /memories/a v1 --to b', '"export --from BACKUP FOLDER"'],
+    ['restore /memories/a --from a --to b', '"export --from BACKUP FOLDER"'],
+    ['restore --from a --to b --yes', '"export --from BACKUP FOLDER"'],
+    ['export --from a', 'name the folder to write to'],
+    ['export --from a -', 'nothing is exported to standard output'],
+    ['export --from a /memories/b c', 'name the new folder alone'],
+    ['export --from a b --force', 'name the new folder alone'],
+    ['export --from a b --html', 'name the new folder alone'],
+    ['export --from a b --age one', 'name the new folder alone'],
     ['expire --after x', 'Give a whole number'],
     ['expire --after -1', 'Give a whole number'],
     ['keys migrate --ttl 12345678901', 'Give a whole number'],

@@ -11,27 +11,27 @@ import { findingLine } from '../show/finding-lines.ts';
 import { counted } from '../show/report.ts';
 import { type AdminRun, runOnAdmin } from './operate.ts';
 
-interface RestoreCommand {
+interface BackupExport {
   /** A folder of raw objects, `s3://bucket/prefix` or `sqlite:PATH`. */
   readonly from: string;
   /** The new folder. */
   readonly to: string;
 }
 
-/** Restores the tenant of the environment as plaintext. Resolves to 0 when every file is in the new folder. */
-export async function runRestore(command: RestoreCommand, invocation: Invocation): Promise<number> {
+/** Writes the files of a backup as plaintext, those of the environment's tenant. Resolves to 0 when every file is in the new folder. */
+export async function runExportBackup(command: BackupExport, invocation: Invocation): Promise<number> {
   const { from, to } = command;
   const store = await openSource(from);
   const interrupted = 'nothing was left in the new folder; run it again';
   try {
     refuseWithin(from, to);
-    return await runOnAdmin((run) => restoreTo(to, run), { invocation, store, interrupted });
+    return await runOnAdmin((run) => exportTo(to, run), { invocation, store, interrupted });
   } finally {
     if (typeof store === 'object') await store[Symbol.asyncDispose]();
   }
 }
 
-async function restoreTo(to: string, { admin, report: told, signal }: AdminRun): Promise<number> {
+async function exportTo(to: string, { admin, report: told, signal }: AdminRun): Promise<number> {
   const onProgress = ({ done, total }: Progress): void =>
     told.progress({ done, total }, { what: 'files', done, total });
   const report = await told.during('listing the backup', () => admin.restore({ to, signal, onProgress }));
@@ -61,7 +61,7 @@ function refuseWithin(from: string, to: string): void {
   if (target === source || target.startsWith(source.endsWith(sep) ? source : source + sep)) {
     throw new MemoryError(
       'misconfigured',
-      '--to lies in the folder that --from names: restore to a place outside.',
+      'The new folder lies in the one that --from names: export to a place outside.',
     );
   }
 }
@@ -80,9 +80,9 @@ function realPathOf(path: string): string {
 export function linesOf(report: RestoreReport, to: string): readonly string[] {
   const { files, bytes, findings } = report;
   const verdict = findings.length === 0 ? 'all well' : `${counted(findings.length, 'finding')}`;
-  const summary = `restored ${counted(files, 'file')}, ${counted(bytes, 'byte')}, to ${to}: ${verdict}`;
+  const summary = `exported ${counted(files, 'file')}, ${counted(bytes, 'byte')}, to ${to}: ${verdict}`;
   return [
-    ...findings.map((finding) => findingLine(finding, 'restore')),
+    ...findings.map((finding) => findingLine(finding, 'export')),
     `${findings.length === 0 ? 'ok    ' : 'FAIL  '}${summary}`,
   ];
 }

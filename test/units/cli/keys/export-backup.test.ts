@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Finding } from '../../../../src/admin/findings.ts';
-import { linesOf } from '../../../../src/cli/keys/restore.ts';
+import { linesOf } from '../../../../src/cli/keys/export-backup.ts';
 import { openMemory, openTenant } from '../../../../src/open/open-memory.ts';
 import { openSqliteObjectStore } from '../../../../src/store/sqlite/sqlite-store.ts';
 import { CLI_MEMORY_ENV, type CliRun, runCli, startCli } from '../../../support/cli.ts';
@@ -15,7 +15,7 @@ import { at } from '../../../support/test-tree.ts';
 const { SEALED_MEMORY_STORE: _none, ...ENV } = CLI_MEMORY_ENV;
 const FILES = { 'a.md': 'text of a', 'b/c.md': 'the secret words' };
 
-describe('sealed-memory restore', { timeout: 60_000 }, () => {
+describe('sealed-memory export --from', { timeout: 60_000 }, () => {
   let folder: string;
   let home: string;
   let file: string;
@@ -23,13 +23,13 @@ describe('sealed-memory restore', { timeout: 60_000 }, () => {
   let to: string;
   let count = 0;
   beforeAll(() => {
-    folder = mkdtempSync(join(tmpdir(), 'sealed-memory-restore-'));
+    folder = mkdtempSync(join(tmpdir(), 'sealed-memory-export-'));
   });
   afterAll(() => rmSync(folder, { recursive: true }));
   beforeEach(async () => {
     home = join(folder, `${count++}`);
     mkdirSync(home);
-    [file, backup, to] = [join(home, 'store.sqlite'), join(home, 'backup'), join(home, 'restored')];
+    [file, backup, to] = [join(home, 'store.sqlite'), join(home, 'backup'), join(home, 'exported')];
     await using store = openSqliteObjectStore({ path: file });
     const { SEALED_MEMORY_ROOT_KEY: rootKey = '' } = ENV;
     await using memory = await openMemory({ store, tenant: 'acme', rootKey });
@@ -39,11 +39,11 @@ describe('sealed-memory restore', { timeout: 60_000 }, () => {
     await copyToFolder(store, backup);
   });
 
-  const restore = (
+  const exported = (
     from: string,
     options: { readonly args?: readonly string[]; readonly env?: Readonly<Record<string, string>> } = {},
   ): Promise<CliRun> =>
-    runCli(['restore', '--json', '--from', from, '--to', to, ...(options.args ?? [])], {
+    runCli(['export', '--json', '--from', from, to, ...(options.args ?? [])], {
       env: { ...ENV, ...options.env },
       cwd: home,
     });
@@ -57,9 +57,9 @@ describe('sealed-memory restore', { timeout: 60_000 }, () => {
     database.close();
   };
 
-  it('restores a folder of raw objects and answers with JSON lines', async () => {
+  it('exports a folder of raw objects and answers with JSON lines', async () => {
     const before = await digestOf(backup);
-    const { code, stdout, stderr } = await restore('backup');
+    const { code, stdout, stderr } = await exported('backup');
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     const done = { event: 'done', files: 2, bytes: 25, findings: [] };
     const lines = stdout.split('\n');
@@ -71,18 +71,18 @@ describe('sealed-memory restore', { timeout: 60_000 }, () => {
     expect(await digestOf(backup)).toBe(before);
   });
 
-  it('restores an SQLite file without a change to it', async () => {
+  it('exports an SQLite file without a change to it', async () => {
     const before = statSync(file, { bigint: true });
-    const { code, stderr } = await restore(`sqlite:${file}`, { args: ['--json'] });
+    const { code, stderr } = await exported(`sqlite:${file}`, { args: ['--json'] });
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(await textsIn(to)).toEqual(FILES);
     const after = statSync(file, { bigint: true });
     expect([after.mtimeNs, after.ctimeNs, after.size]).toEqual([before.mtimeNs, before.ctimeNs, before.size]);
   });
 
-  it('ends with 1 and the findings when a file was not restored', async () => {
+  it('ends with 1 and the findings when a file was not exported', async () => {
     damage();
-    const { code, stdout, stderr } = await restore(`sqlite:${file}`);
+    const { code, stdout, stderr } = await exported(`sqlite:${file}`);
     expect({ code, stderr }).toEqual({ code: 1, stderr: '' });
     expect(JSON.parse(stdout.trim().split('\n').at(-1) ?? '')).toMatchObject({
       event: 'done',
@@ -93,23 +93,23 @@ describe('sealed-memory restore', { timeout: 60_000 }, () => {
     expect(await textsIn(to)).toEqual({ 'b/c.md': FILES['b/c.md'] });
   });
 
-  it('restores into the backup neither itself nor anything below it, but beside it', async () => {
-    const restoreTo = (place: string): Promise<CliRun> =>
-      runCli(['restore', '--json', '--from', 'backup', '--to', place], { env: ENV, cwd: home });
+  it('exports into the backup neither itself nor anything below it, but beside it', async () => {
+    const exportTo = (place: string): Promise<CliRun> =>
+      runCli(['export', '--json', '--from', 'backup', place], { env: ENV, cwd: home });
     const before = await digestOf(backup);
-    for (const place of ['backup', 'backup/', './backup', 'backup/restored', 'backup/not/yet']) {
-      expect(await restoreTo(place)).toMatchObject({
+    for (const place of ['backup', 'backup/', './backup', 'backup/exported', 'backup/not/yet']) {
+      expect(await exportTo(place)).toMatchObject({
         code: 2,
-        stderr: expect.stringContaining('--to lies in the folder that --from names'),
+        stderr: expect.stringContaining('The new folder lies in the one that --from names'),
       });
     }
     expect(await digestOf(backup)).toBe(before);
-    expect((await restoreTo('backup-restored')).code).toBe(0);
+    expect((await exportTo('backup-exported')).code).toBe(0);
   });
 
   it('reads no setting of the store that is in use', async () => {
     const env = { SEALED_MEMORY_STORE: `sqlite:${join(home, 'live.sqlite')}` };
-    expect(await restore('backup', { env })).toMatchObject({ code: 0 });
+    expect(await exported('backup', { env })).toMatchObject({ code: 0 });
     expect(existsSync(join(home, 'live.sqlite'))).toBe(false);
   });
 
@@ -119,10 +119,10 @@ describe('sealed-memory restore', { timeout: 60_000 }, () => {
     ['memory:', /--from must be a folder, s3:\/\/bucket\/prefix or sqlite:PATH/],
     ['s3://B', /--from must name a bucket/],
     ['sqlite:', /--from needs the path of a file/],
-    ['.', /--to lies in the folder that --from names/],
+    ['.', /The new folder lies in the one that --from names/],
   ])('refuses --from %s and makes nothing', async (from, sentence) => {
     const before = readdirSync(home);
-    const { code, stdout, stderr } = await restore(from);
+    const { code, stdout, stderr } = await exported(from);
     expect(code).toBe(2);
     expect(stdout).toMatch(/^\{"event":"failed","code":"misconfigured",[^\n]*\}\n$/);
     expect(stderr).toMatch(sentence);
@@ -136,7 +136,7 @@ describe('sealed-memory restore', { timeout: 60_000 }, () => {
       const database = new DatabaseSync(file);
       database.exec(sql);
       database.close();
-      expect(await restore(`sqlite:${file}`)).toMatchObject({
+      expect(await exported(`sqlite:${file}`)).toMatchObject({
         code: 2,
         stderr: expect.stringContaining('SQLite file'),
       });
@@ -156,7 +156,7 @@ describe('sealed-memory restore', { timeout: 60_000 }, () => {
     const many = join(home, 'many');
     await copyToFolder(store, many);
 
-    const child = startCli(['restore', '--json', '--from', many, '--to', to], { env: ENV });
+    const child = startCli(['export', '--json', '--from', many, to], { env: ENV });
     let [said, complained] = ['', ''];
     child.stderr.on('data', (chunk) => {
       complained += chunk;
@@ -172,21 +172,30 @@ describe('sealed-memory restore', { timeout: 60_000 }, () => {
     expect(existsSync(to) || existsSync(`${to}.partial`)).toBe(false);
   });
 
+  it('is what the older form names, which does nothing', async () => {
+    const old = await runCli(['restore', '--json', '--from', 'backup', '--to', to], { env: ENV, cwd: home });
+    const sentence =
+      '"restore" is of one version of a file; "export --from BACKUP FOLDER" writes the files of a backup into a new folder.';
+    expect(old).toMatchObject({ code: 2, stderr: `sealed-memory: ${sentence}\n` });
+    expect(JSON.parse(old.stdout)).toEqual({ event: 'failed', code: 'misconfigured', message: sentence });
+    expect(existsSync(to)).toBe(false);
+  });
+
   it('says what is missing', async () => {
     const other = Buffer.alloc(32, 9).toString('base64');
-    const wrongKey = await restore('backup', { env: { SEALED_MEMORY_ROOT_KEY: other } });
+    const wrongKey = await exported('backup', { env: { SEALED_MEMORY_ROOT_KEY: other } });
     const failed = /^\{"event":"failed","code":"key_unavailable",.*\}\n$/;
     expect(wrongKey).toMatchObject({ code: 1, stdout: expect.stringMatching(failed) });
     expect(wrongKey.stderr).toMatch(/^sealed-memory: key_unavailable: /);
     rmSync(join(backup, 'keyrings'), { recursive: true });
-    const noKeyring = await restore('backup');
+    const noKeyring = await exported('backup');
     expect(noKeyring).toMatchObject({ code: 1, stdout: expect.stringMatching(failed) });
     expect(noKeyring.stderr).toMatch(/keyrings\/<tenant>, .* is missing\.$/m);
     mkdirSync(to);
     mkdirSync(join(to, 'mine'));
-    const taken = await restore(`sqlite:${file}`);
+    const taken = await exported(`sqlite:${file}`);
     expect(taken).toMatchObject({ code: 2, stderr: expect.stringContaining('The target exists') });
-    expect((await runCli(['restore', '--from', 'backup'], { env: ENV })).code).toBe(2);
+    expect((await runCli(['export', '--from', 'backup'], { env: ENV })).code).toBe(2);
   });
 });
 
@@ -199,17 +208,17 @@ describe('linesOf', () => {
     [{ kind: 'damaged', path }, /^FAIL {2}\/memories\/a is damaged .* — try an older backup$/],
     [{ kind: 'too_large', path }, /^FAIL {2}\/memories\/a .* — raise SEALED_MEMORY_MAX_FILE_BYTES$/],
     [{ kind: 'unreadable', path }, /^FAIL {2}\/memories\/a cannot be read .* — check its permissions/],
-    [{ kind: 'vanished', path }, /^FAIL {2}\/memories\/a went away .* — run restore again/],
+    [{ kind: 'vanished', path }, /^FAIL {2}\/memories\/a went away .* — run the export again/],
     [{ kind: 'clash', path }, /^FAIL {2}\/memories\/a is a file and a directory/],
     [{ kind: 'unwritable', path, code: 'EILSEQ' }, /^FAIL {2}\/memories\/a .* refuses \(EILSEQ\) — /],
-    [{ kind: 'foreign', objects: 2 }, /^FAIL {2}2 objects among the files, .*, not restored$/],
+    [{ kind: 'foreign', objects: 2 }, /^FAIL {2}2 objects among the files, .*, not exported$/],
   ])('says what to do about %o', (finding, line) => {
     const [first, summary] = said([finding]);
     expect(first).toMatch(line);
-    expect(summary).toBe('FAIL  restored 1 file, 2 bytes, to out: 1 finding');
+    expect(summary).toBe('FAIL  exported 1 file, 2 bytes, to out: 1 finding');
   });
 
   it('says in one line that all is well', () => {
-    expect(said([])).toEqual(['ok    restored 1 file, 2 bytes, to out: all well']);
+    expect(said([])).toEqual(['ok    exported 1 file, 2 bytes, to out: all well']);
   });
 });
