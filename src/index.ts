@@ -6,7 +6,7 @@ export type {
   WrittenCheckpoint,
 } from './admin/checkpoints/checkpoint.ts';
 export type { ExpiryOptions, ExpiryReport, TenantExpiry } from './admin/expiry/expire.ts';
-export type { RestoreReport, RestoreRequest } from './admin/export/restore.ts';
+export type { ExportReport, ExportRequest } from './admin/export/export-tree.ts';
 export type {
   DuplicateFinding,
   DuplicateState,

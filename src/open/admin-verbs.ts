@@ -1,6 +1,6 @@
 // The verbs of the administration alone, in a module of their own: it is loaded when one of them is asked for first.
 
-export { restoreTree } from '../admin/export/restore.ts';
+export { exportTree } from '../admin/export/export-tree.ts';
 export { readKeyStatus } from '../admin/keys/key-status.ts';
 export { migrateObjects } from '../admin/keys/migrate.ts';
 export { readRootKeyStatus } from '../admin/keys/root-key-status.ts';

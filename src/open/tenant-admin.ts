@@ -1,6 +1,6 @@
 import type { CheckpointOptions, CheckpointReport } from '../admin/checkpoints/checkpoint.ts';
 import type { ExpiryOptions, TenantExpiry } from '../admin/expiry/expire.ts';
-import type { RestoreReport, RestoreRequest } from '../admin/export/restore.ts';
+import type { ExportReport, ExportRequest } from '../admin/export/export-tree.ts';
 import type { KeyStatus } from '../admin/keys/key-status.ts';
 import type { MigrateOptions, MigrationReport } from '../admin/keys/migrate.ts';
 import type { RootKeyStatus } from '../admin/keys/root-key-status.ts';
@@ -70,7 +70,7 @@ export interface TenantAdmin extends AsyncDisposable {
    */
   expire(options?: ExpiryOptions): Promise<TenantExpiry>;
   /** Writes every file, opened and checked, as plaintext into a new folder. */
-  restore(request: RestoreRequest): Promise<RestoreReport>;
+  export(request: ExportRequest): Promise<ExportReport>;
   close(): Promise<void>;
 }
 
@@ -96,7 +96,7 @@ const OPTIONS: Known<
       ...{ conversationDays: true, dryRun: true },
     },
   ],
-  restore: [0, { ...CALL, to: true }],
+  export: [0, { ...CALL, to: true }],
 };
 
 /** An admin is about the keyring as it is, so it does not trust its cache for long. */
@@ -192,9 +192,9 @@ export async function openTenantAdmin(given: MemoryOptions): Promise<TenantAdmin
       }
       return parts.expire(request);
     },
-    restore: async (request) => {
-      const { restoreTree } = await import('./admin-verbs.ts');
-      return restoreTree(context, request);
+    export: async (request) => {
+      const { exportTree } = await import('./admin-verbs.ts');
+      return exportTree(context, request);
     },
     close: closeWatched,
     [Symbol.asyncDispose]: closeWatched,

@@ -48,7 +48,7 @@ const CHAINS: readonly (readonly [string, (site: Site) => Promise<unknown>])[] =
   ['a verification', ({ admin }) => admin.verify()],
   ['a checkpoint', ({ admin }) => admin.checkpoint()],
   ['a migration', ({ admin }) => admin.migrate({ reencrypt: true })],
-  ['a restore', ({ admin, folder }) => admin.restore({ to: join(folder, 'out') })],
+  ['an export', ({ admin, folder }) => admin.export({ to: join(folder, 'out') })],
   ['a rename', ({ memory }) => memory.files.rename('/memories/d1', '/memories/e')],
   [
     'lines of a session',

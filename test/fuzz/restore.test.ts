@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type RestoreReport, restoreTree } from '../../src/admin/export/restore.ts';
+import { type ExportReport, exportTree } from '../../src/admin/export/export-tree.ts';
 import type { ObjectKey } from '../../src/format/object-keys.ts';
 import { openTenant } from '../../src/open/open-memory.ts';
 import { openFolderObjectStore } from '../../src/store/folder.ts';
@@ -188,7 +188,7 @@ async function restoreChanged(
     tenant,
     rootKey,
   });
-  const verdict = await asyncVerdictOf<RestoreReport>(() => restoreTree(parts.context, { to }));
+  const verdict = await asyncVerdictOf<ExportReport>(() => exportTree(parts.context, { to }));
   await close();
   const restored = 'value' in verdict ? await textsIn(to) : {};
   const left = readdirSync(home).sort();

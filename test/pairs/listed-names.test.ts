@@ -332,9 +332,9 @@ const VERBS: Readonly<Record<string, () => Promise<unknown>>> = {
   },
   trace: async () => expect((await memory.history.trace({ path: OWN })).versions).toHaveLength(1),
   rotate: async () => expect(await admin.rotate()).toBeDefined(),
-  restore: async () => {
-    const to = join(folder, 'restored');
-    await admin.restore({ to });
+  'an export by the operator': async () => {
+    const to = join(folder, 'exported');
+    await admin.export({ to });
     expect(readFileSync(join(to, 'own.md'), 'utf8')).toContain(FOREIGN_TEXT);
     // No folder is made for what cannot be read.
     expect(readdirSync(to)).toEqual(['own.md']);

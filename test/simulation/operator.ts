@@ -1,6 +1,6 @@
 import { expireTree } from '../../src/admin/expiry/expire.ts';
+import { type ExportReport, exportTree } from '../../src/admin/export/export-tree.ts';
 import type { NewFolder } from '../../src/admin/export/new-folder.ts';
-import { type RestoreReport, restoreTree } from '../../src/admin/export/restore.ts';
 import { migrateObjects } from '../../src/admin/keys/migrate.ts';
 import { rotateKey } from '../../src/admin/keys/rotate.ts';
 import { turnTenantHistory } from '../../src/admin/keys/turn-history.ts';
@@ -53,7 +53,7 @@ export function createOperator(parts: {
   const hasty: Session = { ...context, store: aged(store) };
 
   /** Whatever is renamed, migrated or deleted beside a restore: each file that it comes upon can be opened, or is gone. */
-  const expectNoDamage = ({ findings }: RestoreReport): void => {
+  const expectNoDamage = ({ findings }: ExportReport): void => {
     const damaged = findings.filter(({ kind }) => kind === 'damaged');
     if (damaged.length > 0 && !maySeeDamage()) throw new Error('a restore found a damaged file');
   };
@@ -72,7 +72,7 @@ export function createOperator(parts: {
       case 'history':
         return turnTenantHistory({ editor, stamps: context.stamps }, 'on');
       case 'restore':
-        return restoreTree(context, { to: 'memory' }, async () => MEMORY_FOLDER).then(expectNoDamage);
+        return exportTree(context, { to: 'memory' }, async () => MEMORY_FOLDER).then(expectNoDamage);
       case 'bury':
         if (storeClass === 'guarded') return undefined;
         return buryOldTombstones({
@@ -89,7 +89,7 @@ export function createOperator(parts: {
   };
 }
 
-/** Takes what is restored and keeps nothing of it. */
+/** Takes what is exported and keeps nothing of it. */
 const MEMORY_FOLDER: NewFolder = {
   write: async () => undefined,
   finish: async () => {},

@@ -1,5 +1,5 @@
 import { writeSync } from 'node:fs';
-import { restoreTree } from '../../src/admin/export/restore.ts';
+import { exportTree } from '../../src/admin/export/export-tree.ts';
 import { migrateObjects } from '../../src/admin/keys/migrate.ts';
 import { rewrapRoot, rotateKey } from '../../src/admin/keys/rotate.ts';
 import { shredTenant } from '../../src/admin/keys/shred.ts';
@@ -49,7 +49,7 @@ async function run(): Promise<unknown> {
     case 'verify':
       return verify(task);
     case 'restore':
-      return restoreTree(context, task);
+      return exportTree(context, task);
   }
 }
 

@@ -40,7 +40,7 @@ export const LONGEST: readonly string[] = [
   'test/simulation/crashes.test.ts',
   'test/pairs/operator-beside-history.test.ts',
   'test/attacks/leaks.test.ts',
-  'test/units/admin/export/restore.s3.test.ts',
+  'test/units/admin/export/export-tree.s3.test.ts',
   'test/infra/app.test.ts',
   'test/end-to-end/sqlite-faults.test.ts',
 ];

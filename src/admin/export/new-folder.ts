@@ -28,7 +28,7 @@ export interface NewFolder {
 }
 
 const OWNER_ONLY = 0o700;
-const MARKER = 'unfinished-restore';
+const MARKER = 'unfinished-export';
 /** The folders of runs: `files-` of one at work, `stale-` of one that was cut off. */
 const RUN = /^(files|stale)-[0-9a-f]{16}$/;
 /** The name is at fault, not the disk. */
@@ -143,7 +143,7 @@ async function takeOver(partial: string): Promise<void> {
     if (!isOurs || !names?.every((name) => name === MARKER || RUN.test(name))) {
       throw new MemoryError(
         'misconfigured',
-        'Beside the target lies something with its name and ".partial" that no restore has left: remove it, or rename it.',
+        'Beside the target lies something with its name and ".partial" that no export has left: remove it, or rename it.',
       );
     }
     await guarded(() => chmod(partial, OWNER_ONLY));
@@ -184,7 +184,7 @@ async function guarded<T>(work: () => Promise<T>): Promise<T> {
 function failure(error: unknown): MemoryError {
   const code = codeOf(error);
   const reason =
-    code === 'ENOENT' ? 'it is gone; has another restore into it begun?' : `it cannot be written (${code})`;
+    code === 'ENOENT' ? 'it is gone; has another export into it begun?' : `it cannot be written (${code})`;
   return new MemoryError(
     PASSING.has(code) ? 'unavailable' : 'misconfigured',
     `The target folder: ${reason}.`,

@@ -1,6 +1,6 @@
 import { realpathSync } from 'node:fs';
 import { resolve, sep } from 'node:path';
-import type { RestoreReport } from '../../admin/export/restore.ts';
+import type { ExportReport } from '../../admin/export/export-tree.ts';
 import { MemoryError } from '../../errors.ts';
 import { loadSqlite, parseStoreLocation } from '../../open/store.ts';
 import { openFolderObjectStore } from '../../store/folder.ts';
@@ -34,7 +34,7 @@ export async function runExportBackup(command: BackupExport, invocation: Invocat
 async function exportTo(to: string, { admin, report: told, signal }: AdminRun): Promise<number> {
   const onProgress = ({ done, total }: Progress): void =>
     told.progress({ done, total }, { what: 'files', done, total });
-  const report = await told.during('listing the backup', () => admin.restore({ to, signal, onProgress }));
+  const report = await told.during('listing the backup', () => admin.export({ to, signal, onProgress }));
   await told.done({ ...report }, linesOf(report, to));
   return report.findings.length > 0 ? EXIT_FAILED : 0;
 }
@@ -77,7 +77,7 @@ function realPathOf(path: string): string {
 }
 
 /** One line for each finding, then one that sums up. */
-export function linesOf(report: RestoreReport, to: string): readonly string[] {
+export function linesOf(report: ExportReport, to: string): readonly string[] {
   const { files, bytes, findings } = report;
   const verdict = findings.length === 0 ? 'all well' : `${counted(findings.length, 'finding')}`;
   const summary = `exported ${counted(files, 'file')}, ${counted(bytes, 'byte')}, to ${to}: ${verdict}`;

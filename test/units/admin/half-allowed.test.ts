@@ -105,9 +105,9 @@ const OTHERS: Readonly<Record<string, Verb>> = {
     return findings.length > 0 ? 'told' : doneIf(files === 2);
   },
   checkpoint: async (admin) => doneIf((await admin.checkpoint()).line !== ''),
-  restore: async (admin) => {
-    const to = join(folder, 'restored');
-    const { files, findings } = await admin.restore({ to });
+  export: async (admin) => {
+    const to = join(folder, 'exported');
+    const { files, findings } = await admin.export({ to });
     if (findings.length > 0) return 'told';
     return doneIf(files === 2 && readFileSync(join(to, 'a'), 'utf8') === TEXTS['/memories/a']);
   },
@@ -186,7 +186,7 @@ describe('a store that allows half of what is asked', () => {
     );
     const outcome = await within(options(back(), { store: half }), (admin) => outcomeOf(verb, admin));
     expect(['done', 'told', 'access_denied']).toContain(outcome);
-    if (outcome === 'access_denied') expect(existsSync(join(folder, 'restored'))).toBe(false);
+    if (outcome === 'access_denied') expect(existsSync(join(folder, 'exported'))).toBe(false);
     expect(await textsUnder([ENV_KEY])).toEqual(TEXTS);
     expect(kms.requests).toEqual([]);
   });

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { checkpointTree } from '../../../src/admin/checkpoints/checkpoint.ts';
-import { restoreTree } from '../../../src/admin/export/restore.ts';
+import { exportTree } from '../../../src/admin/export/export-tree.ts';
 import { verifyTree } from '../../../src/admin/verify/verify.ts';
 import { hasReason } from '../../../src/errors.ts';
 import type { ObjectKey } from '../../../src/format/object-keys.ts';
@@ -58,7 +58,7 @@ type Verb = (scene: Scene) => Promise<unknown>;
 const intoFolder: Verb = async ({ client: { session } }) => {
   const folder = await mkdtemp(join(tmpdir(), 'rolled-back-'));
   onTestFinished(() => rm(folder, { recursive: true }));
-  return restoreTree(session, { to: join(folder, 'to') });
+  return exportTree(session, { to: join(folder, 'to') });
 };
 
 /** As `export` does: each file of a listing, whole. */
@@ -86,7 +86,7 @@ const VERBS: Readonly<Record<string, Verb>> = {
   },
   'keys migrate': migrating(false),
   'keys migrate --reencrypt': migrating(true),
-  restore: intoFolder,
+  'export --from': intoFolder,
   export: exported,
   redact: ({ client, older }) => historyOf(client).redact(older),
   'restore of a version': ({ client, older }) => historyOf(client).restore(older),

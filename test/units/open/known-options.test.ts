@@ -59,7 +59,7 @@ const METHODS: Readonly<Record<string, readonly [Call, wrong: string, meant: str
   'admin.verify': [({ admin }, of) => admin.verify(of), 'repar', 'repair'],
   'admin.checkpoint': [({ admin }, of) => admin.checkpoint(of), 'sinse', 'since'],
   'admin.expire': [({ admin }, of) => admin.expire(of), 'dryrun', 'dryRun'],
-  'admin.restore': [({ admin }, of) => admin.restore(of), 'too', 'to'],
+  'admin.export': [({ admin }, of) => admin.export(of), 'too', 'to'],
 };
 
 /** What takes none, the model's own input, or what a framework hands its tools. */

@@ -123,11 +123,11 @@ describe('TenantAdmin', () => {
     });
   });
 
-  it('restores into a new folder', async () => {
+  it('exports into a new folder', async () => {
     await stock();
-    const to = join(folder, 'restored');
+    const to = join(folder, 'exported');
     await within(async (admin) => {
-      expect(await admin.restore({ to })).toMatchObject({ files: 2, findings: [] });
+      expect(await admin.export({ to })).toMatchObject({ files: 2, findings: [] });
     });
     expect(readFileSync(join(to, 'b/日本.md'), 'utf8')).toBe('text of b');
   });

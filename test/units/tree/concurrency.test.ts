@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { restoreTree } from '../../../src/admin/export/restore.ts';
+import { exportTree } from '../../../src/admin/export/export-tree.ts';
 import { migrateObjects } from '../../../src/admin/keys/migrate.ts';
 import { verifyTree } from '../../../src/admin/verify/verify.ts';
 import { eachConcurrently } from '../../../src/tree/concurrency.ts';
@@ -99,9 +99,9 @@ const VERBS: Readonly<Record<string, (work: Work) => Promise<unknown>>> = {
     renamePath(work, createRenameRegister(), { from: at('/memories/d'), to: at('/memories/e') }),
   'a verification': (work) => verifyTree(work.session),
   'a migration': (work) => migrateObjects(work.session, { editor: editorOf(work.session) }),
-  async 'a restore'(work) {
+  async 'an export'(work) {
     const base = await mkdtemp(join(tmpdir(), 'side-by-side-'));
-    await restoreTree(work.session, { to: join(base, 'to') }).finally(() => rm(base, { recursive: true }));
+    await exportTree(work.session, { to: join(base, 'to') }).finally(() => rm(base, { recursive: true }));
   },
 };
 

@@ -23,7 +23,7 @@ describe('beginFolder', () => {
   let to: string;
   beforeEach(() => {
     home = join(base, `${count++}`);
-    to = join(home, 'restored');
+    to = join(home, 'exported');
     mkdirSync(home);
   });
 
@@ -83,7 +83,7 @@ describe('beginFolder', () => {
     mkdirSync(empty);
     symlinkSync(empty, join(home, 'link'));
     await expect(beginFolder(join(home, 'link'))).rejects.toMatchObject(refusal);
-    expect(readdirSync(home)).toEqual(['empty', 'file', 'link', 'restored']);
+    expect(readdirSync(home)).toEqual(['empty', 'exported', 'file', 'link']);
   });
 
   it('does not replace what came to lie at the target meanwhile', async () => {
@@ -125,7 +125,7 @@ describe('beginFolder', () => {
     await folder.finish();
     expect(readdirSync(to)).toEqual(['new']);
     expect(readdirSync(outside)).toEqual(['kept']);
-    expect(readdirSync(home)).toEqual(['outside', 'restored']);
+    expect(readdirSync(home)).toEqual(['exported', 'outside']);
   });
 
   it('shuts out others again from what a run that was cut off has left', async () => {
@@ -146,7 +146,7 @@ describe('beginFolder', () => {
     await earlier.abandon();
     await later.finish();
     expect(readdirSync(to)).toEqual(['b']);
-    expect(readdirSync(home)).toEqual(['restored']);
+    expect(readdirSync(home)).toEqual(['exported']);
   });
 
   it('leaves nothing when it is abandoned', async () => {

@@ -12,32 +12,32 @@ import { type Call, openWork, type Session, type Work } from '../../tree/session
 import { countFindings, type Finding, sortFindings } from '../findings.ts';
 import { beginFolder, type NewFolder } from './new-folder.ts';
 
-export interface RestoreRequest extends Call {
+export interface ExportRequest extends Call {
   /** Where to: a folder that does not exist yet, or is empty. */
   readonly to: string;
 }
 
-export interface RestoreReport {
-  /** Files that were restored, and their content in bytes. */
+export interface ExportReport {
+  /** Files that were exported, and their content in bytes. */
   readonly files: number;
   readonly bytes: number;
-  /** Why a file is not in the restored tree, and what else was come upon. */
+  /** Why a file is not in the folder, and what else was come upon. */
   readonly findings: readonly Finding[];
 }
 
 /**
  * Opens every file of the tenant, checks it and writes its content below the new folder `to`, under its path below
- * `/memories` and with its time. What is wrong with a file is a finding; the others are restored. The folder is there
+ * `/memories` and with its time. What is wrong with a file is a finding; the others are exported. The folder is there
  * with everything or not at all: a run that was cut off is simply run again. Nothing is written to the store.
  *
  * @throws MemoryError `key_unavailable` when the store has no keyring of the tenant; `misconfigured` when something
  * lies at `to`; what the store, the keyring and the file system throw.
  */
-export async function restoreTree(
+export async function exportTree(
   context: Session,
-  request: RestoreRequest,
+  request: ExportRequest,
   begin: (to: string) => Promise<NewFolder> = beginFolder,
-): Promise<RestoreReport> {
+): Promise<ExportReport> {
   const { to, signal } = request;
   const source: Session = { ...context, store: readOnly(context.store) };
   await requireKeyring(source, signal);
@@ -86,7 +86,7 @@ function noKeyring(): MemoryError {
   );
 }
 
-async function fill(folder: NewFolder, work: Work): Promise<RestoreReport> {
+async function fill(folder: NewFolder, work: Work): Promise<ExportReport> {
   const { records, ...counted } = await listFileRecords(work);
   const directories = directoriesOf(records.map(({ path }) => path));
   const findings: Finding[] = [];
@@ -110,7 +110,7 @@ async function fill(folder: NewFolder, work: Work): Promise<RestoreReport> {
   return { files, bytes, findings: sortFindings(findings) };
 }
 
-/** A file's content, or why it is not restored. `tombstone`: a deletion was under way there, and its mark was copied along. */
+/** A file's content, or why it is not exported. `tombstone`: a deletion was under way there, and its mark was copied along. */
 type OpenedFile = OpenedObject | 'damaged' | 'too_large' | 'unreadable' | 'vanished' | 'tombstone';
 
 async function openFile(work: Work, { name, object: { key, size } }: FileRecord): Promise<OpenedFile> {

@@ -16,7 +16,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
-import { type RestoreReport, restoreTree } from '../../../../src/admin/export/restore.ts';
+import { type ExportReport, exportTree } from '../../../../src/admin/export/export-tree.ts';
 import type { NameMode } from '../../../../src/format/names.ts';
 import { fileKey } from '../../../../src/format/object-keys.ts';
 import { createTombstone } from '../../../../src/format/tombstone.ts';
@@ -31,7 +31,7 @@ import { PROGRAM_ENV } from '../../../support/program-env.ts';
 import { at, bytes } from '../../../support/test-tree.ts';
 
 const ROOT_KEY = Buffer.alloc(32, 7).toString('base64');
-const PROCESS = fileURLToPath(new URL('../../../support/restore-process.ts', import.meta.url));
+const PROCESS = fileURLToPath(new URL('../../../support/export-process.ts', import.meta.url));
 const MODES: readonly NameMode[] = ['encrypted', 'plain'];
 const FILES: Readonly<Record<string, string>> = {
   'a.md': 'text of a',
@@ -42,8 +42,8 @@ const FILES: Readonly<Record<string, string>> = {
   [`${'d/'.repeat(19)}deep`]: 'deep',
 };
 
-describe.each(MODES)('restoreTree of a memory with %s names', (names) => {
-  const base = mkdtempSync(join(tmpdir(), 'restore-'));
+describe.each(MODES)('exportTree of a memory with %s names', (names) => {
+  const base = mkdtempSync(join(tmpdir(), 'export-'));
   afterAll(() => rmSync(base, { recursive: true }));
   let count = 0;
   let home: string;
@@ -54,7 +54,7 @@ describe.each(MODES)('restoreTree of a memory with %s names', (names) => {
   beforeEach(async () => {
     home = join(base, `${count++}`);
     mkdirSync(home);
-    [backup, to] = [join(home, 'backup'), join(home, 'restored')];
+    [backup, to] = [join(home, 'backup'), join(home, 'exported')];
     await using store = openSqliteObjectStore({ path: ':memory:' });
     const { parts, close } = await openTenant({ store, tenant: 'acme', rootKey: ROOT_KEY, names });
     for (const [path, text] of Object.entries(FILES)) {
@@ -72,14 +72,14 @@ describe.each(MODES)('restoreTree of a memory with %s names', (names) => {
     await close();
   });
 
-  async function restore(
+  async function exported(
     options: Call & {
       readonly store?: ObjectStore;
       readonly rootKey?: string;
       readonly fileBytes?: number;
       readonly tenant?: string;
     } = {},
-  ): Promise<RestoreReport> {
+  ): Promise<ExportReport> {
     const {
       store = openFolderObjectStore({ path: backup }),
       rootKey = ROOT_KEY,
@@ -89,7 +89,7 @@ describe.each(MODES)('restoreTree of a memory with %s names', (names) => {
     } = options;
     const { parts, close } = await openTenant({ store, tenant, rootKey, limits: { fileBytes } });
     try {
-      return await restoreTree(parts.context, { to, ...verb });
+      return await exportTree(parts.context, { to, ...verb });
     } finally {
       await close();
     }
@@ -103,7 +103,7 @@ describe.each(MODES)('restoreTree of a memory with %s names', (names) => {
   it('writes every file, with its content and time, and nothing to the source', async () => {
     const before = await digestOf(backup);
     const seen: number[] = [];
-    const report = await restore({ onProgress: ({ done, total }) => seen.push(done, total) });
+    const report = await exported({ onProgress: ({ done, total }) => seen.push(done, total) });
     const total = Object.keys(FILES).length;
     const size = Object.values(FILES).reduce((sum, text) => sum + bytes(text).length, 0);
     expect(report).toEqual({ files: total, bytes: size, findings: [] });
@@ -111,10 +111,10 @@ describe.each(MODES)('restoreTree of a memory with %s names', (names) => {
     expect(Math.abs(statSync(join(to, 'a.md')).mtimeMs - Date.now())).toBeLessThan(60_000);
     expect(seen.slice(-2)).toEqual([total, total]);
     expect(await digestOf(backup)).toBe(before);
-    expect(readdirSync(home)).toEqual(['backup', 'restored']);
+    expect(readdirSync(home)).toEqual(['backup', 'exported']);
   });
 
-  it('restores the rest when objects are damaged, cut short, swapped or foreign', async () => {
+  it('exports the rest when objects are damaged, cut short, swapped or foreign', async () => {
     const damaged = readFileSync(placeOf('a.md'));
     damaged[damaged.length - 1] = (damaged.at(-1) ?? 0) ^ 1;
     writeFileSync(placeOf('a.md'), damaged);
@@ -123,7 +123,7 @@ describe.each(MODES)('restoreTree of a memory with %s names', (names) => {
     writeFileSync(placeOf('notes/b.md'), c);
     writeFileSync(placeOf('notes/c.md'), b);
     writeFileSync(join(backup, 'tenants/acme/data/.'.concat('\u200b')), 'x');
-    const { files, findings } = await restore();
+    const { files, findings } = await exported();
     expect(findings).toEqual([
       { kind: 'damaged', path: '/memories/a.md' },
       { kind: 'damaged', path: '/memories/empty' },
@@ -140,12 +140,12 @@ describe.each(MODES)('restoreTree of a memory with %s names', (names) => {
       placeOf('empty'),
       createTombstone((length) => new Uint8Array(length).fill(1)),
     );
-    expect(await restore()).toMatchObject({ files: 5, findings: [] });
+    expect(await exported()).toMatchObject({ files: 5, findings: [] });
     expect(await textsIn(to)).toEqual(without('empty'));
   });
 
   it('says which files are too large for the limit', async () => {
-    expect((await restore({ fileBytes: 10 })).findings).toEqual([
+    expect((await exported({ fileBytes: 10 })).findings).toEqual([
       { kind: 'too_large', path: `/memories/${Object.keys(FILES)[4]}` },
     ]);
   });
@@ -156,18 +156,18 @@ describe.each(MODES)('restoreTree of a memory with %s names', (names) => {
     writeFileSync(join(outside, 'b'), readFileSync(placeOf('notes/b.md')));
     unlinkSync(placeOf('notes/b.md'));
     symlinkSync(join(outside, 'b'), placeOf('notes/b.md'));
-    expect((await restore()).findings).toEqual([{ kind: 'unreadable', path: '/memories/notes/b.md' }]);
+    expect((await exported()).findings).toEqual([{ kind: 'unreadable', path: '/memories/notes/b.md' }]);
     expect(await textsIn(to)).toEqual(without('notes/b.md'));
     rmSync(to, { recursive: true });
 
     const data = join(backup, 'tenants/acme/data');
     rmSync(data, { recursive: true });
     symlinkSync(outside, data);
-    await expect(restore()).rejects.toMatchObject({ code: 'access_denied' });
+    await expect(exported()).rejects.toMatchObject({ code: 'access_denied' });
     expect(existsSync(to)).toBe(false);
   });
 
-  it('restores what lies below a file and names the file', async () => {
+  it('exports what lies below a file and names the file', async () => {
     await using store = openSqliteObjectStore({ path: ':memory:' });
     const { parts, close } = await openTenant({ store, tenant: 'acme', rootKey: ROOT_KEY, names });
     await parts.tree.create(at('/memories/x/y'), bytes('below'));
@@ -175,7 +175,7 @@ describe.each(MODES)('restoreTree of a memory with %s names', (names) => {
     if (work === undefined) throw new Error('there is no keyring');
     const key = fileKey(parts.context.layout, work.names, at('/memories/x'));
     await store.put(key, new Uint8Array(200), { mode: 'create' });
-    expect(await restore({ store })).toMatchObject({
+    expect(await exported({ store })).toMatchObject({
       files: 1,
       findings: [{ kind: 'clash', path: '/memories/x' }],
     });
@@ -188,23 +188,23 @@ describe.each(MODES)('restoreTree of a memory with %s names', (names) => {
       if (call.verb === 'get' && call.key === keys['a.md']) rmSync(placeOf('a.md'));
       return proceed();
     });
-    expect((await restore({ store })).findings).toEqual([{ kind: 'vanished', path: '/memories/a.md' }]);
+    expect((await exported({ store })).findings).toEqual([{ kind: 'vanished', path: '/memories/a.md' }]);
   });
 
   it('needs the keyring and the root key of the tenant, and says which is missing', async () => {
     const wrong = { rootKey: Buffer.alloc(32, 8).toString('base64') };
-    await expect(restore(wrong)).rejects.toMatchObject({ code: 'key_unavailable' });
-    await expect(restore({ tenant: 'other' })).rejects.toMatchObject({
+    await expect(exported(wrong)).rejects.toMatchObject({ code: 'key_unavailable' });
+    await expect(exported({ tenant: 'other' })).rejects.toMatchObject({
       code: 'key_unavailable',
       message: expect.stringContaining('keyrings/<tenant>'),
     });
     unlinkSync(join(backup, 'keyrings/acme'));
-    await expect(restore()).rejects.toMatchObject({
+    await expect(exported()).rejects.toMatchObject({
       code: 'key_unavailable',
       message: expect.stringContaining('keyrings/<tenant>'),
     });
     writeFileSync(join(backup, 'keyrings/acme'), new Uint8Array(20_000));
-    await expect(restore()).rejects.toMatchObject({ code: 'integrity' });
+    await expect(exported()).rejects.toMatchObject({ code: 'integrity' });
     expect(readdirSync(home)).toEqual(['backup']);
   });
 
@@ -216,7 +216,7 @@ describe.each(MODES)('restoreTree of a memory with %s names', (names) => {
     const theirs = join(home, 'theirs');
     await copyToFolder(store, theirs);
     writeFileSync(join(backup, 'keyrings/acme'), readFileSync(join(theirs, 'keyrings/acme')));
-    const { files, findings } = await restore();
+    const { files, findings } = await exported();
     expect(files).toBe(0);
     expect(findings.map(({ kind }) => kind)).toEqual(
       names === 'plain' ? Array.from({ length: 6 }, () => 'damaged') : ['foreign'],
@@ -224,12 +224,12 @@ describe.each(MODES)('restoreTree of a memory with %s names', (names) => {
     expect(await textsIn(to)).toEqual({});
   });
 
-  it('restores into no folder that holds anything', async () => {
+  it('exports into no folder that holds anything', async () => {
     mkdirSync(to);
     writeFileSync(join(to, 'mine'), 'mine');
-    await expect(restore()).rejects.toMatchObject({ code: 'misconfigured' });
+    await expect(exported()).rejects.toMatchObject({ code: 'misconfigured' });
     expect(await textsIn(to)).toEqual({ mine: 'mine' });
-    expect(readdirSync(home)).toEqual(['backup', 'restored']);
+    expect(readdirSync(home)).toEqual(['backup', 'exported']);
   });
 
   it('leaves nothing behind when its caller cancels it with the last file', async () => {
@@ -237,7 +237,7 @@ describe.each(MODES)('restoreTree of a memory with %s names', (names) => {
     const onProgress = ({ done, total }: { readonly done: number; readonly total: number }): void => {
       if (done === total) cancelling.abort();
     };
-    await expect(restore({ signal: cancelling.signal, onProgress })).rejects.toMatchObject({
+    await expect(exported({ signal: cancelling.signal, onProgress })).rejects.toMatchObject({
       code: 'aborted',
     });
     expect(readdirSync(home)).toEqual(['backup']);
@@ -246,14 +246,14 @@ describe.each(MODES)('restoreTree of a memory with %s names', (names) => {
   it('leaves nothing behind when it is cancelled or the source fails', async () => {
     const caller = new AbortController();
     const onProgress = ({ done }: { readonly done: number }) => done === 3 && caller.abort();
-    await expect(restore({ signal: caller.signal, onProgress })).rejects.toMatchObject({ code: 'aborted' });
+    await expect(exported({ signal: caller.signal, onProgress })).rejects.toMatchObject({ code: 'aborted' });
     expect(readdirSync(home)).toEqual(['backup']);
     const failing = interceptStore(openFolderObjectStore({ path: backup }), (call, proceed) =>
       call.verb === 'get' && call.key === keys['a.md']
         ? Promise.reject(new Error('the disk is gone'))
         : proceed(),
     );
-    await expect(restore({ store: failing })).rejects.toThrow('the disk is gone');
+    await expect(exported({ store: failing })).rejects.toThrow('the disk is gone');
     expect(readdirSync(home)).toEqual(['backup']);
   });
 
@@ -275,9 +275,9 @@ describe.each(MODES)('restoreTree of a memory with %s names', (names) => {
       expect(existsSync(`${to}.partial`)).toBe(gets > 2);
       // A file that was deleted from the source since does not come back from the run that was killed.
       rmSync(placeOf('empty'));
-      expect(await restore()).toMatchObject({ files: 5, findings: [] });
+      expect(await exported()).toMatchObject({ files: 5, findings: [] });
       expect(await textsIn(to)).toEqual(without('empty'));
-      expect(readdirSync(home)).toEqual(['backup', 'restored']);
+      expect(readdirSync(home)).toEqual(['backup', 'exported']);
     },
   );
 });

@@ -1,10 +1,10 @@
-import { restoreTree } from '../../src/admin/export/restore.ts';
+import { exportTree } from '../../src/admin/export/export-tree.ts';
 import { optionsFromEnvironment } from '../../src/open/environment.ts';
 import { openTenant } from '../../src/open/open-memory.ts';
 import { openFolderObjectStore } from '../../src/store/folder.ts';
 import { interceptStore } from '../doubles/intercepted-store.ts';
 
-// node restore-process.ts FROM TO GETS: restores the tenant of the environment from a folder of raw objects, and kills
+// node export-process.ts FROM TO GETS: exports the tenant of the environment from a folder of raw objects, and kills
 // itself when it has read so many of them.
 
 const [from = '', to = '', gets = ''] = process.argv.slice(2);
@@ -16,4 +16,4 @@ const store = interceptStore(openFolderObjectStore({ path: from }), async (call,
 });
 // One after the other: what is read before the end has been written.
 const { parts } = await openTenant(optionsFromEnvironment(undefined, { store, concurrency: 1 }));
-await restoreTree(parts.context, { to });
+await exportTree(parts.context, { to });
