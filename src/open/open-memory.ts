@@ -81,7 +81,7 @@ export async function openTenant(given: MemoryOptions): Promise<{
   const tenant = requireTenant(settings);
   const points = readMounts(options);
   const base = await openBaseStore(settings);
-  const openCache = createVersionCaches(settings.cacheBytes);
+  const openCache = createVersionCaches(settings.cache.bytes);
   const parts = await wireTenant({ settings, points, base, tenant, cache: openCache() });
   return {
     parts,

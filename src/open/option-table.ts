@@ -19,139 +19,179 @@ type Rule =
   /** `scale`: what one of the variable's units is in the option's. */
   | { readonly kind: 'number'; readonly least: number; readonly most: number; readonly scale?: number };
 
-/** One option: its name in `MemoryOptions`, its environment variable, and how it is judged. */
-export interface OptionRow {
-  readonly option: string;
+/** The options that hold options themselves. A dot leads to those: `limits.fileBytes`. */
+type Group = 'limits' | 'cache' | 'keyring' | 'history' | 's3';
+type MemberOf<G extends Group> = NonNullable<MemoryOptions[G]>;
+type OptionName =
+  | Exclude<keyof MemoryOptions, Group>
+  | { [G in Group]: `${G}.${keyof MemberOf<G> & string}` }[Group];
+type ValueOf<Name extends OptionName> = Name extends `${infer G extends Group}.${infer Member}`
+  ? MemberOf<G>[Member & keyof MemberOf<G>]
+  : MemoryOptions[Name & keyof MemoryOptions];
+
+interface Row<Value = unknown> {
   readonly variable?: string;
   /** Variables of every AWS program, read where `variable` is absent. */
   readonly shared?: readonly string[];
-  readonly rule: Rule;
-  readonly fallback?: string | number;
+  /** Absent for root keys, credentials and callbacks, which are judged where they are used. */
+  readonly rule?: Rule;
+  /** The kind of value that is taken in place of a text, and is not judged by the rule. */
+  readonly or?: 'object' | 'function';
+  readonly fallback?: Value;
 }
 
-export const DEFAULT_FILE_BYTES = 1_048_576;
-export const DEFAULT_CONCURRENCY = 32;
-const MAX_CACHE_BYTES = 1_073_741_824;
-const MAX_TENANT_FILES = 100_000_000;
-const MAX_TENANT_BYTES = 100_000_000_000_000;
+/** An option with a rule: its name in `MemoryOptions`, its environment variable, and how it is judged. */
+export interface OptionRow extends Row {
+  readonly option: string;
+  readonly rule: Rule;
+}
 
-/** The options whose values are judged by a rule. Root keys, credentials and callbacks have none. */
-export const OPTIONS: readonly OptionRow[] = [
-  {
-    option: 'store',
+type Check = (text: string, label: string) => unknown;
+
+/** Every option once, with its default. Names of values carry their types, for declarations are made file by file. */
+export const OPTION_TABLE = {
+  store: {
     variable: 'SEALED_MEMORY_STORE',
-    rule: { kind: 'text', check: parseStoreLocation },
+    rule: { kind: 'text', check: parseStoreLocation as Check },
+    or: 'object',
   },
-  { option: 'tenant', variable: 'SEALED_MEMORY_TENANT', rule: { kind: 'text', check: readTenant } },
-  {
-    option: 'profile',
+  tenant: { variable: 'SEALED_MEMORY_TENANT', rule: { kind: 'text', check: readTenant as Check } },
+  rootKey: {},
+  profile: {
     variable: 'SEALED_MEMORY_PROFILE',
     rule: { kind: 'choice', of: ['doc', 'sdk'] },
     fallback: 'doc',
   },
-  {
-    option: 'onExists',
+  onExists: {
     variable: 'SEALED_MEMORY_ON_EXISTS',
     rule: { kind: 'choice', of: ['error', 'overwrite'] },
     fallback: 'error',
   },
-  {
-    option: 'names',
-    variable: 'SEALED_MEMORY_NAMES',
-    rule: { kind: 'choice', of: ['encrypted', 'plain'] },
+  names: { variable: 'SEALED_MEMORY_NAMES', rule: { kind: 'choice', of: ['encrypted', 'plain'] } },
+  concurrency: { rule: { kind: 'number', least: 1, most: 256 }, fallback: 32 },
+  lazy: { rule: { kind: 'flag' }, fallback: false },
+  policy: {
+    variable: 'SEALED_MEMORY_POLICY',
+    rule: { kind: 'text', check: checkPolicyWords as Check },
+    or: 'function',
   },
-  {
-    option: 'concurrency',
-    rule: { kind: 'number', least: 1, most: 256 },
-    fallback: DEFAULT_CONCURRENCY,
+  onEvent: {
+    variable: 'SEALED_MEMORY_EVENTS_FILE',
+    rule: { kind: 'text', check: refuseEmpty as Check },
+    or: 'function',
   },
-  { option: 'lazy', rule: { kind: 'flag' } },
-  { option: 'policy', variable: 'SEALED_MEMORY_POLICY', rule: { kind: 'text', check: checkPolicyWords } },
-  { option: 'onEvent', variable: 'SEALED_MEMORY_EVENTS_FILE', rule: { kind: 'text', check: refuseEmpty } },
-  { option: 'eventPaths', variable: 'SEALED_MEMORY_EVENT_PATHS', rule: { kind: 'flag' } },
-  { option: 'actor', variable: 'SEALED_MEMORY_ACTOR', rule: { kind: 'text', check: checkActor } },
-  { option: 'readOnly', variable: 'SEALED_MEMORY_READ_ONLY', rule: { kind: 'flag' } },
-  {
-    option: 'limits.fileBytes',
+  eventPaths: { variable: 'SEALED_MEMORY_EVENT_PATHS', rule: { kind: 'flag' }, fallback: false },
+  actor: { variable: 'SEALED_MEMORY_ACTOR', rule: { kind: 'text', check: checkActor as Check } },
+  readOnly: { variable: 'SEALED_MEMORY_READ_ONLY', rule: { kind: 'flag' }, fallback: false },
+  'limits.fileBytes': {
     variable: 'SEALED_MEMORY_MAX_FILE_BYTES',
-    rule: { kind: 'number', least: 1, most: MAX_CONTENT_BYTES },
-    fallback: DEFAULT_FILE_BYTES,
+    rule: { kind: 'number', least: 1, most: MAX_CONTENT_BYTES as number },
+    fallback: 1_048_576,
   },
-  {
-    option: 'limits.files',
+  'limits.files': {
     variable: 'SEALED_MEMORY_MAX_FILES',
-    rule: { kind: 'number', least: 1, most: MAX_TENANT_FILES },
+    rule: { kind: 'number', least: 1, most: 100_000_000 },
   },
-  {
-    option: 'limits.tenantBytes',
+  'limits.tenantBytes': {
     variable: 'SEALED_MEMORY_MAX_TENANT_BYTES',
-    rule: { kind: 'number', least: 1, most: MAX_TENANT_BYTES },
+    rule: { kind: 'number', least: 1, most: 100_000_000_000_000 },
   },
-  {
-    option: 'cache.bytes',
+  'cache.bytes': {
     variable: 'SEALED_MEMORY_CACHE_BYTES',
-    rule: { kind: 'number', least: 0, most: MAX_CACHE_BYTES },
-    fallback: DEFAULT_CACHE_BYTES,
+    rule: { kind: 'number', least: 0, most: 1_073_741_824 },
+    fallback: DEFAULT_CACHE_BYTES as number,
   },
-  {
-    option: 'keyring.ttlMs',
+  'keyring.ttlMs': {
     variable: 'SEALED_MEMORY_KEYRING_TTL_SECONDS',
-    rule: { kind: 'number', least: 0, most: LONGEST_TTL_MS, scale: 1_000 },
+    rule: { kind: 'number', least: 0, most: LONGEST_TTL_MS as number, scale: 1_000 },
   },
-  {
-    option: 'keyring.minimumEpoch',
+  'keyring.minimumEpoch': {
     variable: 'SEALED_MEMORY_KEYRING_MIN_EPOCH',
-    rule: { kind: 'number', least: 1, most: MAX_EPOCH },
+    rule: { kind: 'number', least: 1, most: MAX_EPOCH as number },
   },
-  {
-    option: 'expireAfterDays',
+  expireAfterDays: {
     variable: 'SEALED_MEMORY_EXPIRE_AFTER_DAYS',
     rule: { kind: 'number', least: 1, most: 3_650 },
   },
-  {
-    option: 'history.days',
+  'history.days': {
     variable: 'SEALED_MEMORY_HISTORY_DAYS',
     rule: { kind: 'number', least: 1, most: 3_650 },
   },
-  {
-    option: 's3.endpoint',
+  's3.endpoint': {
     variable: 'SEALED_MEMORY_S3_ENDPOINT',
     shared: ['AWS_ENDPOINT_URL_S3', 'AWS_ENDPOINT_URL'],
-    rule: { kind: 'text', check: checkEndpoint },
+    rule: { kind: 'text', check: checkEndpoint as Check },
   },
-  {
-    option: 's3.region',
+  's3.region': {
     variable: 'SEALED_MEMORY_S3_REGION',
     shared: ['AWS_REGION', 'AWS_DEFAULT_REGION'],
-    rule: { kind: 'text', check: checkRegion },
+    rule: { kind: 'text', check: checkRegion as Check },
   },
-  {
-    option: 's3.forcePathStyle',
-    variable: 'SEALED_MEMORY_S3_FORCE_PATH_STYLE',
-    rule: { kind: 'flag' },
-  },
-  { option: 's3.guarded', variable: 'SEALED_MEMORY_S3_GUARDED', rule: { kind: 'flag' } },
-  {
-    option: 's3.checksums',
+  's3.forcePathStyle': { variable: 'SEALED_MEMORY_S3_FORCE_PATH_STYLE', rule: { kind: 'flag' } },
+  's3.guarded': { variable: 'SEALED_MEMORY_S3_GUARDED', rule: { kind: 'flag' } },
+  's3.checksums': {
     variable: 'SEALED_MEMORY_S3_CHECKSUMS',
     rule: { kind: 'choice', of: ['when_supported', 'when_required'] },
   },
-  {
-    option: 's3.client',
-    variable: 'SEALED_MEMORY_S3_CLIENT',
-    rule: { kind: 'choice', of: ['lean', 'sdk'] },
-  },
-];
+  's3.client': { variable: 'SEALED_MEMORY_S3_CLIENT', rule: { kind: 'choice', of: ['lean', 'sdk'] } },
+  mounts: {},
+  credentials: {},
+  logger: {},
+  onRequest: {},
+  toolError: {},
+} as const;
 
-const WITHOUT_RULE = ['rootKey', 'mounts', 'credentials', 'logger', 'onRequest', 'toolError'];
-const NAMES: ReadonlySet<string> = new Set([...OPTIONS.map(({ option }) => option), ...WITHOUT_RULE]);
-/** What is given in place of a text. */
-const OTHER_KINDS: Readonly<Record<string, string>> = {
-  store: 'object',
-  policy: 'function',
-  onEvent: 'function',
+type Table = typeof OPTION_TABLE;
+/** The options that have a default. */
+type Defaulted = {
+  [N in keyof Table]: Table[N] extends { readonly fallback: unknown } ? N : never;
+}[keyof Table];
+type Given<V> = Exclude<V, undefined>;
+
+/** The options of a group: one with a default is there, another where it was given. */
+type FilledGroup<G extends Group> = {
+  readonly [M in keyof MemberOf<G> as `${G}.${M & string}` extends Defaulted ? M : never]-?: Given<
+    MemberOf<G>[M]
+  >;
+} & {
+  readonly [M in keyof MemberOf<G> as `${G}.${M & string}` extends Defaulted ? never : M]?: Given<
+    MemberOf<G>[M]
+  >;
 };
-const GROUPS: ReadonlySet<string> = new Set(['limits', 'cache', 'keyring', 'history', 's3']);
+
+/** The options with the defaults of the table. */
+export type FilledOptions = {
+  readonly [N in keyof MemoryOptions]-?: N extends Group
+    ? FilledGroup<N>
+    : N extends Defaulted
+      ? Given<MemoryOptions[N]>
+      : MemoryOptions[N] | undefined;
+};
+
+// The compiler compares the table with the options: none is missing, and each default is of its option's type.
+const ROWS: { readonly [N in OptionName]: Row<ValueOf<N>> } = OPTION_TABLE;
+const NAMES: ReadonlySet<string> = new Set<OptionName>(Object.keys(OPTION_TABLE) as (keyof Table)[]);
+const GROUPS: ReadonlySet<string> = new Set([...NAMES].flatMap((name) => name.match(/^(.+)\./)?.[1] ?? []));
+
+/** The options whose values are judged by a rule. */
+export const OPTIONS: readonly OptionRow[] = Object.entries<Row>(ROWS).flatMap(
+  ([option, { rule, ...row }]) => (rule === undefined ? [] : [{ ...row, option, rule }]),
+);
+
+/** Fills in the defaults. Groups are there in any case, without the members that are undefined. */
+export function filled(options: Partial<MemoryOptions>): FilledOptions {
+  const values: Record<string, unknown> = {};
+  const groups = new Map([...GROUPS].map((group) => [group, {} as Record<string, unknown>]));
+  for (const [option, { fallback }] of Object.entries<Row>(ROWS)) {
+    const given = memberOf(options, option);
+    const value = given === undefined ? fallback : given;
+    const [name = '', member] = option.split('.');
+    if (member === undefined) values[name] = value;
+    else if (value !== undefined) Object.assign(groups.get(name) ?? {}, { [member]: value });
+  }
+  for (const [name, group] of groups) values[name] = Object.freeze(group);
+  return values as object as FilledOptions;
+}
 
 /**
  * Judges every option that is given, each by its rule; root keys and credentials are judged where they are opened.
@@ -164,11 +204,9 @@ export function judgeOptions(
   nameOf: (option: string) => string = (option) => option,
 ): void {
   refuseUnknown(options);
-  for (const { option, rule } of OPTIONS) {
+  for (const { option, rule, or } of OPTIONS) {
     const value = memberOf(options, option);
-    if (value !== undefined && typeof value !== OTHER_KINDS[option]) {
-      judge(rule, value, nameOf(option));
-    }
+    if (value !== undefined && typeof value !== or) judge(rule, value, nameOf(option));
   }
 }
 

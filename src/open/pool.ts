@@ -103,7 +103,7 @@ export function createTenantPool(
   }
   judge({ kind: 'number', least: 1, most: MOST_TENANTS }, maxTenants, 'maxTenants');
   const points = readMounts(options);
-  const openCache = createVersionCaches(settings.cacheBytes);
+  const openCache = createVersionCaches(settings.cache.bytes);
   let base: Promise<BaseStore> | undefined;
   let mounts: Promise<OpenMounts> | undefined;
   let closing: Promise<void> | undefined;

@@ -7,45 +7,29 @@ import { heardLogger, heardOrLogged } from '../listeners.ts';
 import { readPolicy } from '../policy/words.ts';
 import { answeredInTime } from '../store/s3/callers-credentials.ts';
 import type { Policy } from '../tree/policy.ts';
-import { DEFAULT_CACHE_BYTES } from '../tree/version-cache.ts';
 import { refuseUnknownNames } from './known-names.ts';
 import { refuseOldNode } from './node-version.ts';
-import { DEFAULT_CONCURRENCY, DEFAULT_FILE_BYTES, judge, judgeOptions, readTenant } from './option-table.ts';
+import { type FilledOptions, filled, judge, judgeOptions, readTenant } from './option-table.ts';
 import type { MemoryOptions, MountOptions } from './options.ts';
 import { typedName } from './origins.ts';
-import { type ConfiguredStore, parseStoreLocation, type S3Options } from './store.ts';
+import { type ConfiguredStore, parseStoreLocation } from './store.ts';
 
 /** Options that were judged, defaults filled in. `rootKeys` is secret: never log it. */
-export interface Settings
-  extends Pick<
-    MemoryOptions,
-    'credentials' | 'logger' | 'onRequest' | 'toolError' | 'names' | 'onEvent' | 'actor'
-  > {
-  readonly eventPaths: boolean;
+export interface Settings extends Omit<FilledOptions, 'store' | 'tenant' | 'rootKey' | 'policy' | 'mounts'> {
   readonly store: ConfiguredStore;
-  /** What every object key begins with; empty unless the store is a bucket. */
+  /** The beginning of every object key; empty unless the store is a bucket. */
   readonly prefix: string;
   /** Absent only in a pool. */
   readonly tenant: TenantId | undefined;
   readonly rootKeys: RootKeys;
-  readonly profile: 'doc' | 'sdk';
-  readonly onExists: 'error' | 'overwrite';
-  readonly concurrency: number;
-  readonly lazy: boolean;
-  readonly readOnly: boolean;
   readonly policy: Policy | undefined;
-  readonly maxFileBytes: number;
-  readonly limits: Pick<NonNullable<MemoryOptions['limits']>, 'files' | 'tenantBytes'>;
-  readonly cacheBytes: number;
-  readonly keyring: { readonly ttlMs?: number; readonly minimumEpoch?: number };
-  readonly expireAfterDays: number | undefined;
-  readonly historyDays: number | undefined;
-  readonly s3: S3Options;
-  /** How an option was typed: its own name, a variable, a flag. */
+  /** Says how an option was typed: its own name, a variable, a flag. */
   readonly nameOf: (option: string) => string;
 }
 
 /**
+ * Judges the options.
+ *
  * @throws MemoryError `misconfigured` for an unknown option, a missing store or root key, or a malformed value; its
  * sentence names the option and what was expected, never the value.
  */
@@ -55,34 +39,24 @@ export function readSettings(
 ): Settings {
   refuseOldNode();
   judgeOptions(options, nameOf);
-  const {
-    profile = 'doc',
-    onExists = 'error',
-    concurrency = DEFAULT_CONCURRENCY,
-    lazy = false,
-    readOnly = false,
-    eventPaths = false,
-  } = options;
-  const { names, limits, cache, keyring, history, s3, expireAfterDays } = options;
-  const { toolError, onEvent, actor } = options;
-  const logger = options.logger && heardLogger(options.logger);
-  const onRequest = options.onRequest && heardOrLogged('onRequest', options.onRequest, logger);
-  const credentials = answeredInTime(options.credentials);
+  const { rootKey: _rootKey, mounts: _mounts, ...given } = filled(options);
+  const logger = given.logger && heardLogger(given.logger);
+  const credentials = answeredInTime(given.credentials);
   const store = readStore(options.store, nameOf('store'));
   const prefix = store.kind === 's3' ? store.prefix : '';
   const tenant = options.tenant === undefined ? undefined : readTenant(options.tenant, nameOf('tenant'));
   requireRoom(prefix, { tenant, label: nameOf('store') });
   return Object.freeze({
-    ...{ store, prefix, tenant, profile, onExists, names, concurrency, lazy, readOnly, expireAfterDays },
+    ...given,
+    store,
+    prefix,
+    tenant,
     policy: readPolicy(options.policy),
     rootKeys: readRootKeys(options.rootKey, { credentials, label: nameOf('rootKey') }),
-    maxFileBytes: limits?.fileBytes ?? DEFAULT_FILE_BYTES,
-    limits: given({ files: limits?.files, tenantBytes: limits?.tenantBytes }),
-    cacheBytes: cache?.bytes ?? DEFAULT_CACHE_BYTES,
-    keyring: given(keyring),
-    historyDays: history?.days,
-    s3: given(s3),
-    ...{ credentials, logger, onRequest, toolError, onEvent, eventPaths, actor, nameOf },
+    credentials,
+    logger,
+    onRequest: given.onRequest && heardOrLogged('onRequest', given.onRequest, logger),
+    nameOf,
   });
 }
 
@@ -155,7 +129,7 @@ function requireRoom(
   }
 }
 
-/** What was given of a group, without the members that are undefined. */
+/** Leaves out the members that are undefined. */
 function given<T extends object>(
   group: T | undefined,
 ): { readonly [K in keyof T]: Exclude<T[K], undefined> } {

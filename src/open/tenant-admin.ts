@@ -151,7 +151,7 @@ export async function openTenantAdmin(given: MemoryOptions): Promise<TenantAdmin
     history: guardedHistory(
       openHistory((call) => call(), {
         ...{ context, tree, versions, seen: { isAlwaysDirectory: (path) => mounts.has(path) } },
-        ...{ actor: settings.actor, retentionDays: settings.historyDays },
+        ...{ actor: settings.actor, retentionDays: settings.history.days },
       }),
     ),
     turnHistory: async (to, request) => {

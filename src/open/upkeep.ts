@@ -36,7 +36,8 @@ interface UpkeepOf {
 }
 
 export function createUpkeep(context: Session, of: UpkeepOf): Upkeep {
-  const { historyDays, expireAfterDays } = of.settings;
+  const { history, expireAfterDays } = of.settings;
+  const historyDays = history.days;
   return {
     async verify(request) {
       if (request?.repair) refuseWriting(context);

@@ -93,10 +93,10 @@ const warnedOf = new WeakSet<RollbackGuard>();
 /** Days of history are given, and the tenant exists without one: nothing is kept, which is said once. */
 function warnOfNoHistory(
   { keepsHistory }: LoadedKeyring,
-  { settings: { historyDays }, tenant }: TenantWiring,
+  { settings: { history }, tenant }: TenantWiring,
   { guard, logger }: { readonly guard: RollbackGuard; readonly logger: Logger },
 ): void {
-  if (keepsHistory || historyDays === undefined || warnedOf.has(guard)) return;
+  if (keepsHistory || history.days === undefined || warnedOf.has(guard)) return;
   warnedOf.add(guard);
   logger.warn(
     `The tenant ${tenant} keeps no history, though days are set for it, as it exists since before: ${turningHistoryOn(tenant)} keeps it from then on.`,
@@ -152,9 +152,10 @@ export function openHistory(
 export async function wireTenant(wiring: TenantWiring): Promise<OpenTenant> {
   const { settings, base, tenant, credentials, minimumEpoch } = wiring;
   const { guard = createRollbackGuard(), order = createCommandOrder() } = wiring;
-  const { profile, onExists, names, expireAfterDays, historyDays, toolError } = settings;
+  const { profile, onExists, names, expireAfterDays, limits, toolError } = settings;
+  const historyDays = settings.history.days;
   const { logger = CONSOLE_LOGGER } = settings;
-  const { cache = createVersionCaches(settings.cacheBytes)() } = wiring;
+  const { cache = createVersionCaches(settings.cache.bytes)() } = wiring;
   const layout = createLayout({ prefix: settings.prefix, tenant });
   const events = settings.onEvent === undefined ? undefined : await import('./events.ts');
   const watch = events?.openWatch(settings, { tenant, logger });
@@ -175,19 +176,20 @@ export async function wireTenant(wiring: TenantWiring): Promise<OpenTenant> {
     keepsHistory: historyDays !== undefined,
   });
   const clocks = { clock: Date.now, monotonic: () => performance.now() };
-  const isLimited = Object.keys(settings.limits).length > 0 && !settings.readOnly;
+  const isLimited = limits.files !== undefined || limits.tenantBytes !== undefined;
   const context: Session = {
     store,
     layout,
     keyrings,
     history: wiring.history ?? createVersionHistory(),
     cache,
-    maxFileBytes: settings.maxFileBytes,
+    maxFileBytes: limits.fileBytes,
     readOnly: settings.readOnly,
     policy: settings.policy,
-    quota: isLimited
-      ? (await import('../tree/quota.ts')).openQuota({ place: base.place, tenant }, settings.limits, clocks)
-      : undefined,
+    quota:
+      isLimited && !settings.readOnly
+        ? (await import('../tree/quota.ts')).openQuota({ place: base.place, tenant }, limits, clocks)
+        : undefined,
     ...clocks,
     stamps: base.stamps,
     random: osRandom,
@@ -248,7 +250,7 @@ export async function wireTenant(wiring: TenantWiring): Promise<OpenTenant> {
             }),
           profile,
           onExists,
-          maxFileBytes: settings.maxFileBytes,
+          maxFileBytes: limits.fileBytes,
           logger,
           toolError,
           async onClose() {

@@ -122,9 +122,9 @@ describe('the environment', () => {
         expect(verdict.code).toBe('misconfigured');
         return;
       }
-      const { rootKeys, maxFileBytes, tenant, profile, names, keyring } = verdict.value;
+      const { rootKeys, limits, tenant, profile, names, keyring } = verdict.value;
       const bytes = env['SEALED_MEMORY_MAX_FILE_BYTES'] || '1048576';
-      expect([/^[0-9]+$/.test(bytes), Number(bytes)]).toEqual([true, maxFileBytes]);
+      expect([/^[0-9]+$/.test(bytes), Number(bytes)]).toEqual([true, limits.fileBytes]);
       expect([profile, names]).toEqual([
         env['SEALED_MEMORY_PROFILE'] || 'doc',
         env['SEALED_MEMORY_NAMES'] || undefined,
@@ -138,7 +138,8 @@ describe('the environment', () => {
       });
       expect(keyring.ttlMs ?? 0).toBeLessThanOrEqual(900_000);
       expect(keyring.minimumEpoch ?? 1).toSatisfy((least) => Number(least) >= 1 && Number(least) < 2 ** 32);
-      expect(Number.isSafeInteger(maxFileBytes) && maxFileBytes >= 1 && maxFileBytes < 2 ** 30).toBe(true);
+      const { fileBytes } = limits;
+      expect(Number.isSafeInteger(fileBytes) && fileBytes >= 1 && fileBytes < 2 ** 30).toBe(true);
       expect(tenant).toMatch(/^[a-z0-9][a-z0-9-]{0,62}$/);
     },
   });

@@ -35,7 +35,10 @@ export function runImport(
   invocation: Invocation,
 ): Promise<number> {
   const importAll = async (run: FileRun): Promise<number> => {
-    const { maxFileBytes: most, readOnly } = readSettings(run.options);
+    const {
+      limits: { fileBytes: most },
+      readOnly,
+    } = readSettings(run.options);
     if (readOnly) refuseUnlessMounted(path, run.options);
     const folder = await folderToImport(from);
     const { terminal } = invocation;

@@ -15,7 +15,7 @@ import {
   VARIABLES,
 } from '../../open/environment.ts';
 import { adviceFor } from '../../open/known-names.ts';
-import { DEFAULT_FILE_BYTES } from '../../open/option-table.ts';
+import { OPTION_TABLE } from '../../open/option-table.ts';
 import type { MemoryOptions } from '../../open/options.ts';
 import { typedName, withOrigin } from '../../open/origins.ts';
 import { parseStoreLocation, type S3Options, type StoreLocation } from '../../open/store.ts';
@@ -99,7 +99,7 @@ export function readMemoryOptions(invocation: Invocation): MemoryOptions {
 export function readFileLimit({ flags }: Pick<Invocation, 'flags'>): number {
   const env = readEnvironment(flags);
   const limit = withOrigin({ [FILE_LIMIT]: env[FILE_LIMIT] }, () => typedName(env, FILE_LIMIT));
-  return optionsFromEnvironment(limit).limits?.fileBytes ?? DEFAULT_FILE_BYTES;
+  return optionsFromEnvironment(limit).limits?.fileBytes ?? OPTION_TABLE['limits.fileBytes'].fallback;
 }
 
 /** The settings of all sources as one environment, which knows where each was typed. */

@@ -27,15 +27,15 @@ export async function readSource(
     signal,
   }: { readonly terminal: Terminal; readonly options: MemoryOptions; readonly signal: AbortSignal },
 ): Promise<Uint8Array> {
-  const { maxFileBytes } = readSettings(options);
+  const { fileBytes } = readSettings(options).limits;
   if (text !== undefined) return encodeText(text);
   if (file === undefined || file === '-') {
     if (terminal.isInteractive)
       terminal.note('reading from the keyboard; end with Ctrl-D on a line of its own');
-    return readAll(terminal.stdin, maxFileBytes);
+    return readAll(terminal.stdin, fileBytes);
   }
   try {
-    return await readAll(ownChunks(file, signal), maxFileBytes);
+    return await readAll(ownChunks(file, signal), fileBytes);
   } catch (error) {
     if (hasCode(error, 'limit_exceeded')) throw error;
     throw new MemoryError(

@@ -86,7 +86,7 @@ export async function openTenantView(
     isExport: false,
   };
   const names = createWriterNames(context);
-  const history = createHistory(context, tree, { retentionDays: settings.historyDays });
+  const history = createHistory(context, tree, { retentionDays: settings.history.days });
   const editor = createKeyringEditor({ store, layout, rootKeys, guard, clock, random });
 
   let writing: Promise<Memory> | undefined;

@@ -75,10 +75,10 @@ describe('optionsFromEnvironment', () => {
       readOnly: false,
       eventPaths: false,
       policy: undefined,
-      maxFileBytes: 1_048_576,
-      limits: {},
-      cacheBytes: 16_777_216,
+      limits: { fileBytes: 1_048_576 },
+      cache: { bytes: 16_777_216 },
       keyring: {},
+      history: {},
       expireAfterDays: undefined,
       s3: {},
       nameOf: expect.any(Function),
@@ -93,7 +93,15 @@ describe('optionsFromEnvironment', () => {
 
   it('freezes what it returns, all the way down', () => {
     const config = readConfig(having({ SEALED_MEMORY_STORE: 's3://bucket/prefix' }));
-    for (const part of [config, config.store, config.keyring, config.s3]) {
+    for (const part of [
+      config,
+      config.store,
+      config.limits,
+      config.cache,
+      config.keyring,
+      config.history,
+      config.s3,
+    ]) {
       expect(Object.isFrozen(part)).toBe(true);
     }
   });
@@ -122,7 +130,7 @@ describe('optionsFromEnvironment', () => {
       profile: 'sdk',
       onExists: 'overwrite',
       names: 'plain',
-      maxFileBytes: 2048,
+      limits: { fileBytes: 2048 },
       s3: {
         endpoint: 'http://127.0.0.1:9000',
         region: 'eu-central-1',
@@ -197,7 +205,7 @@ describe('optionsFromEnvironment', () => {
       tenant: 'other',
       profile: 'doc',
       onExists: 'overwrite',
-      maxFileBytes: 10,
+      limits: { fileBytes: 10 },
     });
     expect(() => readConfig(COMPLETE, { tenant: 'NO' })).toThrow(/^tenant is not a tenant id/);
     expect(() => readConfig(COMPLETE, { limits: { fileBytes: 1.5 } })).toThrow(/^limits\.fileBytes must be/);

@@ -32,9 +32,8 @@ describe('a number among the options', () => {
   it('stands for what is not given', () => {
     expect(readSettings({ store: 'memory:', rootKey })).toMatchObject({
       concurrency: 32,
-      maxFileBytes: 1_048_576,
-      limits: {},
-      cacheBytes: 16_777_216,
+      limits: { fileBytes: 1_048_576 },
+      cache: { bytes: 16_777_216 },
       keyring: {},
       expireAfterDays: undefined,
       profile: 'doc',
