@@ -184,7 +184,7 @@ export function createTenantPool(
     async tenants() {
       refuseWhenClosed();
       const { plain } = await openBase();
-      const { listTenants } = await import('./list-tenants.ts');
+      const { listTenants } = await import('../keys/list-tenants.ts');
       return listTenants(plain, settings.prefix);
     },
     close,

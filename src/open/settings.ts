@@ -8,11 +8,12 @@ import { readPolicy } from '../policy/words.ts';
 import { answeredInTime } from '../store/s3/callers-credentials.ts';
 import type { Policy } from '../tree/policy.ts';
 import { refuseUnknownNames } from './known-names.ts';
-import { refuseOldNode } from './node-version.ts';
 import { type FilledOptions, filled, judge, judgeOptions, readTenant } from './option-table.ts';
 import type { MemoryOptions, MountOptions } from './options.ts';
 import { typedName } from './origins.ts';
 import { type ConfiguredStore, parseStoreLocation } from './store.ts';
+
+const LEAST_NODE = { major: 22, minor: 13 };
 
 /** Options that were judged, defaults filled in. `rootKeys` is secret: never log it. */
 export interface Settings extends Omit<FilledOptions, 'store' | 'tenant' | 'rootKey' | 'policy' | 'mounts'> {
@@ -58,6 +59,16 @@ export function readSettings(
     onRequest: given.onRequest && heardOrLogged('onRequest', given.onRequest, logger),
     nameOf,
   });
+}
+
+/** Refuses a Node that is too old for the library. @throws MemoryError `misconfigured` that names its version. */
+function refuseOldNode(): void {
+  const version = process.versions.node;
+  const [major = 0, minor = 0] = version.split('.').map(Number);
+  if (major > LEAST_NODE.major || (major === LEAST_NODE.major && minor >= LEAST_NODE.minor)) return;
+  throw misconfigured(
+    `sealed-memory needs Node ${LEAST_NODE.major}.${LEAST_NODE.minor} or newer, and this is Node ${version}: install a newer one.`,
+  );
 }
 
 const OF_MOUNT: ReadonlySet<string> = new Set<keyof MountOptions>([

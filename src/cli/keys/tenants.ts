@@ -1,4 +1,4 @@
-import { listTenants } from '../../open/list-tenants.ts';
+import { listTenants } from '../../keys/list-tenants.ts';
 import { openBaseStore } from '../../open/store.ts';
 import type { Invocation } from '../run/invocation.ts';
 import { readStore } from '../run/settings.ts';

@@ -1,7 +1,7 @@
 import { keyringPrefix, parseTenantId, type TenantId } from '../format/object-keys.ts';
 import type { ObjectStore } from '../store/port.ts';
 
-/** The tenants that have a keyring in a store, which is what makes a tenant. One LIST per 1,000. */
+/** Lists the tenants that have a keyring in a store, which makes them tenants. One LIST per 1,000. */
 export async function listTenants(store: ObjectStore, storePrefix: string): Promise<readonly TenantId[]> {
   const prefix = keyringPrefix(storePrefix);
   const tenants: TenantId[] = [];
@@ -11,7 +11,7 @@ export async function listTenants(store: ObjectStore, storePrefix: string): Prom
   return tenants;
 }
 
-/** Empty for a name that is no tenant's: another program put that object there. */
+/** Returns nothing for a name that is no tenant's: another program put that object there. */
 function asTenantId(text: string): readonly TenantId[] {
   try {
     return [parseTenantId(text)];
