@@ -31,7 +31,7 @@ export async function openMounts(
     readonly openCache: () => VersionCache;
     /** The memory that they are seen in can be read only: a mount that takes writes all the same is logged. */
     readonly isReadOnly: boolean;
-    readonly known?: (tenant: TenantId) => Pick<TenantWiring, 'guard' | 'history'>;
+    readonly known?: (tenant: TenantId) => Pick<TenantWiring, 'guard' | 'sightings'>;
   },
 ): Promise<OpenMounts> {
   const openOne = async ({ at, settings, tenant, given }: MountPoint): Promise<OpenedMount> => {

@@ -113,9 +113,9 @@ export function createTenantPool(
     return base;
   });
 
-  const knownOf = (tenant: TenantId): Pick<WarmTenant, 'guard' | 'history'> => {
-    const { guard, history } = warm.use(tenant);
-    return { guard, history };
+  const knownOf = (tenant: TenantId): Pick<WarmTenant, 'guard' | 'sightings'> => {
+    const { guard, sightings } = warm.use(tenant);
+    return { guard, sightings };
   };
 
   const openMountsOnce = once(() => {

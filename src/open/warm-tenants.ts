@@ -7,13 +7,13 @@ import {
 } from '../store/s3/callers-credentials.ts';
 import { type CommandOrder, createCommandOrder } from '../tool/command-order.ts';
 import type { Memory } from '../tool/memory-tool.ts';
-import { createVersionHistory, type VersionHistory } from '../tree/version-history.ts';
+import { createSightings, type Sightings } from '../tree/sightings.ts';
 import type { OpenTenant } from './wire-tenant.ts';
 
 export interface WarmTenant {
   readonly tenant: TenantId;
   readonly guard: RollbackGuard;
-  readonly history: VersionHistory;
+  readonly sightings: Sightings;
   readonly order: CommandOrder;
   minimumEpoch: number | undefined;
   /** By credentials key, the least recently used one first. */
@@ -69,13 +69,13 @@ export function createWarmTenants({
   /** In use though their epoch is superseded; wiped with their last memory. */
   const superseded = new Set<KeyedTenant>();
   const guardOf = createRollbackGuards(MOST_TENANTS);
-  const histories = new WeakMap<RollbackGuard, VersionHistory>();
+  const sightingsOf = new WeakMap<RollbackGuard, Sightings>();
 
   const newTenant = (tenant: TenantId, guard: RollbackGuard): WarmTenant => {
-    const history = histories.get(guard) ?? createVersionHistory();
-    histories.set(guard, history);
+    const sightings = sightingsOf.get(guard) ?? createSightings();
+    sightingsOf.set(guard, sightings);
     const order = createCommandOrder();
-    return { tenant, guard, history, order, minimumEpoch: undefined, keyed: new Map() };
+    return { tenant, guard, sightings, order, minimumEpoch: undefined, keyed: new Map() };
   };
 
   const newKeyed = (

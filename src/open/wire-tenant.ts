@@ -16,9 +16,9 @@ import { createMemory, type Memory } from '../tool/memory-tool.ts';
 import type { Watch } from '../tool/watch.ts';
 import { createAccessRecords } from '../tree/records/access-records.ts';
 import { type Session, turningHistoryOn } from '../tree/session.ts';
+import { createSightings, type Sightings } from '../tree/sightings.ts';
 import { createTree, type Tree } from '../tree/tree.ts';
 import { createVersionCaches, type VersionCache } from '../tree/version-cache.ts';
-import { createVersionHistory, type VersionHistory } from '../tree/version-history.ts';
 import { createConsoleLogger } from './console-logger.ts';
 import { HISTORY, refusingUnknown, SESSIONS } from './known-options.ts';
 import type { MountPoint, Settings } from './settings.ts';
@@ -78,7 +78,7 @@ export interface TenantWiring {
   /** Instead of the one in the settings. */
   readonly minimumEpoch?: number | undefined;
   /** What the process knows of the tenant's objects already. */
-  readonly history?: VersionHistory | undefined;
+  readonly sightings?: Sightings | undefined;
   /** Instead of a cache of its own: one that shares its room with others. */
   readonly cache?: VersionCache | undefined;
   /** And of its keyring. */
@@ -181,7 +181,7 @@ export async function wireTenant(wiring: TenantWiring): Promise<OpenTenant> {
     store,
     layout,
     keyrings,
-    history: wiring.history ?? createVersionHistory(),
+    sightings: wiring.sightings ?? createSightings(),
     cache,
     maxFileBytes: limits.fileBytes,
     readOnly: settings.readOnly,

@@ -56,13 +56,13 @@ export async function anythingBelow(work: Work, path: MemoryPath): Promise<boole
 
 async function fileStays(work: Work, path: MemoryPath): Promise<boolean> {
   const key = fileKey(work.session.layout, work.keyring.names, path);
-  const { store, history, clock, pause } = work.session;
+  const { store, sightings, clock, pause } = work.session;
   const deadline = clock() + SETTLING_MS;
   const tell = beginWait('create', { ms: SETTLING_MS, clock });
   for (let isRead = false; ; isRead = true) {
     const found = await store.head(key, { signal: work.call.signal });
     if (found === undefined) return false;
-    const mayGo = (): boolean => !history.isSettled({ key, etag: found.etag });
+    const mayGo = (): boolean => !sightings.isSettled({ key, etag: found.etag });
     if (ageOf(found) > SETTLING_MS || clock() >= deadline || !mayGo()) return true;
     // What it tells the history counts. One that cannot be read may go like any other.
     if (!isRead) await readFile(work, path).catch(() => {});

@@ -14,7 +14,7 @@ import {
   stamped,
 } from './confirmed-put.ts';
 import type { Work } from './session.ts';
-import { identityOf } from './version-history.ts';
+import { identityOf } from './sightings.ts';
 
 /** PUTs and deletes that are to be made as one. */
 interface Change extends Omit<Changes, 'puts'> {
@@ -37,9 +37,9 @@ export async function confirmedChange(
   changeAll: NonNullable<ObjectStore['changeAll']>,
   { writes, sendBy, ...others }: Change,
 ): Promise<readonly ChangeConflict[]> {
-  const { history, cache } = work.session;
+  const { sightings, cache } = work.session;
   const { deletes } = others;
-  const since = history.begin();
+  const since = sightings.begin();
   for (const { key } of deletes) cache.drop(key);
   const requests = writes.map((write) => stamped(work, write));
   for (let bodies = 1; ; bodies++) {
@@ -53,13 +53,13 @@ export async function confirmedChange(
     });
     if (answer === undefined) continue;
     const gone = 'conflicts' in answer ? answer.conflicts.filter(isMissing) : deletes;
-    for (const { key } of gone) history.sawNothing({ key, since });
+    for (const { key } of gone) sightings.sawNothing({ key, since });
     if ('conflicts' in answer) return answer.conflicts;
     for (const [index, etag] of answer.etags.entries()) {
       const landed = sent[index];
       if (landed === undefined) continue;
       const { write, sealed } = landed;
-      history.wrote({ key: write.key, since, version: identityOf(sealed.bytes), etag });
+      sightings.wrote({ key: write.key, since, version: identityOf(sealed.bytes), etag });
       await confirmLanded(work, write, { etag, sealed });
     }
     return [];

@@ -16,7 +16,7 @@ import {
 } from '../store/port.ts';
 import { settlePut } from '../store/settle.ts';
 import type { Work } from './session.ts';
-import { identityOf, type VersionIdentity } from './version-history.ts';
+import { identityOf, type VersionIdentity } from './sightings.ts';
 
 /** The certain end of a conditional PUT. */
 export type ConfirmedPut =
@@ -161,26 +161,26 @@ export async function sealNow(
   }
 }
 
-/** What one write uses of the store. The session's history takes note of what the answers show. */
-function noting({ session: { store, history } }: Work): Pick<ObjectStore, 'get' | 'put'> {
+/** What one write uses of the store. The session's sightings take note of what the answers show. */
+function noting({ session: { store, sightings } }: Work): Pick<ObjectStore, 'get' | 'put'> {
   const sent = new Set<VersionIdentity>();
   return {
     async put(key, bytes, options) {
-      const [since, version] = [history.begin(), identityOf(bytes)];
+      const [since, version] = [sightings.begin(), identityOf(bytes)];
       sent.add(version);
       const answer = await store.put(key, bytes, options);
-      if ('etag' in answer) history.wrote({ key, since, version, etag: answer.etag });
-      else if (answer.conflict === 'missing') history.sawNothing({ key, since });
+      if ('etag' in answer) sightings.wrote({ key, since, version, etag: answer.etag });
+      else if (answer.conflict === 'missing') sightings.sawNothing({ key, since });
       return answer;
     },
     async get(key, options) {
-      const since = history.begin();
+      const since = sightings.begin();
       const found = await store.get(key, options);
-      if (typeof found !== 'object') history.sawNothing({ key, since });
+      if (typeof found !== 'object') sightings.sawNothing({ key, since });
       else {
         const version = identityOf(found.body);
         // Where it has made way for another version before, its being there again is no acknowledged write.
-        if (sent.has(version)) history.saw({ key, since, version, etag: found.etag });
+        if (sent.has(version)) sightings.saw({ key, since, version, etag: found.etag });
       }
       return found;
     },
@@ -192,7 +192,7 @@ function unknownOutcome(cause?: unknown): MemoryError {
 }
 
 /**
- * The port's `delete`; of what is certainly gone afterwards the work's history takes note. Every delete of a sealed
+ * The port's `delete`; the session's sightings take note of what is certainly gone afterwards. Every delete of a sealed
  * object goes through here.
  */
 export async function deleteObjects(
@@ -200,11 +200,11 @@ export async function deleteObjects(
   targets: readonly DeleteTarget[],
   options?: DeleteOptions,
 ): Promise<readonly DeleteFailure[]> {
-  const { store, history, cache } = work.session;
-  const since = history.begin();
+  const { store, sightings, cache } = work.session;
+  const since = sightings.begin();
   for (const { key } of targets) cache.drop(key);
   const failures = await store.delete(targets, options);
   const there = new Set(failures.flatMap((failure) => (isMissing(failure) ? [] : [failure.key])));
-  for (const { key } of targets) if (!there.has(key)) history.sawNothing({ key, since });
+  for (const { key } of targets) if (!there.has(key)) sightings.sawNothing({ key, since });
   return failures;
 }

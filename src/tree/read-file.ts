@@ -12,8 +12,8 @@ import { BYTES_BETWEEN_TURNS } from './concurrency.ts';
 import type { Stamp } from './confirmed-put.ts';
 import type { ListedEntry } from './list-directory.ts';
 import type { Work } from './session.ts';
+import { type Instant, identityOf } from './sightings.ts';
 import type { HeldVersion } from './version-cache.ts';
-import { type Instant, identityOf } from './version-history.ts';
 
 /** By then the process that put a file there has found out whether it may stay (milliseconds, the server's clock). */
 export const SETTLED_MS = 60_000;
@@ -81,9 +81,9 @@ export async function reviewListed(
   work: Work,
   { path, key }: Pick<ListedEntry, 'path' | 'key'>,
 ): Promise<FileVersion | undefined> {
-  const { store, history, cache, maxFileBytes } = work.session;
+  const { store, sightings, cache, maxFileBytes } = work.session;
   const held = findHeld(work, key);
-  const since = history.begin();
+  const since = sightings.begin();
   const sent = createAges(work.session).now();
   const answer = await store.get(key, {
     maxBytes: sealedSize(maxFileBytes),
@@ -93,7 +93,7 @@ export async function reviewListed(
   const stored = answer === 'not_modified' ? held : answer;
   if (stored === undefined) {
     cache.drop(key);
-    history.sawNothing({ key, since });
+    sightings.sawNothing({ key, since });
     return undefined;
   }
   const version = await verified(work, { key, since, name: logicalName(path) }, stored);
@@ -103,9 +103,9 @@ export async function reviewListed(
 }
 
 /** What is held of a key, unless this process has met something else there since. */
-export function findHeld({ session: { cache, history } }: Work, key: ObjectKey): HeldVersion | undefined {
+export function findHeld({ session: { cache, sightings } }: Work, key: ObjectKey): HeldVersion | undefined {
   const held = cache.find(key);
-  if (held === undefined || !history.isSuperseded({ key, version: identityOf(held.body) })) return held;
+  if (held === undefined || !sightings.isSuperseded({ key, version: identityOf(held.body) })) return held;
   cache.drop(key);
   return undefined;
 }
@@ -116,12 +116,12 @@ export async function readSealed(
   object: { readonly key: ObjectKey; readonly name: LogicalName; readonly maxBytes: number },
 ): Promise<SealedVersion | undefined> {
   const { key, name, maxBytes } = object;
-  const { store, history } = work.session;
+  const { store, sightings } = work.session;
   const { signal } = work.call;
-  const since = history.begin();
+  const since = sightings.begin();
   const stored = await store.get(key, { maxBytes, signal });
   if (typeof stored !== 'object') {
-    history.sawNothing({ key, since });
+    sightings.sawNothing({ key, since });
     return undefined;
   }
   return verified(work, { key, since, name }, stored);
@@ -146,11 +146,11 @@ async function verified<S extends HeldVersion>(
   const { key, since, name } = met;
   const version = await openStored(work, name, stored);
   if (stored.body.length >= BYTES_BETWEEN_TURNS) await letOthersRun();
-  const { history } = work.session;
+  const { sightings } = work.session;
   const identity = identityOf(stored.body);
-  history.saw({ key, since, version: identity, etag: stored.etag });
+  sightings.saw({ key, since, version: identity, etag: stored.etag });
   if (isEdit(version) || (isDated(stored) && ageOf(stored) > SETTLED_MS)) {
-    history.settle({ key, etag: stored.etag, version: identity });
+    sightings.settle({ key, etag: stored.etag, version: identity });
   }
   return version;
 }

@@ -9,9 +9,9 @@ import type { Stamps } from '../stamps.ts';
 import type { DeleteFailure, DeleteOptions, ETag, ListedObject, ObjectStore } from '../store/port.ts';
 import type { Pause } from '../time.ts';
 import type { Policy, PolicyFinding } from './policy.ts';
+import type { Sightings } from './sightings.ts';
 import type { Touch } from './touches.ts';
 import type { VersionCache } from './version-cache.ts';
-import type { VersionHistory } from './version-history.ts';
 
 /*
  * Three scopes, none of which is ever spread into another: a `Session` is one tenant's for the life of the process, a
@@ -24,8 +24,8 @@ export interface Session {
   readonly store: ObjectStore;
   readonly layout: Layout;
   readonly keyrings: KeyringCache;
-  /** What is known of the versions of the tenant's objects; one for all that reads and writes them in this process. */
-  readonly history: VersionHistory;
+  /** The versions of the tenant's objects that this process has seen; one for all that reads and writes them in it. */
+  readonly sightings: Sightings;
   /** The files that this session read or wrote last. */
   readonly cache: VersionCache;
   /** The largest content that is written or read, in bytes. */

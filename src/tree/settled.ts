@@ -13,9 +13,9 @@ import {
   type SealedVersion,
 } from './read-file.ts';
 import type { Work } from './session.ts';
+import { identityOf } from './sightings.ts';
 import { versionName } from './touches.ts';
 import type { HeldVersion } from './version-cache.ts';
-import { identityOf } from './version-history.ts';
 
 /*
  * Nothing is built on a file that its creator, or the rename that put it there, may still take back. Each of these looks
@@ -84,7 +84,7 @@ export function keepWritten(work: Work, path: MemoryPath, written: HeldVersion):
 
 /** Holds what was written here, and is not taken back any more. */
 export function keep(work: Work, key: ObjectKey, written: HeldVersion): void {
-  work.session.history.settle({ key, etag: written.etag, version: identityOf(written.body) });
+  work.session.sightings.settle({ key, etag: written.etag, version: identityOf(written.body) });
   work.session.cache.hold(key, written);
   work.session.cache.confirm(key, createAges(work.session).now());
 }
@@ -102,8 +102,8 @@ async function onceSettled<T>(
   });
 }
 
-function isSettled({ session: { history } }: Work, key: ObjectKey, etag: ETag): boolean {
-  return history.isSettled({ key, etag });
+function isSettled({ session: { sightings } }: Work, key: ObjectKey, etag: ETag): boolean {
+  return sightings.isSettled({ key, etag });
 }
 
 function keyOf({ session: { layout }, keyring }: Work, path: MemoryPath): ObjectKey {

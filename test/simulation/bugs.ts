@@ -1,9 +1,9 @@
 import { MemoryError } from '../../src/errors.ts';
 import { TOMBSTONE_BYTES } from '../../src/format/sizes.ts';
 import type { DeleteTarget, ETag, ObjectStore, WriteResult } from '../../src/store/port.ts';
-import { createVersionHistory } from '../../src/tree/version-history.ts';
+import { createSightings } from '../../src/tree/sightings.ts';
 import { type Command, underWay } from './history.ts';
-import { createLastSeenHistory } from './last-seen.ts';
+import { createLastSeenSightings } from './last-seen.ts';
 import type { Bug } from './process.ts';
 import type { StoreClass } from './sim-store.ts';
 import { LAYOUT, pathOf } from './tenant.ts';
@@ -70,13 +70,13 @@ export const BUGS: Readonly<Record<string, SeededBug>> = {
   'a file built on that may be taken back': {
     themeName: 'edited clashes',
     storeClasses: BOTH,
-    history() {
-      const history = createVersionHistory();
+    sightings() {
+      const sightings = createSightings();
       const isBuilding = (): boolean => {
         const command = underWay.getStore()?.command.command;
         return command !== undefined && EDITS.includes(command);
       };
-      return { ...history, isSettled: (stored) => isBuilding() || history.isSettled(stored) };
+      return { ...sightings, isSettled: (stored) => isBuilding() || sightings.isSettled(stored) };
     },
   },
   'a delete batch resent without a new listing': {
@@ -193,18 +193,18 @@ export const BUGS: Readonly<Record<string, SeededBug>> = {
   'the version seen last taken for the only right one': {
     themeName: 'busy readers',
     storeClasses: BOTH,
-    history: createLastSeenHistory,
+    sightings: createLastSeenSightings,
   },
   'the moment of an answer taken for that of its request': {
     themeName: 'busy readers',
     storeClasses: BOTH,
-    history() {
-      const history = createVersionHistory();
+    sightings() {
+      const sightings = createSightings();
       return {
-        ...history,
-        saw: (sighting) => history.saw({ ...sighting, since: history.begin() }),
-        wrote: (sighting) => history.wrote({ ...sighting, since: history.begin() }),
-        sawNothing: (sighting) => history.sawNothing({ ...sighting, since: history.begin() }),
+        ...sightings,
+        saw: (sighting) => sightings.saw({ ...sighting, since: sightings.begin() }),
+        wrote: (sighting) => sightings.wrote({ ...sighting, since: sightings.begin() }),
+        sawNothing: (sighting) => sightings.sawNothing({ ...sighting, since: sightings.begin() }),
       };
     },
   },

@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { ObjectKey } from '../../src/format/object-keys.ts';
-import type { VersionIdentity } from '../../src/tree/version-history.ts';
+import type { VersionIdentity } from '../../src/tree/sightings.ts';
 
 /** A command as the model sends it. */
 export type Command =

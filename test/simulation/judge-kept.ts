@@ -9,9 +9,9 @@ import { envRootKey } from '../../src/keys/env-root-key.ts';
 import { createKeyringCache } from '../../src/keys/keyring-cache.ts';
 import { decodeFields } from '../../src/tree/records/sealed-record.ts';
 import type { Session } from '../../src/tree/session.ts';
+import { createSightings } from '../../src/tree/sightings.ts';
 import { createTree } from '../../src/tree/tree.ts';
 import { createVersionCaches } from '../../src/tree/version-cache.ts';
-import { createVersionHistory } from '../../src/tree/version-history.ts';
 import { silentLogger } from '../doubles/silent-logger.ts';
 import type { Weather } from './faults.ts';
 import type { Command, History, Operation } from './history.ts';
@@ -283,7 +283,7 @@ function openKept(server: Server): KeptHistory {
       rootKeys: [envRootKey(ROOT_KEY)],
       nameMode: 'plain',
     }),
-    history: createVersionHistory(),
+    sightings: createSightings(),
     cache: createVersionCaches(0)(),
     maxFileBytes: 100_000,
     readOnly: true,

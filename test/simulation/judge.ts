@@ -1,6 +1,6 @@
 import type { ObjectKey } from '../../src/format/object-keys.ts';
 import { TOMBSTONE_BYTES } from '../../src/format/sizes.ts';
-import { identityOf } from '../../src/tree/version-history.ts';
+import { identityOf } from '../../src/tree/sightings.ts';
 import { ImpossibleAnswer, isBelow } from './answer.ts';
 import { type Claim, check } from './checker.ts';
 import { type Alarm, describeCommand, describeResult, type History, type Operation } from './history.ts';

@@ -1,12 +1,12 @@
 import { MemoryError } from '../../src/errors.ts';
-import type { Instant, VersionHistory, VersionIdentity } from '../../src/tree/version-history.ts';
+import type { Instant, Sightings, VersionIdentity } from '../../src/tree/sightings.ts';
 
 /** The rule one would think of first, which is wrong: what was seen before and is not what was seen last is old. */
-export function createLastSeenHistory(): VersionHistory {
+export function createLastSeenSightings(): Sightings {
   const seen = new Map<string, Set<VersionIdentity>>();
   const last = new Map<string, VersionIdentity | undefined>();
 
-  const note: VersionHistory['wrote'] = ({ key, version }) => {
+  const note: Sightings['wrote'] = ({ key, version }) => {
     const versions = seen.get(key) ?? new Set();
     seen.set(key, versions.add(version));
     last.set(key, version);

@@ -19,9 +19,9 @@ import '../../src/tree/rename/lease.ts';
 import '../../src/tree/rename/rename-directory.ts';
 import { createStamps } from '../../src/stamps.ts';
 import type { HistorySaver, Session } from '../../src/tree/session.ts';
+import { createSightings, type Sightings } from '../../src/tree/sightings.ts';
 import { createTree } from '../../src/tree/tree.ts';
 import { createVersionCaches, DEFAULT_CACHE_BYTES } from '../../src/tree/version-cache.ts';
-import { createVersionHistory, type VersionHistory } from '../../src/tree/version-history.ts';
 import { silentLogger } from '../doubles/silent-logger.ts';
 import type { Chance } from './chance.ts';
 import { createConnection } from './connection.ts';
@@ -75,8 +75,8 @@ export interface Bug {
   below?(store: ObjectStore, life: Life): ObjectStore;
   /** Draws instead of the process. */
   random?(random: RandomBytes): RandomBytes;
-  /** Judges what a process sees instead of the work's own history. */
-  history?(): VersionHistory;
+  /** Judges what a process sees instead of the process's own sightings. */
+  sightings?(): Sightings;
   /** Stands before what saves versions. */
   saver?(saver: HistorySaver, context: Session): HistorySaver;
   /** On whose behalf a command is carried out while others of the process are under way. */
@@ -164,7 +164,7 @@ export function createProcess(
     store,
     layout: LAYOUT,
     keyrings,
-    history: noteAlarms(bug.history?.() ?? createVersionHistory(), (sighting) => {
+    sightings: noteAlarms(bug.sightings?.() ?? createSightings(), (sighting) => {
       history.alarms.push({ ...sighting, at: scheduler.now(), process: name });
       trace.note(name, `sees a version that was put back at ${sighting.key}`);
     }),
@@ -326,16 +326,16 @@ export function createProcess(
   };
 }
 
-/** The history, each of its refusals reported. */
+/** The sightings, each of their refusals reported. */
 function noteAlarms(
-  history: VersionHistory,
+  sightings: Sightings,
   note: (sighting: Pick<Alarm, 'key' | 'version'>) => void,
-): VersionHistory {
+): Sightings {
   return {
-    ...history,
+    ...sightings,
     saw(sighting) {
       try {
-        history.saw(sighting);
+        sightings.saw(sighting);
       } catch (error) {
         note({ key: sighting.key, version: sighting.version });
         throw error;

@@ -18,9 +18,9 @@ import '../../src/tree/rename/rename-directory.ts';
 import '../../src/tree/rename/rename.ts';
 import { createStamps, type Stamps } from '../../src/stamps.ts';
 import type { Session, Work } from '../../src/tree/session.ts';
+import { createSightings } from '../../src/tree/sightings.ts';
 import { createTree, type Tree } from '../../src/tree/tree.ts';
 import { createVersionCaches, DEFAULT_CACHE_BYTES } from '../../src/tree/version-cache.ts';
-import { createVersionHistory } from '../../src/tree/version-history.ts';
 import {
   type Around,
   delayStore,
@@ -158,7 +158,7 @@ async function createClient(site: Omit<TestSite, 'client'>, options: ClientOptio
     store,
     layout,
     keyrings,
-    history: createVersionHistory(),
+    sightings: createSightings(),
     cache: createVersionCaches(options.cacheBytes ?? DEFAULT_CACHE_BYTES)(),
     maxFileBytes: options.maxFileBytes ?? 1_048_576,
     quota:

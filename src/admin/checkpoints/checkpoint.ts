@@ -210,7 +210,7 @@ async function versionsOf(
  * where this process has seen another version there, the file is read, so that its guard can judge it.
  */
 function isOf({ session }: Work, file: ListedEntry, entry: CheckpointEntry | undefined): boolean {
-  return entry?.etag === file.etag && !session.history.knowsOther(file);
+  return entry?.etag === file.etag && !session.sightings.knowsOther(file);
 }
 
 /** Reads a file and makes its entry; undefined where it is gone. */

@@ -86,7 +86,7 @@ export async function migrateOnce(request: PassRequest): Promise<MigrationPass> 
   const migrateOne = async (record: ListedRecord): Promise<void> => {
     if (needsKey) return;
     const { key, etag } = record.object;
-    if (settled.get(key) === etag && !context.history.knowsOther(record.object))
+    if (settled.get(key) === etag && !context.sightings.knowsOther(record.object))
       return count(left, active.version);
     // From the cache within its time to live: a machine that slept must not continue with a keyring that is too old.
     await context.keyrings.load({ signal });

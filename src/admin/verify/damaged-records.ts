@@ -13,7 +13,7 @@ import type { MemoryPath } from '../../language/path.ts';
 import { openStored } from '../../tree/read-file.ts';
 import type { ListedRecord } from '../../tree/records/scan.ts';
 import type { Work } from '../../tree/session.ts';
-import { identityOf, type VersionIdentity } from '../../tree/version-history.ts';
+import { identityOf, type VersionIdentity } from '../../tree/sightings.ts';
 import type { HistoryFinding } from '../findings.ts';
 
 /** The most damaged records whose owners are looked for. */

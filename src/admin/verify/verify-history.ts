@@ -6,7 +6,7 @@ import { eachConcurrently } from '../../tree/concurrency.ts';
 import { listIds } from '../../tree/records/list-ids.ts';
 import { type Inspection, inspectRecord, type ListedRecord } from '../../tree/records/scan.ts';
 import type { Work } from '../../tree/session.ts';
-import { identityOf, type VersionIdentity } from '../../tree/version-history.ts';
+import { identityOf, type VersionIdentity } from '../../tree/sightings.ts';
 import { type Finding, findingOf, type HistoryFinding } from '../findings.ts';
 import { nameDamaged } from './damaged-records.ts';
 import { readKeptFrom } from './kept-from.ts';

@@ -191,7 +191,7 @@ async function goForward(
   // what others will have created in the source by then, too.
   await lease.end().catch(rejectUnknown);
   for (const { target, version } of copied) {
-    work.session.history.settle({ key: target.key, etag: target.etag, version });
+    work.session.sightings.settle({ key: target.key, etag: target.etag, version });
   }
   if (left.length > 0) return leftBehind(left);
   return keptBoth ? bothKept() : undefined;

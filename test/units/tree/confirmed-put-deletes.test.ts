@@ -22,22 +22,22 @@ describe('deleting objects', () => {
         return answer();
       },
     };
-    const history = {
+    const sightings = {
       begin: () => events.push('begun'),
       sawNothing: ({ key, since }: { key: string; since: number }) => events.push(['gone', key, since]),
     };
     const cache = createVersionCaches(0)();
-    return { events, work: { session: { store, history, cache }, call: {} } as unknown as Work };
+    return { events, work: { session: { store, sightings, cache }, call: {} } as unknown as Work };
   }
 
-  it('tells the history what is certainly gone, as of the time before it was sent', async () => {
+  it('tells the sightings what is certainly gone, as of the time before it was sent', async () => {
     const { events, work } = start(async () => FAILURES);
     const options = { signal: new AbortController().signal };
     expect(await deleteObjects(work, TARGETS, options)).toBe(FAILURES);
     expect(events).toEqual(['begun', ['sent', options], ['gone', 'gone', 1], ['gone', 'missing', 1]]);
   });
 
-  it('tells the history nothing when no answer came', async () => {
+  it('tells the sightings nothing when no answer came', async () => {
     const { events, work } = start(() => Promise.reject(new MemoryError('outcome_unknown', 'no answer')));
     await expect(deleteObjects(work, TARGETS)).rejects.toMatchObject({ code: 'outcome_unknown' });
     expect(events).toEqual(['begun', ['sent', undefined]]);

@@ -12,9 +12,9 @@ import type { ObjectStore } from '../../../src/store/port.ts';
 import { openS3ObjectStore } from '../../../src/store/s3/s3-store.ts';
 import { pause } from '../../../src/time.ts';
 import type { Work } from '../../../src/tree/session.ts';
+import { createSightings } from '../../../src/tree/sightings.ts';
 import { createTree } from '../../../src/tree/tree.ts';
 import { createVersionCaches } from '../../../src/tree/version-cache.ts';
-import { createVersionHistory } from '../../../src/tree/version-history.ts';
 import { laterStore } from '../../doubles/later-store.ts';
 import { silentLogger } from '../../doubles/silent-logger.ts';
 import { createTestBucket, describeOnS3, type TestBucket } from '../../servers/s3.ts';
@@ -73,7 +73,7 @@ describeOnS3('a process whose PUTs are held on their way', ['minio'], (server) =
       ...context,
       ...limits,
       stamps: createStamps(clocks),
-      history: createVersionHistory(),
+      sightings: createSightings(),
       cache: createVersionCaches(0)(),
       loadSaver: async () => VERSION_SAVER,
     };

@@ -28,12 +28,12 @@ interface SeenVersion {
 }
 
 /**
- * What this process knows of the versions of a tenant's objects, to notice an older one that was put back. A version
+ * The versions of a tenant's objects that this process has seen, to notice an older one that was put back. A version
  * is superseded once a request that began after its first sighting saw another version, or none. One that was
  * superseded before a request began cannot be what that request meets, however its answer was delayed, unless it was
  * put back. Memory is bounded, and what is forgotten is not noticed any more; nothing is remembered between processes.
  */
-export interface VersionHistory {
+export interface Sightings {
   begin(): Instant;
   /**
    * A version was read and verified. @throws MemoryError `integrity` (`reason: 'put_back'`) when it had been
@@ -57,22 +57,22 @@ export interface VersionHistory {
   isSettled(stored: StoredVersion): boolean;
 }
 
-interface HistoryLimits {
+interface SightingLimits {
   /** Versions of one tenant that are remembered. The keys seen longest ago are forgotten first. */
   readonly versions: number;
   /** Versions of one key that are remembered, the latest ones. */
   readonly versionsOfKey: number;
 }
 
-const LIMITS: HistoryLimits = { versions: 8_192, versionsOfKey: 64 };
+const LIMITS: SightingLimits = { versions: 8_192, versionsOfKey: 64 };
 
 /** The identity of an object that was sealed here or has been opened. */
 export function identityOf(object: Uint8Array): VersionIdentity {
   return toBase64url(object.subarray(OFFSET.nonce, OFFSET.wrap)) as VersionIdentity;
 }
 
-/** Room for versions that the histories of many tenants share. */
-interface HistoryRoom {
+/** Room for versions that the sightings of many tenants share. */
+interface SightingRoom {
   /** `member` has seen something, and remembers so many versions more than before. */
   use(member: RoomMember, more: number): void;
 }
@@ -83,7 +83,7 @@ interface RoomMember {
 }
 
 /** @param versions that are remembered in all. The tenant that was seen longest ago forgets first. */
-export function createHistoryRoom(versions: number): HistoryRoom {
+export function createSightingRoom(versions: number): SightingRoom {
   /** In the order of their latest sightings. */
   const members = new Set<RoomMember>();
   let count = 0;
@@ -106,12 +106,12 @@ export function createHistoryRoom(versions: number): HistoryRoom {
 }
 
 /** Of this process: the worker of a thousand tenants has the memory of one worker. */
-const ROOM_OF_PROCESS = createHistoryRoom(65_536);
+const ROOM_OF_PROCESS = createSightingRoom(65_536);
 
-export function createVersionHistory(
-  limits: HistoryLimits = LIMITS,
-  room: HistoryRoom = ROOM_OF_PROCESS,
-): VersionHistory {
+export function createSightings(
+  limits: SightingLimits = LIMITS,
+  room: SightingRoom = ROOM_OF_PROCESS,
+): Sightings {
   /** In the order of their latest sightings. */
   const known = new Map<ObjectKey, KnownVersion[]>();
   let count = 0;

@@ -24,7 +24,7 @@ async function stored(site: TestSite, client: TestClient) {
   };
 }
 
-it('a read that finds nothing tells the history, which then refuses what was there', async () => {
+it('a read that finds nothing tells the sightings, which then refuse what was there', async () => {
   const site = await createSite();
   const [client, reader] = [await site.client(), await site.client()];
   await client.create('/memories/a.md', 'text');
@@ -37,7 +37,7 @@ it('a read that finds nothing tells the history, which then refuses what was the
   await expect(readFile(work, PATH)).rejects.toMatchObject(putBack);
 });
 
-it('a read that finds another version tells the history, which then refuses the earlier one', async () => {
+it('a read that finds another version tells the sightings, which then refuse the earlier one', async () => {
   const site = await createSite();
   const [client, reader] = [await site.client(), await site.client()];
   await client.create('/memories/a.md', 'text');
@@ -50,7 +50,7 @@ it('a read that finds another version tells the history, which then refuses the 
   await expect(readFile(work, PATH)).rejects.toMatchObject(putBack);
 });
 
-it('a read that is refused tells the history nothing, so that what was there may be there again', async () => {
+it('a read that is refused tells the sightings nothing, so that what was there may be there again', async () => {
   const site = await createSite();
   const client = await site.client();
   await client.create('/memories/a.md', 'text');

@@ -4,25 +4,25 @@ import { MemoryError } from '../../../src/errors.ts';
 import type { ObjectKey } from '../../../src/format/object-keys.ts';
 import type { ETag } from '../../../src/store/port.ts';
 import {
-  createHistoryRoom,
-  createVersionHistory,
+  createSightingRoom,
+  createSightings,
   type Instant,
   identityOf,
-  type VersionHistory,
+  type Sightings,
   type VersionIdentity,
-} from '../../../src/tree/version-history.ts';
+} from '../../../src/tree/sightings.ts';
 
 const KEY = 'tenants/acme/data/notes' as ObjectKey;
 const ETAG = '"etag"' as ETag;
 const [A, B, C] = ['a', 'b', 'c'] as unknown as [VersionIdentity, VersionIdentity, VersionIdentity];
 
 /** One read from its begin to its judgement, with nothing in between. */
-function read(history: VersionHistory, version: VersionIdentity | undefined, key = KEY): void {
-  finish(history, { since: history.begin(), version, key });
+function read(sightings: Sightings, version: VersionIdentity | undefined, key = KEY): void {
+  finish(sightings, { since: sightings.begin(), version, key });
 }
 
 function finish(
-  history: VersionHistory,
+  sightings: Sightings,
   sighting: {
     readonly since: Instant;
     readonly version: VersionIdentity | undefined;
@@ -30,12 +30,12 @@ function finish(
   },
 ): void {
   const { since, version, key = KEY } = sighting;
-  if (version === undefined) history.sawNothing({ key, since });
-  else history.saw({ key, since, version, etag: ETAG });
+  if (version === undefined) sightings.sawNothing({ key, since });
+  else sightings.saw({ key, since, version, etag: ETAG });
 }
 
-function write(history: VersionHistory, version: VersionIdentity, key = KEY): void {
-  history.wrote({ key, since: history.begin(), version, etag: ETAG });
+function write(sightings: Sightings, version: VersionIdentity, key = KEY): void {
+  sightings.wrote({ key, since: sightings.begin(), version, etag: ETAG });
 }
 
 function isRefused(action: () => void): boolean {
@@ -49,49 +49,49 @@ function isRefused(action: () => void): boolean {
   }
 }
 
-describe('a history of versions', () => {
+describe('the sightings of versions', () => {
   it('takes whatever it sees first, and the same again', () => {
-    const history = createVersionHistory();
-    for (const version of [A, A, B, B, C, C]) read(history, version);
+    const sightings = createSightings();
+    for (const version of [A, A, B, B, C, C]) read(sightings, version);
   });
 
   it('refuses a version that has made way for another one', () => {
-    const history = createVersionHistory();
-    read(history, A);
-    read(history, B);
-    expect(isRefused(() => read(history, A))).toBe(true);
-    expect(isRefused(() => read(history, A))).toBe(true);
-    read(history, B);
+    const sightings = createSightings();
+    read(sightings, A);
+    read(sightings, B);
+    expect(isRefused(() => read(sightings, A))).toBe(true);
+    expect(isRefused(() => read(sightings, A))).toBe(true);
+    read(sightings, B);
   });
 
   it('refuses a version that was gone', () => {
-    const history = createVersionHistory();
-    read(history, A);
-    read(history, undefined);
-    expect(isRefused(() => read(history, A))).toBe(true);
+    const sightings = createSightings();
+    read(sightings, A);
+    read(sightings, undefined);
+    expect(isRefused(() => read(sightings, A))).toBe(true);
   });
 
   it('counts its own writes as sightings', () => {
-    const history = createVersionHistory();
-    write(history, A);
-    write(history, B);
-    expect(isRefused(() => read(history, A))).toBe(true);
+    const sightings = createSightings();
+    write(sightings, A);
+    write(sightings, B);
+    expect(isRefused(() => read(sightings, A))).toBe(true);
   });
 
   it('takes a version that it has not seen, wherever that comes from', () => {
-    const history = createVersionHistory();
-    read(history, B);
-    read(history, undefined);
-    read(history, A);
+    const sightings = createSightings();
+    read(sightings, B);
+    read(sightings, undefined);
+    read(sightings, A);
   });
 
   it('takes an older version from a request that began before the newer one was known', () => {
-    const history = createVersionHistory();
-    read(history, A);
-    const slow = history.begin();
-    read(history, B);
-    finish(history, { since: slow, version: A });
-    expect(isRefused(() => read(history, A))).toBe(true);
+    const sightings = createSightings();
+    read(sightings, A);
+    const slow = sightings.begin();
+    read(sightings, B);
+    finish(sightings, { since: slow, version: A });
+    expect(isRefused(() => read(sightings, A))).toBe(true);
   });
 
   it('takes two versions from requests that overlap, in either order', () => {
@@ -99,78 +99,78 @@ describe('a history of versions', () => {
       [A, B],
       [B, A],
     ] as const) {
-      const history = createVersionHistory();
-      const [one, other] = [history.begin(), history.begin()];
-      finish(history, { since: one, version: first });
-      finish(history, { since: other, version: second });
+      const sightings = createSightings();
+      const [one, other] = [sightings.begin(), sightings.begin()];
+      finish(sightings, { since: one, version: first });
+      finish(sightings, { since: other, version: second });
       // Which of them is the older one is still open.
-      const again = history.begin();
-      finish(history, { since: again, version: first });
+      const again = sightings.begin();
+      finish(sightings, { since: again, version: first });
     }
   });
 
   it('learns nothing from a version that it refuses', () => {
-    const history = createVersionHistory();
-    read(history, A);
-    read(history, B);
-    expect(isRefused(() => read(history, A))).toBe(true);
-    read(history, B);
+    const sightings = createSightings();
+    read(sightings, A);
+    read(sightings, B);
+    expect(isRefused(() => read(sightings, A))).toBe(true);
+    read(sightings, B);
   });
 
   it('takes back what it knew of a version that it writes again itself', () => {
-    const history = createVersionHistory();
-    write(history, A);
-    const slow = history.begin();
-    read(history, undefined);
-    write(history, A);
-    read(history, A);
+    const sightings = createSightings();
+    write(sightings, A);
+    const slow = sightings.begin();
+    read(sightings, undefined);
+    write(sightings, A);
+    read(sightings, A);
     // A look from before the second write tells nothing about it.
-    finish(history, { since: slow, version: undefined });
-    read(history, A);
-    read(history, B);
-    expect(isRefused(() => read(history, A))).toBe(true);
+    finish(sightings, { since: slow, version: undefined });
+    read(sightings, A);
+    read(sightings, B);
+    expect(isRefused(() => read(sightings, A))).toBe(true);
   });
 
   it('keeps keys apart', () => {
-    const history = createVersionHistory();
+    const sightings = createSightings();
     const other = 'tenants/acme/data/others' as ObjectKey;
-    read(history, A);
-    read(history, B);
-    read(history, A, other);
-    read(history, undefined, other);
-    read(history, B);
+    read(sightings, A);
+    read(sightings, B);
+    read(sightings, A, other);
+    read(sightings, undefined, other);
+    read(sightings, B);
   });
 
   it('forgets the earliest versions of one key and the keys seen longest ago, and nothing else', () => {
-    const history = createVersionHistory({ versions: 6, versionsOfKey: 3 });
+    const sightings = createSightings({ versions: 6, versionsOfKey: 3 });
     const versions = ['v1', 'v2', 'v3', 'v4'] as unknown as VersionIdentity[];
-    for (const version of versions) read(history, version);
-    expect(isRefused(() => read(history, versions[1]))).toBe(true);
-    expect(isRefused(() => read(history, versions[2]))).toBe(true);
+    for (const version of versions) read(sightings, version);
+    expect(isRefused(() => read(sightings, versions[1]))).toBe(true);
+    expect(isRefused(() => read(sightings, versions[2]))).toBe(true);
     const [second, third] = ['second', 'third'] as ObjectKey[];
-    for (const version of [A, B, C]) read(history, version, second);
-    read(history, versions[3]);
-    for (const version of [A, B]) read(history, version, third);
-    expect(isRefused(() => read(history, versions[1]))).toBe(true);
-    expect(isRefused(() => read(history, A, third))).toBe(true);
-    read(history, A, second);
+    for (const version of [A, B, C]) read(sightings, version, second);
+    read(sightings, versions[3]);
+    for (const version of [A, B]) read(sightings, version, third);
+    expect(isRefused(() => read(sightings, versions[1]))).toBe(true);
+    expect(isRefused(() => read(sightings, A, third))).toBe(true);
+    read(sightings, A, second);
   });
 
   it('shares its room with those of other tenants, of which the one seen longest ago forgets first', () => {
-    const room = createHistoryRoom(8);
+    const room = createSightingRoom(8);
     const limits = { versions: 6, versionsOfKey: 3 };
-    const [one, two, three] = Array.from({ length: 3 }, () => createVersionHistory(limits, room)) as [
-      VersionHistory,
-      VersionHistory,
-      VersionHistory,
+    const [one, two, three] = Array.from({ length: 3 }, () => createSightings(limits, room)) as [
+      Sightings,
+      Sightings,
+      Sightings,
     ];
     const other = 'other' as ObjectKey;
-    const seeTwo = (history: VersionHistory, key = KEY): void => {
-      for (const version of [A, B]) read(history, version, key);
+    const seeTwo = (sightings: Sightings, key = KEY): void => {
+      for (const version of [A, B]) read(sightings, version, key);
     };
-    for (const history of [one, two]) for (const key of [KEY, other]) seeTwo(history, key);
-    for (const history of [one, two])
-      for (const key of [KEY, other]) expect(isRefused(() => read(history, A, key))).toBe(true);
+    for (const sightings of [one, two]) for (const key of [KEY, other]) seeTwo(sightings, key);
+    for (const sightings of [one, two])
+      for (const key of [KEY, other]) expect(isRefused(() => read(sightings, A, key))).toBe(true);
     read(one, B);
     seeTwo(three);
     // Two was seen longest ago, and its first key before its other one.
@@ -180,24 +180,24 @@ describe('a history of versions', () => {
   });
 
   it('remembers no more of a thousand tenants than there is room for, and as much', () => {
-    const room = createHistoryRoom(1_000);
-    const histories = Array.from({ length: 1_000 }, () => createVersionHistory(undefined, room));
+    const room = createSightingRoom(1_000);
+    const members = Array.from({ length: 1_000 }, () => createSightings(undefined, room));
     const keys = Array.from({ length: 10 }, (_, i) => `key ${i}` as ObjectKey);
-    for (const history of histories)
-      for (const key of keys) for (const version of [A, B]) read(history, version, key);
+    for (const sightings of members)
+      for (const key of keys) for (const version of [A, B]) read(sightings, version, key);
     // Those seen last are asked first: a version that is new again is remembered in the place of another one.
-    const known = histories
+    const known = members
       .toReversed()
-      .flatMap((history) => keys.toReversed().filter((key) => isRefused(() => read(history, A, key))));
+      .flatMap((sightings) => keys.toReversed().filter((key) => isRefused(() => read(sightings, A, key))));
     expect(known).toHaveLength(500);
   });
 
   it('holds no more than the room does after others have made it forget', () => {
-    const room = createHistoryRoom(4);
-    const [one, two] = [createVersionHistory(undefined, room), createVersionHistory(undefined, room)];
+    const room = createSightingRoom(4);
+    const [one, two] = [createSightings(undefined, room), createSightings(undefined, room)];
     const keys = ['a', 'b'] as ObjectKey[];
-    const seeBoth = (history: VersionHistory, key: ObjectKey | undefined): void => {
-      for (const version of [A, B]) read(history, version, key);
+    const seeBoth = (sightings: Sightings, key: ObjectKey | undefined): void => {
+      for (const version of [A, B]) read(sightings, version, key);
     };
     for (const key of keys) seeBoth(one, key);
     seeBoth(two, keys[0]);
@@ -209,9 +209,9 @@ describe('a history of versions', () => {
   });
 
   it('counts as seen last where it has seen that a key is gone', () => {
-    const room = createHistoryRoom(4);
-    const [one, two, three] = Array.from({ length: 3 }, () => createVersionHistory(undefined, room));
-    for (const history of [one, two]) for (const version of [A, B]) history && read(history, version);
+    const room = createSightingRoom(4);
+    const [one, two, three] = Array.from({ length: 3 }, () => createSightings(undefined, room));
+    for (const sightings of [one, two]) for (const version of [A, B]) sightings && read(sightings, version);
     if (one === undefined || two === undefined || three === undefined) throw new Error('there are three');
     read(one, undefined);
     read(three, A);
@@ -220,7 +220,7 @@ describe('a history of versions', () => {
   });
 
   it('is asked once for what it has forgotten altogether', () => {
-    const room = createHistoryRoom(1);
+    const room = createSightingRoom(1);
     let asked = 0;
     const member = {
       forgetOldestKey() {
@@ -229,9 +229,9 @@ describe('a history of versions', () => {
       },
     };
     room.use(member, 0);
-    const history = createVersionHistory(undefined, room);
-    read(history, A);
-    for (const key of ['b', 'c'] as ObjectKey[]) read(history, A, key);
+    const sightings = createSightings(undefined, room);
+    read(sightings, A);
+    for (const key of ['b', 'c'] as ObjectKey[]) read(sightings, A, key);
     expect(asked).toBe(1);
   });
 
@@ -270,9 +270,9 @@ interface Request {
   seen: { readonly version: VersionIdentity | undefined } | undefined;
 }
 
-/** Plays the events, which throws when the history refuses anything. */
-function play(events: readonly Event[]): VersionHistory {
-  const history = createVersionHistory();
+/** Plays the events, which throws when the sightings refuse anything. */
+function play(events: readonly Event[]): Sightings {
+  const sightings = createSightings();
   const requests: Request[] = [];
   let versions = 0;
   let current: VersionIdentity | undefined;
@@ -283,7 +283,7 @@ function play(events: readonly Event[]): VersionHistory {
       else if (each.kind === 'delete') current = undefined;
       else {
         const writes = each.kind === 'own_write' ? fresh() : undefined;
-        requests.push({ since: history.begin(), writes, seen: undefined });
+        requests.push({ since: sightings.begin(), writes, seen: undefined });
       }
     } else {
       const request = requests[each.which % Math.max(1, requests.length)];
@@ -295,15 +295,15 @@ function play(events: readonly Event[]): VersionHistory {
       if (each.kind === 'answer' && request.seen !== undefined) {
         requests.splice(requests.indexOf(request), 1);
         const { since, seen, writes } = request;
-        if (writes !== undefined) history.wrote({ key: KEY, since, version: writes, etag: ETAG });
-        else finish(history, { since, version: seen.version });
+        if (writes !== undefined) sightings.wrote({ key: KEY, since, version: writes, etag: ETAG });
+        else finish(sightings, { since, version: seen.version });
       }
     }
   }
-  return history;
+  return sightings;
 }
 
-describe('a history of versions, for any order of requests, changes and answers', () => {
+describe('the sightings of versions, for any order of requests, changes and answers', () => {
   it('refuses nothing of an honest server', () => {
     fc.assert(
       fc.property(fc.array(event, { maxLength: 60 }), (events) => void play(events)),
@@ -319,11 +319,11 @@ describe('a history of versions, for any order of requests, changes and answers'
         fc.array(event, { maxLength: 40 }),
         fc.array(fc.boolean(), { minLength: 1, maxLength: 4 }),
         (events, gone) => {
-          const history = play(events);
+          const sightings = play(events);
           const shown = gone.map((isGone, at) => (isGone ? undefined : (`last${at}` as VersionIdentity)));
-          read(history, A);
-          for (const version of shown) read(history, version);
-          expect(isRefused(() => read(history, A))).toBe(true);
+          read(sightings, A);
+          for (const version of shown) read(sightings, version);
+          expect(isRefused(() => read(sightings, A))).toBe(true);
         },
       ),
       { numRuns: 1_000 },
