@@ -39,7 +39,7 @@ async function typeAll(folder: string, env: Readonly<Record<string, string>>): P
   };
   /** The versions that a file had, the newest first. */
   const versions = async (path: string): Promise<readonly string[]> =>
-    [...(await sh(`npx sealed-memory log ${path}`)).matchAll(/Z {2}(\S{8}) {2}(?:current|replaced)/g)].map(
+    [...(await sh(`npx sealed-memory log ${path}`)).matchAll(/Z {2}(v\S{8}) {2}(?:current|replaced)/g)].map(
       ([, version = '']) => version,
     );
 
@@ -50,7 +50,7 @@ async function typeAll(folder: string, env: Readonly<Record<string, string>>): P
 
   const found = await type(`trace ${VENDOR} FORGED   # the turns`);
   const shape = (text: string): string =>
-    text.replaceAll(/\d{4}-\d\d-\d\dT[\d:]+Z/g, 'TIME').replaceAll(/ {2}[\w-]{8} {2}/g, '  VERSION  ');
+    text.replaceAll(/\d{4}-\d\d-\d\dT[\d:]+Z/g, 'TIME').replaceAll(/ {2}v[\w-]{8} {2}/g, '  VERSION  ');
   const [told] = blocksOf('docs/drill.md', 'text').filter(({ text }) => text.includes('tuesday-3'));
   expect(told).toBeDefined();
   expect(shape(found)).toContain(shape(told?.text ?? ''));

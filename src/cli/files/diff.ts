@@ -7,7 +7,7 @@ import { ownChunks } from '../run/own-chunks.ts';
 import { cannotRead } from '../run/own-file.ts';
 import { readAll } from '../run/source.ts';
 import { tellHistoryOff } from '../run/tenant-state.ts';
-import { type DiffWords, isOfTheMemory, isOfVersions, typedHere } from '../run/typed-path.ts';
+import { type DiffWords, isOfTheMemory, isOfVersions, typedHere, typedVersion } from '../run/typed-path.ts';
 import { changeLines, patchOf, type Side, type TextPatch } from '../show/patch.ts';
 
 /**
@@ -46,7 +46,7 @@ async function sidesOf(run: FileRun, { left, right, version }: DiffWords): Promi
 async function versionAt({ history, invocation }: FileRun, path: string, version: string): Promise<Side> {
   const { report, signal } = invocation;
   const found = await report
-    .during('reading the history', () => history.read({ path, version }, { signal }))
+    .during('reading the history', () => history.read({ path, version: typedVersion(version) }, { signal }))
     .catch((error: unknown) => {
       if (!hasCode(error, 'not_found') || error.details['reason'] !== undefined) throw error;
       throw new MemoryError(

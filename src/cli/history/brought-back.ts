@@ -1,5 +1,5 @@
 import type { HistoryEntry, WrittenEntry } from '../../history/past/entries.ts';
-import { shortVersion } from '../show/short-version.ts';
+import { shownVersion } from '../show/shown-version.ts';
 import { onOneLine } from '../show/terminal.ts';
 
 /** A file that has a text of an actor again, by a version that is not the actor's. */
@@ -31,5 +31,5 @@ export function broughtBackLine({ entry, textOf }: BroughtBack): string {
   const { path, version, writer } = entry;
   const by = writer === undefined ? '' : ` by ${onOneLine(writer)}`;
   const undo = writer === undefined ? '' : ', or "undo" takes back what that actor did';
-  return `again    ${path}  ${shortVersion(version)}${by} has the text of ${shortVersion(textOf)} again: "restore" gives the file another of its versions${undo}`;
+  return `again    ${path}  ${shownVersion(version)}${by} has the text of ${shownVersion(textOf)} again: "restore" gives the file another of its versions${undo}`;
 }

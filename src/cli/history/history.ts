@@ -12,7 +12,7 @@ import { readOptions } from '../run/settings.ts';
 import { ofAdmin, tellHistoryOff } from '../run/tenant-state.ts';
 import { historyLine, statusLines } from '../show/operate-lines.ts';
 import { counted } from '../show/report.ts';
-import { shortVersion } from '../show/short-version.ts';
+import { shownVersion } from '../show/shown-version.ts';
 import { onOneLine, type Terminal } from '../show/terminal.ts';
 import { wrapped } from '../show/wrap.ts';
 import { logPicture } from './log-picture.ts';
@@ -90,7 +90,7 @@ function nothingKnown(path: string | undefined): string {
 function logLine(entry: HistoryEntry, { style }: Terminal): string {
   const { kind, path, time, version, writer } = entry;
   const by = writer === undefined ? '' : `  by ${onOneLine(writer)}`;
-  const shown = style('yellow', shortVersion(version));
+  const shown = style('yellow', shownVersion(version));
   const what = (word: string): string =>
     `${exactTimeOf(time)}  ${shown}  ${word.padEnd(LONGEST_KIND)}  ${path}`;
   if (entry.kind === 'written') {

@@ -2,7 +2,7 @@ import { MOST_KEPT_BYTES } from '../../format/sizes.ts';
 import type { HistoryEntry } from '../../history/past/entries.ts';
 import { exactTimeOf } from '../files/list.ts';
 import { counted } from '../show/report.ts';
-import { shortVersion } from '../show/short-version.ts';
+import { shownVersion } from '../show/shown-version.ts';
 import { onOneLine, type Style, type Terminal } from '../show/terminal.ts';
 import { rowsOf } from '../show/wrap.ts';
 
@@ -69,12 +69,12 @@ function piecesOf(entry: HistoryEntry): readonly Piece[] {
   const isCurrent = end === 'current';
   const isTooLarge = size > MOST_KEPT_BYTES;
   return [
-    { text: `${isCurrent ? '●' : '○'} ${shortVersion(version)}`, style: isCurrent ? 'green' : 'yellow' },
+    { text: `${isCurrent ? '●' : '○'} ${shownVersion(version)}`, style: isCurrent ? 'green' : 'yellow' },
     time,
     ...(isCurrent ? [{ text: 'current' }] : []),
     ...(end === 'unrecorded' ? [{ text: 'its end is not recorded' }] : []),
     { text: isRedacted ? (isTooLarge ? 'too large to keep' : 'redacted') : counted(size, 'byte') },
-    ...(sameTextAs === undefined ? [] : [{ text: `the text of ${shortVersion(sameTextAs)}` }]),
+    ...(sameTextAs === undefined ? [] : [{ text: `the text of ${shownVersion(sameTextAs)}` }]),
     ...by,
     ...(redacted?.writer === undefined || isTooLarge
       ? []

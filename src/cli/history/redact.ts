@@ -9,7 +9,7 @@ import { ofAdmin, tellHistoryOff } from '../run/tenant-state.ts';
 import { tellingWhatHolds } from '../show/holding-lines.ts';
 import { NOT_TEXT } from '../show/patch.ts';
 import { counted, type Report } from '../show/report.ts';
-import { shortVersion } from '../show/short-version.ts';
+import { shownVersion } from '../show/shown-version.ts';
 import { onOneLine, type Terminal } from '../show/terminal.ts';
 
 export interface RedactArguments extends Consent {
@@ -78,7 +78,7 @@ async function preview(run: AdminRun, name: Name, { terminal, flags }: Invocatio
   const { path, version, time, writer, size } = entry;
   const by = writer === undefined ? '' : `  by ${onOneLine(writer)}`;
   const what = terminal.style('red', 'redact');
-  const line = `${what}  ${path}  ${shortVersion(version)}  ${timeOf(time)}  ${counted(size, 'byte')}${by}`;
+  const line = `${what}  ${path}  ${shownVersion(version)}  ${timeOf(time)}  ${counted(size, 'byte')}${by}`;
   const isForEyes = terminal.isForEyes && flags.json !== true;
   await run.report.entry(
     { what: 'redact', path, version, time, writer, size, text: entry.text },

@@ -7,9 +7,9 @@ import { type Invocation, ofOneChange } from '../run/invocation.ts';
 import { type FileRun, ofFiles, runOnFiles } from '../run/memory.ts';
 import { isMounted, tellHistoryOff } from '../run/tenant-state.ts';
 import { tellingWhatHolds } from '../show/holding-lines.ts';
-import { changeLines, changePatch } from '../show/patch.ts';
+import { changeLines, changePatch, NOW } from '../show/patch.ts';
 import { redactionLines } from '../show/redaction-lines.ts';
-import { shortVersion } from '../show/short-version.ts';
+import { shownVersion } from '../show/shown-version.ts';
 
 export interface RestoreVersionArguments extends Consent {
   readonly path: string;
@@ -43,11 +43,11 @@ export function runRestoreVersion(
     const what = now === undefined ? 'create' : 'replace';
     if (!yes || dryRun) {
       const found = await changePatch(
-        now && { path, bytes: now.bytes, version: 'now' },
+        now && { path, bytes: now.bytes, version: NOW },
         { ...named, bytes: then.bytes },
         signal,
       );
-      const line = `${terminal.style(now ? 'yellow' : 'green', what)}  ${path}  with the text of ${shortVersion(then.version)}`;
+      const line = `${terminal.style(now ? 'yellow' : 'green', what)}  ${path}  with the text of ${shownVersion(then.version)}`;
       const lines = [line, ...(await changeLines(found, terminal, signal))];
       await report.entry({ what, path, toVersion: then.version, patch: null, ...found }, lines.join('\n'));
     }
@@ -69,7 +69,7 @@ export function runRestoreVersion(
     const rules = redacted()?.rules;
     const fields = { ...state, outcome: 'written', ...named, changes: 1, ...(rules && { redacted: rules }) };
     await report.done(fields, [
-      `ok    ${path} has the text of version ${shortVersion(then.version)} again`,
+      `ok    ${path} has the text of version ${shownVersion(then.version)} again`,
       ...redactionLines(path, rules),
     ]);
     return 0;

@@ -13,7 +13,7 @@ import { tellingWhatHolds } from '../show/holding-lines.ts';
 import { changeLines, NOT_TEXT } from '../show/patch.ts';
 import { redactedWords } from '../show/redaction-lines.ts';
 import { counted, type Report } from '../show/report.ts';
-import { shortVersion } from '../show/short-version.ts';
+import { shownVersion } from '../show/shown-version.ts';
 import { onOneLine, type Terminal } from '../show/terminal.ts';
 import { type BroughtBack, broughtBackLine, broughtBackOf } from './brought-back.ts';
 import { type Patch, patchOfChange } from './plan-patches.ts';
@@ -232,7 +232,8 @@ async function patchLines(found: Patch, terminal: Terminal, signal: AbortSignal)
 function changeLine(change: PlannedChange, { style }: Terminal): string {
   const { what, path, to, fromVersion, toVersion, writer } = change;
   const by = writer === undefined ? '' : ` by ${onOneLine(writer)}`;
-  const versions = `${shortVersion(fromVersion ?? 'nothing')}${by} → ${shortVersion(toVersion ?? 'nothing')}`;
+  const [from, then] = [fromVersion, toVersion].map((version) => version && shownVersion(version));
+  const versions = `${from ?? 'nothing'}${by} → ${then ?? 'nothing'}`;
   const colour = what === 'delete' ? 'red' : what === 'create' ? 'green' : 'yellow';
   return `${style(colour, what.padEnd(7))}  ${path}  ${to === undefined ? versions : `to ${to}`}`;
 }
@@ -253,8 +254,8 @@ function leftLine(
   { path, reason, version, later = [], rules = [], limit }: LeftFile,
   { style }: Terminal,
 ): string {
-  const name = version === undefined ? '' : ` ${shortVersion(version)}`;
-  const since = later.length === 0 ? '' : `: ${later.map(shortVersion).join(' ')}`;
+  const name = version === undefined ? '' : ` ${shownVersion(version)}`;
+  const since = later.length === 0 ? '' : `: ${later.map(shownVersion).join(' ')}`;
   const why = limit ?? rules.map(onOneLine).join(' ');
   return `${style('dim', 'left   ')}  ${path}${name}  ${REASONS[reason]}${since}${why === '' ? '' : `: ${why}`}`;
 }

@@ -6,7 +6,7 @@ import type { Invocation } from '../run/invocation.ts';
 import { ofAdmin, tellHistoryOff } from '../run/tenant-state.ts';
 import { type Branch, linesBelow } from '../show/branches.ts';
 import { counted } from '../show/report.ts';
-import { shortVersion } from '../show/short-version.ts';
+import { shownVersion } from '../show/shown-version.ts';
 import { onOneLine, type Terminal } from '../show/terminal.ts';
 import { wrapped } from '../show/wrap.ts';
 
@@ -37,7 +37,7 @@ export function runTrace(
 function pictureOf(trace: Trace, { style }: Terminal, columns: number): readonly string[] {
   const drawn = new Set<string>();
   const nameOf = ({ path, version }: TracedVersion): string =>
-    `${path}  ${style('yellow', shortVersion(version))}`;
+    `${path}  ${style('yellow', shownVersion(version))}`;
   const readersOf = ({ version }: TracedVersion): readonly Branch[] =>
     trace.turns
       .filter(({ read }) => read.some((each) => each.version === version))

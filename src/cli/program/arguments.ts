@@ -26,38 +26,3 @@ export function withSource(command: Command): Command {
 export function collect(value: string, before: readonly string[] = []): readonly string[] {
   return [...before, value];
 }
-
-const TAKE_VERSIONS: ReadonlySet<string> = new Set(['diff', 'redact', 'restore', 'show', 'trace']);
-
-/** No cluster of short options is so long, and no long option has capitals. */
-const DASHED_VERSION = /^-(?!-)[\w-]{3,21}$|^--(?=[\w-]*[A-Z_])[\w-]{2,20}$/;
-
-/** What no argument of a process can hold. */
-const MARK = '\0';
-
-/** The name of a version may begin with a dash, which makes it an option for the parser: it gets a mark before it. */
-export function withVersionsMarked(args: readonly string[]): readonly string[] {
-  const verb = args.findIndex((arg) => TAKE_VERSIONS.has(arg));
-  if (verb < 0 || args.includes('--')) return args;
-  return args.map((arg, index) => (index > verb && DASHED_VERSION.test(arg) ? `${MARK}${arg}` : arg));
-}
-
-/** As it was typed. */
-export function withoutMarks(text: string): string {
-  return text.replaceAll(MARK, '');
-}
-
-/** Takes the marks out of all that a command was given, before it runs. */
-export function takeMarksOut(command: Command): void {
-  const given: unknown[] = command.processedArgs;
-  for (const [index, value] of given.entries()) given[index] = unmarked(value);
-  for (let at: Command | null = command; at !== null; at = at.parent) {
-    const options = at.opts<Record<string, unknown>>();
-    for (const [name, value] of Object.entries(options)) options[name] = unmarked(value);
-  }
-}
-
-function unmarked(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(unmarked);
-  return typeof value === 'string' ? withoutMarks(value) : value;
-}

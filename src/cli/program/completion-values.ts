@@ -8,7 +8,7 @@ import { timeOf } from '../files/list.ts';
 import type { Flags } from '../run/invocation.ts';
 import { readEnvironment } from '../run/settings.ts';
 import { typedPath } from '../run/typed-path.ts';
-import { shortVersion } from '../show/short-version.ts';
+import { shownVersion } from '../show/shown-version.ts';
 import type { Slot } from './completion-slot.ts';
 
 export interface Candidate {
@@ -45,11 +45,11 @@ export async function candidatesFor(slot: Slot, controller: AbortController): Pr
         ? await pathsLike(memory, slot.current || '/', signal)
         : [];
     case 'version':
-      return await versionsOf(memory, slot.given[0] ?? '', signal);
+      return await versionsOf(memory, slot, signal);
     case 'side':
       return [
         ...(await pathsLike(memory, slot.current, signal)),
-        ...(await versionsOf(memory, slot.given[0] ?? '', signal)),
+        ...(await versionsOf(memory, slot, signal)),
       ];
     case 'actor':
       return await actorsOf(memory, signal);
@@ -86,10 +86,15 @@ async function pathsLike(
   return found.sort((left, right) => (left.value < right.value ? -1 : 1));
 }
 
-async function versionsOf(memory: Memory, typed: string, signal: AbortSignal): Promise<readonly Candidate[]> {
-  const entries = await memory.history.list(typedPath(typed), { signal, limit: MOST_VERSIONS });
+/** The versions of the file that was typed before, as they are shown. */
+async function versionsOf(
+  memory: Memory,
+  { given: [path = ''] }: Slot,
+  signal: AbortSignal,
+): Promise<readonly Candidate[]> {
+  const entries = await memory.history.list(typedPath(path), { signal, limit: MOST_VERSIONS });
   return entries.flatMap((entry) =>
-    entry.kind === 'written' ? [{ value: shortVersion(entry.version), told: timeOf(entry.time) }] : [],
+    entry.kind === 'written' ? [{ value: shownVersion(entry.version), told: timeOf(entry.time) }] : [],
   );
 }
 

@@ -2,7 +2,7 @@ import { type Command, Option } from 'commander';
 import type { LogArguments } from '../history/history.ts';
 import type { RestoreAtArguments, UndoArguments } from '../history/take-back.ts';
 import type { Consent } from '../run/consent.ts';
-import { pathArgument, typedPath } from '../run/typed-path.ts';
+import { pathArgument, typedPath, versionArgument } from '../run/typed-path.ts';
 import { type Choose, parseCount } from './arguments.ts';
 import { forReaders } from './readers.ts';
 
@@ -21,7 +21,7 @@ export function addHistoryVerbs(program: Command, choose: Choose): void {
   program
     .command('show')
     .addArgument(pathArgument('<path>'))
-    .argument('<version>', '')
+    .addArgument(versionArgument('<version>'))
     .description('print one version of a file, as "log" names it')
     .action((path: string, version: string) =>
       choose(forReaders(async (run) => (await verbs()).runShow({ path, version }, run))),
@@ -51,7 +51,7 @@ export function addHistoryVerbs(program: Command, choose: Choose): void {
   program
     .command('redact')
     .addArgument(pathArgument('<path>'))
-    .argument('<version>', '')
+    .addArgument(versionArgument('<version>'))
     .description(
       'take the text of one version out of the history for good, and out of the versions a bucket keeps',
     )
@@ -65,7 +65,7 @@ export function addHistoryVerbs(program: Command, choose: Choose): void {
   program
     .command('trace')
     .addArgument(pathArgument('<path>'))
-    .argument('[version]', '')
+    .addArgument(versionArgument('[version]'))
     .description('show which turns read a version, or any of that path, and what came of it')
     .action((path: string, version?: string) =>
       choose(
@@ -82,7 +82,7 @@ export function addRestore(program: Command, choose: Choose): void {
   const restore = program
     .command('restore')
     .addArgument(pathArgument('<path>', 'the file that gets the text of one of its versions again'))
-    .argument('<version>', 'the version, as "log" names it')
+    .addArgument(versionArgument('<version>', 'the version, as "log" names it'))
     .description('give a file the text of one of its versions again')
     .option('--dry-run', 'show how the texts differ, and write nothing')
     .option('--yes', 'do not ask')

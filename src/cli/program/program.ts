@@ -6,14 +6,7 @@ import type { ExpireArguments } from '../keys/operate.ts';
 import type { Action, Flags } from '../run/invocation.ts';
 import { typedMounts } from '../run/typed-path.ts';
 import type { OpenArguments } from '../serve/open.ts';
-import {
-  type Choose,
-  parseCount,
-  parsePort,
-  takeMarksOut,
-  withoutMarks,
-  withVersionsMarked,
-} from './arguments.ts';
+import { type Choose, parseCount, parsePort } from './arguments.ts';
 import { addFileVerbs } from './file-program.ts';
 import { HELP, helpOnOptions, OPTIONS_TOPIC } from './help.ts';
 import { addHistoryVerbs, addRestore } from './history-program.ts';
@@ -50,7 +43,7 @@ async function runLine(args: readonly string[]): Promise<number> {
   });
   if (args[0] === 'complete') return (await import('./complete.ts')).runComplete(program, args.slice(1));
   try {
-    program.parse(withVersionsMarked(args), { from: 'user' });
+    program.parse(args, { from: 'user' });
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
     if (error.exitCode === 0) return 0;
@@ -71,9 +64,7 @@ function isJson(args: readonly string[]): boolean {
 
 function tellProgram({ code, message }: CommanderError, program: Command): void {
   const isUnnamed = code === 'commander.help';
-  const why = isUnnamed
-    ? 'name a command; --help lists them'
-    : refusalSentence(withoutMarks(message), program);
+  const why = isUnnamed ? 'name a command; --help lists them' : refusalSentence(message, program);
   process.stdout.write(`${JSON.stringify({ event: 'failed', code: 'misconfigured', message: why })}\n`);
 }
 
@@ -105,11 +96,10 @@ export function createProgram(choose: Choose): Command {
     .option('--verbose', 'tell everything that is logged')
     .configureHelp(HELP)
     .configureOutput({
-      outputError: (text, write) => write(`sealed-memory: ${refusalSentence(withoutMarks(text), program)}\n`),
+      outputError: (text, write) => write(`sealed-memory: ${refusalSentence(text, program)}\n`),
     })
     .showSuggestionAfterError()
     .helpCommand(false)
-    .hook('preAction', (_, command) => takeMarksOut(command))
     .exitOverride();
 
   program.commandsGroup('To begin:');

@@ -5,6 +5,9 @@ import { fullName, OPTIONS_TOPIC } from './help.ts';
 /** How commander tells of a word that it does not know, with a word that is near where there is one. */
 const UNKNOWN = /^error: unknown (command|option) '(.*?)'(?:\s*\(Did you mean (?:one of )?(.*)\?\))?$/s;
 
+/** No cluster of short options is so long, and no long option has capitals. */
+const DASHED_VERSION = /^-(?!-)[\w-]{3,21}$|^--(?=[\w-]*[A-Z_])[\w-]{2,20}$/;
+
 const INVALID = /^error: command-argument value '(.*)' is invalid for argument '(.*?)'\. (.+)$/s;
 
 /** Why a command line is refused, in one line, as every other failure is told. A word that is not known is named with the nearest that is. */
@@ -13,8 +16,18 @@ export function refusalSentence(text: string, program: Command): string {
   const [, kind, word = '', near] = UNKNOWN.exec(told) ?? [];
   if (kind === undefined) return completed(told.replace(/^error: /, '').replaceAll('\n', ' '));
   const nearest = kind === 'option' ? near : (commandOf(word, program) ?? near ?? commandLike(word, program));
-  const advice = nearest === undefined ? whereListed(kind) : `did you mean ${nearest}?`;
+  const listed = mayBeVersion(word, program)
+    ? `a version that begins with a dash is typed with a v before it, v${word}.`
+    : whereListed(kind);
+  const advice = nearest === undefined ? listed : `did you mean ${nearest}?`;
   return `There is no ${kind} "${word}": ${advice}`;
+}
+
+/** Whether a word that was read as options may be a version as `--json` writes it, where a command takes one. */
+function mayBeVersion(word: string, program: Command): boolean {
+  const command = program.commands.find((each) => each.name() === program.args[0]);
+  const takesOne = command?.registeredArguments.some((each) => each.name() === 'version') === true;
+  return takesOne && DASHED_VERSION.test(word);
 }
 
 /** Adds where to look to the sentence about an argument that is missing or too much. */

@@ -51,7 +51,22 @@ export function typedSide(text: string): string {
 }
 
 /** Matches what may name a version. A file of such a name is written with what stands before it. */
-const VERSION_NAME = /^[\w-]{4,22}$/;
+const VERSION_NAME = /^v?[\w-]{4,22}$/;
+const WITH_V = /^v[\w-]{4,22}$/;
+const WHOLE_NAME = 22;
+
+/**
+ * Reads a version as a person typed it: `v` and its first characters, as "log" shows it, or those alone, as `--json` does. A
+ * name may itself begin with v: 22 characters are a whole name, and with fewer the v is the one that is shown.
+ */
+export function typedVersion(text: string): string {
+  return WITH_V.test(text) && text.length !== WHOLE_NAME ? text.slice(1) : text;
+}
+
+/** An argument that is such a version, as it stands in a usage: `<version>` or `[version]`. */
+export function versionArgument(name: string, description = ''): Argument {
+  return new Argument(name, description).argParser(typedVersion);
+}
 
 /** The words of `diff`: two sides, or a path of the memory and one or two versions of its file. */
 export interface DiffWords {

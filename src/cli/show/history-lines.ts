@@ -5,13 +5,13 @@ const BY_WHOM = ": an attacker who writes below the tenant's prefix can do that"
 
 /** What is wrong with the history by itself, and what to do about it. */
 export function tellHistory({ state, path, expected, found, replacedBy, name }: HistoryFinding): Told {
-  const version = `version ${expected}${path === undefined ? '' : ` of ${path}`}`;
+  const version = `version v${expected}${path === undefined ? '' : ` of ${path}`}`;
   const toDo = 'restore its object from a backup, or from the versions of the bucket';
   switch (state) {
     case 'missing':
       return {
         ...FAIL,
-        found: `${version}, which version ${replacedBy} replaced, is not in the history${BY_WHOM}`,
+        found: `${version}, which version v${replacedBy} replaced, is not in the history${BY_WHOM}`,
         toDo: `${toDo}; ${ON_PURPOSE}`,
       };
     case 'damaged':
@@ -23,7 +23,7 @@ export function tellHistory({ state, path, expected, found, replacedBy, name }: 
     case 'misplaced':
       return {
         ...FAIL,
-        found: `${name}, where the record of ${version} belongs, holds that of version ${found}${BY_WHOM}`,
+        found: `${name}, where the record of ${version} belongs, holds that of version v${found}${BY_WHOM}`,
         toDo,
       };
     case 'unredacted':

@@ -1,6 +1,6 @@
 import { hasReason } from '../../errors.ts';
 import type { Report } from './report.ts';
-import { shortVersion } from './short-version.ts';
+import { shownVersion } from './shown-version.ts';
 
 /**
  * Runs what moves a text, or takes it out. Where that fails because files hold the text, or may, it names each and says what
@@ -13,7 +13,7 @@ export async function tellingWhatHolds<T>(report: Report, work: Promise<T>): Pro
     const { paths = [], versions = [] } = error.details as Readonly<Record<string, readonly string[]>>;
     for (const [index, path] of paths.entries()) {
       const version = versions[index];
-      const name = version === undefined ? 'VERSION, which "log" names' : shortVersion(version);
+      const name = version === undefined ? 'VERSION, which "log" names' : shownVersion(version);
       // Where the text is out of its own version already, that one no longer tells which others had it.
       const again = isWrittenBack ? '' : ' run this again,';
       const toDo = `edit or delete the file,${again} then "redact" ${path} ${name}`;

@@ -2,23 +2,26 @@ import { FILE_HEADERS_ONLY, formatPatch } from 'diff';
 import { diffLines, hunkLines, hunksOf } from '../../language/line-diff.ts';
 import { decodeText, linesFrom } from '../../language/text.ts';
 import { inTurns } from '../../time.ts';
-import { shortVersion } from './short-version.ts';
+import { shownVersion } from './shown-version.ts';
 import type { Terminal } from './terminal.ts';
 
 /** One side of a comparison: a text, and what it is called. */
 export interface Side {
   readonly path: string;
   readonly text: string;
-  /** Of a version: its whole name. */
+  /** The whole name of a version, or `NOW`. */
   readonly version?: string | undefined;
 }
+
+/** Stands in for a version where a side is what the file holds now. */
+export const NOW = 'now';
 
 /** Lines around a change. */
 const CONTEXT = 4;
 
 /** How two texts differ. */
 export interface TextPatch {
-  /** As `diff -u` writes it; the first characters of a version stand behind the path. */
+  /** As `diff -u` writes it; behind the path stands the version as it is shown. */
   readonly patch: string;
   /** The texts differ so much that lines which both have are told as removed and added; left out where not. */
   readonly coarse?: true;
@@ -32,14 +35,16 @@ export async function patchOf(
 ): Promise<TextPatch> {
   const found = await inTurns(diffLines(before.text, after.text), signal);
   const hunks = await inTurns(hunksOf(found, CONTEXT), signal);
-  const [from, to] = [before, after].map(({ version }) => version && shortVersion(version));
+  const [from, to] = [before, after].map(({ version }) =>
+    version === undefined || version === NOW ? version : shownVersion(version),
+  );
   const names = { oldFileName: before.path, newFileName: after.path, oldHeader: from, newHeader: to };
   const header = formatPatch({ ...names, hunks: [] }, FILE_HEADERS_ONLY);
   const patch = `${header}${await inTurns(hunkLines(hunks), signal)}`;
   return { patch, ...(found.isCoarse && { coarse: true }) };
 }
 
-/** What a file holds or is to hold; of a version, with its whole name. */
+/** What a file holds or is to hold; of a version, with its whole name, or `NOW`. */
 export interface Content {
   readonly path: string;
   readonly bytes: Uint8Array;

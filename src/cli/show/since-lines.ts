@@ -3,7 +3,7 @@ import type { SinceReport } from '../../admin/verify/verify-since.ts';
 import { millisecondsOf } from '../../format/wrap.ts';
 import { timeOf } from '../files/list.ts';
 import { counted } from './report.ts';
-import { shortVersion } from './short-version.ts';
+import { shownVersion } from './shown-version.ts';
 import { FAIL, ON_PURPOSE, type Told } from './told.ts';
 
 type Since = Extract<Finding, { kind: 'since' | 'checkpoint' | 'keyring' }>;
@@ -125,5 +125,5 @@ function named(version: SinceVersion | undefined): string {
   if (version === undefined) return 'nothing';
   const { bound } = version;
   const time = bound === undefined ? '' : ` of ${timeOf(millisecondsOf(BigInt(bound)))}`;
-  return `version ${shortVersion(version.version)}${time}`;
+  return `version ${shownVersion(version.version)}${time}`;
 }

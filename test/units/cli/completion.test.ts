@@ -32,7 +32,7 @@ beforeAll(async () => {
   await memory.files.write('/memories/top.md', 'x');
   await memory.files.write('/memories/-rf', 'x');
   const entries = await memory.history.list('/memories/notes/a.md');
-  versions = entries.flatMap((entry) => (entry.kind === 'written' ? entry.version.slice(0, 8) : []));
+  versions = entries.flatMap((entry) => (entry.kind === 'written' ? `v${entry.version.slice(0, 8)}` : []));
   mkdirSync(join(folder, 'bin'));
   writeFileSync(join(folder, 'bin/sealed-memory'), `#!/bin/sh\nexec "${process.execPath}" "${MAIN}" "$@"\n`, {
     mode: 0o755,

@@ -237,7 +237,9 @@ async function answer(
 
 /** Versions that the line itself made, and their times, differ from run to run. */
 function withoutTimes(text: string): string {
-  return text.replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'TIME').replaceAll(/→ [\w-]{8}(?![\w-])/g, '→ VERSION');
+  return text
+    .replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'TIME')
+    .replaceAll(/→ v[\w-]{8}(?![\w-])/g, '→ VERSION');
 }
 
 async function filesIn({ store, tenant }: { readonly store: string; readonly tenant: string }) {

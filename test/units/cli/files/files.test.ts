@@ -265,7 +265,7 @@ describe('the verbs that read and write', () => {
 
     it('compares two of them, or one with what the file holds now', async () => {
       const [now = '', second = '', first = ''] = versions;
-      const [secondShort, firstShort] = [second.slice(0, 8), first.slice(0, 8)];
+      const [secondShort, firstShort] = [`v${second.slice(0, 8)}`, `v${first.slice(0, 8)}`];
       const heads = (from: string, to: string) => `--- /memories/a.md${from}\n+++ /memories/a.md${to}\n`;
       expect(await diff(firstShort, secondShort)).toMatchObject({
         code: 1,

@@ -55,10 +55,10 @@ describe('sealed-memory log and show', { timeout: 120_000 }, () => {
     ]);
     const shown = await run('log');
     expect(shown.stdout.split('\n')[0]).toMatch(
-      /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{3})?Z {2}[\w-]{8} {2}is deleted {2}\/memories\/b\.md {2}by ann$/,
+      /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{3})?Z {2}v[\w-]{8} {2}is deleted {2}\/memories\/b\.md {2}by ann$/,
     );
     const version = String(log[3]?.['version']);
-    expect(await run('show', PATH, version.slice(0, 8))).toMatchObject({ code: 0, stdout: 'zero' });
+    expect(await run('show', PATH, `v${version.slice(0, 8)}`)).toMatchObject({ code: 0, stdout: 'zero' });
     expect(linesOf(await run('show', PATH, version, '--json'))).toEqual([
       { event: 'done', path: PATH, version, text: 'zero' },
     ]);
@@ -160,7 +160,7 @@ describe('sealed-memory log and show', { timeout: 120_000 }, () => {
     expect((await run('redact', path, version)).stderr).toContain('needs --yes; nothing was changed');
     expect(await run('show', path, version)).toMatchObject({ code: 0, stdout: 'number 4929' });
 
-    const redacted = await run('redact', path, version.slice(0, 8), '--yes', '--json');
+    const redacted = await run('redact', path, `v${version.slice(0, 8)}`, '--yes', '--json');
     expect(linesOf(redacted)).toEqual([{ event: 'done', path, version, records: 1 }]);
     expect(await run('show', path, version)).toMatchObject({ code: 1, stdout: '' });
     const log = linesOf(await run('log', path, '--json'));
@@ -190,7 +190,7 @@ describe('sealed-memory restore-at and undo', { timeout: 120_000 }, () => {
     const plan = await here('restore-at', then);
     expect(plan).toMatchObject({ code: 2 });
     expect(plan.stdout).toMatch(
-      /^replace {2}\/memories\/a\.md {2}[\w-]{8} by bad → [\w-]{8}\ndelete {3}\/memories\/b\.md.* by bad → nothing\n/,
+      /^replace {2}\/memories\/a\.md {2}v[\w-]{8} by bad → v[\w-]{8}\ndelete {3}\/memories\/b\.md.* by bad → nothing\n/,
     );
     expect(plan.stderr).toContain('give --yes');
     expect(linesOf(await here('restore-at', then, '--dry-run', '--json'))).toMatchObject([

@@ -27,13 +27,13 @@ const ENTRIES: readonly HistoryEntry[] = [
 describe('the picture of log', () => {
   it('draws each file that was there, with its renames, deletes, writers and restored texts', () => {
     expect(draw(ENTRIES)).toBe(`/memories/new.md
-└── <● ffffffff>  2026-11-17T09:09:00Z  current  5 bytes  by ann
+└── <● vffffffff>  2026-11-17T09:09:00Z  current  5 bytes  by ann
 /memories/new.md
 ├── <× deleted>  2026-11-17T09:08:00Z  by bob
-├── <○ dddddddd>  2026-11-17T09:07:00Z  5 bytes  the text of bbbbbbbb  by bob
-├── <○ cccccccc>  2026-11-17T09:06:00Z  redacted  redacted by eve
+├── <○ vdddddddd>  2026-11-17T09:07:00Z  5 bytes  the text of vbbbbbbbb  by bob
+├── <○ vcccccccc>  2026-11-17T09:06:00Z  redacted  redacted by eve
 ├── <→ renamed>  2026-11-17T09:05:00Z  from /memories/old.md
-└── <○ bbbbbbbb>  2026-11-17T09:04:00Z  1 byte`);
+└── <○ vbbbbbbbb>  2026-11-17T09:04:00Z  1 byte`);
   });
 
   it('keeps the files apart that were at the path, also where their times cross', () => {
@@ -43,18 +43,18 @@ describe('the picture of log', () => {
         .split('\n')
         .filter((line) => line.startsWith('/')),
     ).toHaveLength(2);
-    expect(draw([deleted, current, ...older])).toContain('└── <● ffffffff>');
+    expect(draw([deleted, current, ...older])).toContain('└── <● vffffffff>');
   });
 
   it('puts what does not fit below its line', () => {
     const lines = draw(ENTRIES.slice(2, 4), 40);
     expect(lines).toBe(`/memories/new.md
-├── <○ dddddddd>  2026-11-17T09:07:00Z
-│   5 bytes  the text of bbbbbbbb
+├── <○ vdddddddd>  2026-11-17T09:07:00Z
+│   5 bytes  the text of vbbbbbbbb
 │   by bob
-└── <○ cccccccc>  2026-11-17T09:06:00Z
+└── <○ vcccccccc>  2026-11-17T09:06:00Z
     redacted  redacted by eve`);
-    for (const columns of [1, 20, 60, 200]) expect(draw(ENTRIES, columns)).toContain('the text of bbbbbbbb');
+    for (const columns of [1, 20, 60, 200]) expect(draw(ENTRIES, columns)).toContain('the text of vbbbbbbbb');
   });
 
   it('tells who wrote what was redacted from who redacted it', () => {

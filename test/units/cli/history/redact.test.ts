@@ -42,7 +42,7 @@ describe('redact', () => {
   const shown = () =>
     expect.stringMatching(
       new RegExp(
-        `^redact  ${PATH}  ${version.slice(0, 8)}  \\S+Z  117 bytes  by ann\\n  4929\\n  x{77}…\\n  three\\n  …\\n`,
+        `^redact  ${PATH}  v${version.slice(0, 8)}  \\S+Z  117 bytes  by ann\\n  4929\\n  x{77}…\\n  three\\n  …\\n`,
       ),
     );
 
@@ -92,8 +92,8 @@ describe('redact', () => {
       const now = (await kept.memory.history.list(PATH))[0]?.version ?? '';
       const { code, text: said } = await redact({ version: now, yes });
       expect(code).toMatchObject({ code: 'invalid_command', details: { reason: 'current' } });
-      const toDo = `edit or delete the file, run this again, then "redact" ${PATH} ${now.slice(0, 8)}`;
-      expect(said).toBe(`holds    ${PATH}  ${now.slice(0, 8)}: ${toDo}\n`);
+      const toDo = `edit or delete the file, run this again, then "redact" ${PATH} v${now.slice(0, 8)}`;
+      expect(said).toBe(`holds    ${PATH}  v${now.slice(0, 8)}: ${toDo}\n`);
       const { text: lines } = await redact({ version: now, yes }, { json: true });
       expect(JSON.parse(lines)).toEqual({ event: 'entry', what: 'holds', path: PATH, version: now, toDo });
     },

@@ -30,7 +30,7 @@ describe('restore of one version', () => {
   };
   const text = async (): Promise<string | undefined> => (await memory.files.read(PATH))?.text();
   const preview = () =>
-    `replace  ${PATH}  with the text of ${first.slice(0, 8)}\n--- ${PATH}\tnow\n+++ ${PATH}\t${first.slice(0, 8)}\n@@ -1,1 +1,1 @@\n-two\n+one\n`;
+    `replace  ${PATH}  with the text of v${first.slice(0, 8)}\n--- ${PATH}\tnow\n+++ ${PATH}\tv${first.slice(0, 8)}\n@@ -1,1 +1,1 @@\n-two\n+one\n`;
 
   it('shows how the texts differ, and writes after a yes', async () => {
     expect(await restore({ dryRun: true })).toEqual({

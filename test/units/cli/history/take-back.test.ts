@@ -28,7 +28,7 @@ describe('the preview of undo', () => {
   const preview = async (options: UndoArguments, { json = false, isForEyes = false } = {}) => {
     const { invocation, shown, complaints } = invocationOf({ flags: { ...flags, json }, isForEyes });
     await runUndo('bad', { dryRun: true, ...options }, invocation);
-    return { text: shown.join('').replaceAll(/(?<=\t| )[\w-]{8}(?=\n| →)/g, 'VERSION'), complaints };
+    return { text: shown.join('').replaceAll(/(?<=\t| )v[\w-]{8}(?=\n| →)/g, 'VERSION'), complaints };
   };
   const TEXTS = `replace  ${PATH}  VERSION → VERSION
 --- ${PATH}\tVERSION
@@ -102,7 +102,7 @@ describe('a text that others brought back', () => {
     const { code, text } = await undo('bad');
     expect(code).toBe(1);
     expect(text).toContain(
-      `again    ${PATH}  ${now?.version.slice(0, 8)} by bob has the text of ${poison?.version.slice(0, 8)} again: `,
+      `again    ${PATH}  v${now?.version.slice(0, 8)} by bob has the text of v${poison?.version.slice(0, 8)} again: `,
     );
     expect((await undo('bad', true)).text.split('\n').map((line) => line && JSON.parse(line))).toMatchObject([
       { event: 'entry', what: 'again', path: PATH, version: now?.version, writer: 'bob' },
@@ -204,9 +204,9 @@ describe('restore-at', () => {
     };
     const text = await planned(false);
     expect(text).toMatch(
-      new RegExp(`^replace  ${PATH}  \\S{8} by bob → ${first?.version.slice(0, 8)}$`, 'm'),
+      new RegExp(`^replace  ${PATH}  v\\S{8} by bob → v${first?.version.slice(0, 8)}$`, 'm'),
     );
-    expect(text).toMatch(new RegExp(`^replace  ${OTHER}  \\S{8} → \\S{8}$`, 'm'));
+    expect(text).toMatch(new RegExp(`^replace  ${OTHER}  v\\S{8} → v\\S{8}$`, 'm'));
     const lines = (await planned(true)).split('\n').map((line) => line && JSON.parse(line));
     expect(lines[0]).toMatchObject({ path: PATH, writer: 'bob' });
     expect(lines[1]).not.toHaveProperty('writer');

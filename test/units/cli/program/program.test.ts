@@ -1,6 +1,5 @@
 import { type Command, CommanderError } from 'commander';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
-import { withVersionsMarked } from '../../../../src/cli/program/arguments.ts';
 import { createProgram } from '../../../../src/cli/program/program.ts';
 import type { Action, Invocation } from '../../../../src/cli/run/invocation.ts';
 
@@ -34,6 +33,7 @@ vi.mock('../../../../src/cli/serve/mcp.ts', noted);
 vi.mock('../../../../src/cli/serve/open.ts', noted);
 vi.mock('../../../../src/cli/keys/operate.ts', noted);
 vi.mock('../../../../src/cli/keys/export-backup.ts', noted);
+vi.mock('../../../../src/cli/history/redact.ts', noted);
 vi.mock('../../../../src/cli/history/restore-version.ts', noted);
 vi.mock('../../../../src/cli/keys/tenants.ts', noted);
 vi.mock('../../../../src/cli/serve/tool.ts', noted);
@@ -52,7 +52,7 @@ async function chosen(line: string): Promise<readonly unknown[] | string> {
   const silent = { writeErr: () => {}, writeOut: () => {} };
   for (const command of withAllBelow(program)) command.configureOutput(silent).exitOverride();
   try {
-    program.parse(withVersionsMarked(line.split(' ')), { from: 'user' });
+    program.parse(line.split(' '), { from: 'user' });
   } catch (error) {
     if (error instanceof CommanderError) return error.message;
     throw error;
@@ -103,7 +103,7 @@ describe('the command line', () => {
     ['edit /memories/a', ['runEdit', '/memories/a']],
     ['diff /memories/a b', ['runDiff', { left: '/memories/a', right: '/memories/b' }]],
     ['diff /memories/a v1 v2', ['runDiff', { left: '/memories/a', right: 'v1', version: 'v2' }]],
-    ['diff /memories/a -v_1 -v_2', ['runDiff', { left: '/memories/a', right: '-v_1', version: '-v_2' }]],
+    ['diff /memories/a v-v_1 v--_2', ['runDiff', { left: '/memories/a', right: 'v-v_1', version: 'v--_2' }]],
     ['cp /memories/a /memories/b', ['runCp', { from: '/memories/a', to: '/memories/b' }, {}]],
     ['cp -r -f a b', ['runCp', { from: '/memories/a', to: '/memories/b' }, { recursive: true, force: true }]],
     ['mv /memories/a /memories/b', ['runMv', { from: '/memories/a', to: '/memories/b' }]],
@@ -124,7 +124,10 @@ describe('the command line', () => {
     ['verify --since 1:x', ['runVerify', { since: '1:x' }]],
     ['log', ['runLog', undefined, {}]],
     ['log /memories/a --limit 10', ['runLog', '/memories/a', { limit: 10 }]],
-    ['show /memories/a -v_1', ['runShow', { path: '/memories/a', version: '-v_1' }]],
+    ['show /memories/a v-v_1', ['runShow', { path: '/memories/a', version: '-v_1' }]],
+    ['show /memories/a v--bA_x9Q', ['runShow', { path: '/memories/a', version: '--bA_x9Q' }]],
+    ['show /memories/a -- -Ab3_x', ['runShow', { path: '/memories/a', version: '-Ab3_x' }]],
+    ['show /memories/a Ab3-', ['runShow', { path: '/memories/a', version: 'Ab3-' }]],
     ['show /memories/a v1', ['runShow', { path: '/memories/a', version: 'v1' }]],
     ['restore-at 2026-11-17T09:30Z', ['runRestoreAt', '2026-11-17T09:30Z', {}]],
     [
@@ -137,7 +140,8 @@ describe('the command line', () => {
     ['undo --turn t-1 --yes', ['runUndo', undefined, { turn: 't-1', yes: true }]],
     ['undo ann --force --dry-run --yes', ['runUndo', 'ann', { force: true, dryRun: true, yes: true }]],
     ['trace /memories/a', ['runTrace', { path: '/memories/a', version: undefined }]],
-    ['trace /memories/a v1', ['runTrace', { path: '/memories/a', version: 'v1' }]],
+    ['trace /memories/a v1_23', ['runTrace', { path: '/memories/a', version: '1_23' }]],
+    ['redact /memories/a v1_23 --yes', ['runRedact', { path: '/memories/a', version: '1_23', yes: true }]],
     ['tenant history on', ['runTurnHistory', 'on']],
     ['tenant history off', ['runTurnHistory', 'off']],
     ['tenant history anew', ['runTurnHistory', 'anew']],
@@ -145,14 +149,14 @@ describe('the command line', () => {
     ['verify --repair', ['runVerify', { repair: true }]],
     ['export --from a b', ['runExportBackup', { from: 'a', to: 'b' }]],
     ['export b --from=a', ['runExportBackup', { from: 'a', to: 'b' }]],
-    ['restore /memories/a v1', ['runRestoreVersion', { path: '/memories/a', version: 'v1' }]],
+    ['restore /memories/a v1_23', ['runRestoreVersion', { path: '/memories/a', version: '1_23' }]],
     [
-      'restore /memories/a -v_1 --dry-run --yes',
+      'restore /memories/a v-v_1 --dry-run --yes',
       ['runRestoreVersion', { path: '/memories/a', version: '-v_1', dryRun: true, yes: true }],
     ],
-    // A file of that name, and the name of an actor, that look like a version with a dash.
-    ['diff ./notes -Ab3_x', ['runDiff', { left: './notes', right: '/memories/-Ab3_x' }]],
-    ['diff notes -Ab3_x', ['runDiff', { left: '/memories/notes', right: '-Ab3_x' }]],
+    // A file of yours has no versions, so the right one is a path.
+    ['diff ./notes v-Ab3_x', ['runDiff', { left: './notes', right: '/memories/v-Ab3_x' }]],
+    ['diff notes v-Ab3_x', ['runDiff', { left: '/memories/notes', right: 'v-Ab3_x' }]],
     ['export --from -Ab3_x -- -Cd4_y', ['runExportBackup', { from: '-Ab3_x', to: '-Cd4_y' }]],
     [
       'export out --age show --age -Ab3_x',
@@ -252,6 +256,7 @@ describe('the command line', () => {
     ['export --html', 'name the file to make'],
     ['export --age one', 'name the file to make'],
     ['stat', 'missing required argument'],
+    ['show /memories/a -Ab3_x', 'unknown option'],
     ['mv a', 'missing required argument'],
   ])('refuses: %s', async (line, sentence) => {
     expect(await chosen(line)).toContain(sentence);

@@ -27,7 +27,7 @@ it.each([
     expect(lines).toHaveLength(paths.length);
     for (const [index, path] of paths.entries()) {
       const version = versions[index];
-      const name = version?.slice(0, 8) ?? 'VERSION, which "log" names';
+      const name = (version && `v${version.slice(0, 8)}`) ?? 'VERSION, which "log" names';
       const toDo = `edit or delete the file, then "redact" ${path} ${name}`;
       expect(lines[index]).toBe(`holds    ${path}${version === undefined ? '' : `  ${name}`}: ${toDo}`);
       expect(JSON.parse(entries[index] ?? '')).toEqual({

@@ -13,18 +13,19 @@ const ON_PURPOSE =
 
 it('a line says what was found and what to do', () => {
   const gone = { kind: 'since', state: 'gone', path: PATH, expected: VERSION } as const;
-  const found = '/memories/a is gone, and nothing says why: it must hold version AAAAAAAA or what came of it';
+  const found =
+    '/memories/a is gone, and nothing says why: it must hold version vAAAAAAAA or what came of it';
   expect(findingLine(gone)).toBe(`FAIL  ${found} — restore it from the history or a backup; ${ON_PURPOSE}`);
-  expect(findingLine({ ...gone, found: OTHER })).toContain('; version BBBBBBBB is new — ');
+  expect(findingLine({ ...gone, found: OTHER })).toContain('; version vBBBBBBBB is new — ');
 });
 
 it('an older file is named with both versions, or with its own where nothing must be', () => {
   const older = { kind: 'since', state: 'older', path: PATH, found: OTHER } as const;
   expect(findingLine({ ...older, expected: VERSION })).toMatch(
-    /it holds version BBBBBBBB, and must hold version AAAAAAAA or what came of it — restore that/,
+    /it holds version vBBBBBBBB, and must hold version vAAAAAAAA or what came of it — restore that/,
   );
   expect(findingLine(older)).toMatch(
-    /it holds version BBBBBBBB, which was deleted, renamed or replaced there, or never lay there — delete/,
+    /it holds version vBBBBBBBB, which was deleted, renamed or replaced there, or never lay there — delete/,
   );
 });
 
@@ -44,7 +45,7 @@ it.each(['missing', 'other', 'damaged'] as const)('a checkpoint that is %s says 
 it('what cannot be told is marked as such, and says what to look at', () => {
   const untold = { kind: 'since', state: 'untold', why: 'young', path: PATH, expected: VERSION } as const;
   expect(findingLine(untold)).toMatch(
-    /^untold \/memories\/a: .*; it is gone, and held version AAAAAAAA — look/,
+    /^untold \/memories\/a: .*; it is gone, and held version vAAAAAAAA — look/,
   );
   for (const why of ['history_off', 'not_kept', 'unrecorded', 'saved', 'clock', 'renaming'] as const)
     expect(findingLine({ ...untold, why })).toMatch(/^untold [^—]+ — [^—]+$/);
