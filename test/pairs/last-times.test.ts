@@ -66,7 +66,7 @@ describe('what was written at the last time that the format allows', () => {
       left: 1,
       begins: expect.stringContaining(SHOWN),
     });
-    expect(await run(['show', A, version])).toMatchObject({ code: 0, stdout: 'one' });
+    expect(await run(['show', A, `v${version}`])).toMatchObject({ code: 0, stdout: 'one' });
   });
 
   it.each(['+275760-09-13T00:00:00Z', '9999-12-31T23:59:59Z'])('is no time to restore: %s', async (time) => {

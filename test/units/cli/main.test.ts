@@ -102,7 +102,12 @@ describe('sealed-memory', () => {
 
   it.each([
     [['show', '/memories/a'], "missing required argument 'version'"],
-    [['show', '-Ab3_x'], "missing required argument 'version'"],
+    [['show', 'v-Ab3_x'], "missing required argument 'version'"],
+    [
+      ['show', '/memories/a', '-Ab3_x'],
+      'There is no option "-Ab3_x": a version that begins with a dash is typed with a v',
+    ],
+    [['ls', '-Ab3_x'], 'There is no option "-Ab3_x": "sealed-memory help"'],
     [['trace', '/memories/a', '--unknown', '-Ab3_x'], 'There is no option "--unknown"'],
     [['open', 'show', '--port', '-Ab3_x'], "option '--port <port>' argument '-Ab3_x' is invalid."],
     [['tenant', 'nope'], 'There is no command "nope"'],

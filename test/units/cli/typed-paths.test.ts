@@ -148,7 +148,7 @@ beforeAll(async () => {
   await memory.close();
   await using org = await openMemory({ store: `sqlite:${filled}`, tenant: 'org', rootKey });
   await org.files.write('/memories/rules.md', 'rules\n');
-  words['VERSION'] = before?.version ?? '';
+  words['VERSION'] = `v${before?.version ?? ''}`;
   identity = await generateX25519Identity();
   words['RECIPIENT'] = await identityToRecipient(identity);
   await answer(['checkpoint'], { store: filled });

@@ -59,7 +59,7 @@ describe('sealed-memory log and show', { timeout: 120_000 }, () => {
     );
     const version = String(log[3]?.['version']);
     expect(await run('show', PATH, `v${version.slice(0, 8)}`)).toMatchObject({ code: 0, stdout: 'zero' });
-    expect(linesOf(await run('show', PATH, version, '--json'))).toEqual([
+    expect(linesOf(await run('show', PATH, `v${version}`, '--json'))).toEqual([
       { event: 'done', path: PATH, version, text: 'zero' },
     ]);
   });
@@ -153,22 +153,22 @@ describe('sealed-memory log and show', { timeout: 120_000 }, () => {
     await run('put', path, '--text', 'number 4929');
     const [first] = linesOf(await run('log', path, '--json'));
     const version = String(first?.['version']);
-    const current = await run('redact', path, version, '--yes');
+    const current = await run('redact', path, `v${version}`, '--yes');
     expect(current).toMatchObject({ code: 1, stdout: expect.stringMatching(/^holds .*\n$/) });
     expect(current.stderr).toContain('edit or delete the file first');
     await run('put', path, '--text', 'no number');
-    expect((await run('redact', path, version)).stderr).toContain('needs --yes; nothing was changed');
-    expect(await run('show', path, version)).toMatchObject({ code: 0, stdout: 'number 4929' });
+    expect((await run('redact', path, `v${version}`)).stderr).toContain('needs --yes; nothing was changed');
+    expect(await run('show', path, `v${version}`)).toMatchObject({ code: 0, stdout: 'number 4929' });
 
     const redacted = await run('redact', path, `v${version.slice(0, 8)}`, '--yes', '--json');
     expect(linesOf(redacted)).toEqual([{ event: 'done', path, version, records: 1 }]);
-    expect(await run('show', path, version)).toMatchObject({ code: 1, stdout: '' });
+    expect(await run('show', path, `v${version}`)).toMatchObject({ code: 1, stdout: '' });
     const log = linesOf(await run('log', path, '--json'));
     expect(log.find((line) => line['version'] === version)).toMatchObject({
       ...{ path, size: 11, writer: 'ann', text: 'redacted', redacted: { writer: 'ann' } },
     });
     expect((await run('log', path)).stdout).toMatch(/ {2}redacted {2}written by ann {2}redacted by ann$/m);
-    const again = await run('redact', path, version, '--yes');
+    const again = await run('redact', path, `v${version}`, '--yes');
     expect(again.stdout).toMatch(
       /^ok {4}the text was out already; this store keeps no older versions of its objects\n/,
     );
