@@ -62,10 +62,13 @@ export function runDemo(
   return startDemo(script, options).ended;
 }
 
-/** Words of the conversation that only a reader with the key may find in the store. */
+/**
+ * Words of the conversation that only a reader with the key may find in the store. Each has four characters or more: random bytes
+ * hold shorter ones by chance.
+ */
 export const SECRET_WORDS: readonly string[] = [
   ...['Kestrel', 'Acme', 'Bakery', 'Budget', 'euros', 'Mails', 'press', 'public'],
-  ...['kestrel', 'acme-bakery', 'customers', 'plans', 'scratch', 'sessions', '.md'],
+  ...['kestrel', 'acme-bakery', 'customers', 'plans', 'scratch', 'sessions', 'bakery.md'],
 ];
 
 /** The memory commands a run printed, in order. */
