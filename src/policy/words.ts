@@ -3,7 +3,7 @@ import type { Policy } from '../tree/policy.ts';
 import type { PersonalData } from './personal-data.ts';
 
 const PERSONAL: readonly PersonalData[] = ['email', 'card', 'iban', 'phone'];
-/** What a policy may look for, and `redact`. */
+/** The words of a policy: what it may look for, and `redact`. */
 const WORDS: readonly string[] = ['secrets', ...PERSONAL, 'redact'];
 
 /** A policy of the caller's own, or words for the one in `sealed-memory/policy`: what it looks for, and `redact`. */

@@ -161,7 +161,7 @@ export async function sealNow(
   }
 }
 
-/** What one write uses of the store. The session's sightings take note of what the answers show. */
+/** The requests of the store that one write sends. The session's sightings take note of what the answers show. */
 function noting({ session: { store, sightings } }: Work): Pick<ObjectStore, 'get' | 'put'> {
   const sent = new Set<VersionIdentity>();
   return {

@@ -43,7 +43,7 @@ const CLASSES: readonly RecordClass[] = [
   },
   {
     cls: 'checkpoints',
-    // Where the history is kept for longer, its checkpoints are as well.
+    // Checkpoints stay for as long as the history where that is longer.
     days: ({ historyDays = 0 }) => Math.max(90, historyDays),
     guard: checkpointsButNewest,
   },
@@ -286,7 +286,7 @@ export async function listReadsAndTurns(work: Work): Promise<ReadsAndTurns> {
   const { servedAt } = access;
   const classes = new Map<ObjectClass, ListedClass>([
     ['access', access],
-    // By one clock reading, so that an answer is never older than its receipt.
+    // One clock reading for both, so that an answer is never older than its receipt.
     ['receipts', { ...receipts, servedAt }],
     ['answers', { ...answers, servedAt }],
   ]);

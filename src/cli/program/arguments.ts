@@ -22,7 +22,7 @@ export function withSource(command: Command): Command {
     .option('--file <file>', 'a file to read; - or neither option: standard input');
 }
 
-/** Of an option that may be given several times. */
+/** Reads an option that may be given several times. */
 export function collect(value: string, before: readonly string[] = []): readonly string[] {
   return [...before, value];
 }

@@ -23,7 +23,7 @@ export function refusalSentence(text: string, program: Command): string {
   return `There is no ${kind} "${word}": ${advice}`;
 }
 
-/** Whether a word that was read as options may be a version as `--json` writes it, where a command takes one. */
+/** Tells whether a word that was read as options may be a version as `--json` writes it, where a command takes one. */
 function mayBeVersion(word: string, program: Command): boolean {
   const command = program.commands.find((each) => each.name() === program.args[0]);
   const takesOne = command?.registeredArguments.some((each) => each.name() === 'version') === true;

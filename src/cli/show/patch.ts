@@ -44,7 +44,7 @@ export async function patchOf(
   return { patch, ...(found.isCoarse && { coarse: true }) };
 }
 
-/** What a file holds or is to hold; of a version, with its whole name, or `NOW`. */
+/** The text that a file holds or is to hold; of a version, with its whole name, or `NOW`. */
 export interface Content {
   readonly path: string;
   readonly bytes: Uint8Array;

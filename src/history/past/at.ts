@@ -46,7 +46,7 @@ export function* treeAt(past: Past, moment: Moment): Generator<void, TreeAt> {
   const bornAt = createBirths(past);
   const stays = new Map<MemoryPath, Stay>();
   const doubts = new Map<MemoryPath, Doubt>();
-  /** By path: a version that a rename of which nothing tells brought there, perhaps after the moment. */
+  /** The versions that renames of which nothing tells brought to these paths, perhaps after the moment. */
   const unplaced = new Map<MemoryPath, Doubt>();
   /** The last time before the moment at which a version came to a path. */
   const arrivals = new Map<MemoryPath, number>();
