@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -12,14 +12,16 @@ const START_WITHIN_MS = 30_000;
 /**
  * A shell of its own process group runs the server and watches a pipe that only this process holds open.
  * However this process ends (Ctrl-C and SIGKILL included), the pipe closes, the server is stopped and its
- * folder removed. The shell itself writes nothing: a message into the closed pipe would end it too early.
+ * folder removed. A line `kill` in the pipe asks for SIGKILL at once: the shell does that as well, so that the folder
+ * goes although this process may end meanwhile. The shell itself writes nothing: a message into the closed pipe would
+ * end it too early.
  */
 const GUARD = `
 directory=$1; shift
 exec 3<&0 4>&2 2>/dev/null
 "$@" </dev/null 3<&- 2>&4 4>&- & server=$!
 exec 4>&-
-{ cat <&3 >/dev/null; kill "$server"; sleep 5; kill -9 "$server"; } & watcher=$!
+{ read -r how <&3; [ "$how" = kill ] || { kill "$server"; sleep 5; }; kill -9 "$server"; } & watcher=$!
 wait "$server"
 kill "$watcher"
 rm -rf "$directory"
@@ -60,10 +62,8 @@ export function spawnGuarded(options: {
       await ended;
     },
     async kill() {
-      // The whole group: the shell, its watcher and the program.
-      if (child.pid !== undefined && child.exitCode === null) process.kill(-child.pid, 'SIGKILL');
+      child.stdin.end('kill\n');
       await ended;
-      await rm(directory, { recursive: true, force: true });
     },
   };
 }

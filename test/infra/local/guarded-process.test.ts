@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { startGuarded } from '../../../infra/local/servers/guarded-process.ts';
 
 const GUARDED_PROCESS = new URL('../../../infra/local/servers/guarded-process.ts', import.meta.url);
@@ -81,31 +81,45 @@ describe('startGuarded', () => {
     expect(await readdir(scratch)).toEqual([]);
   });
 
+  it('removes the folder of a server that its starter kills as it ends itself', async () => {
+    const starter = await runStarter('process.stdin.once("data", () => (void guarded.kill(), process.exit()))');
+    starter.stdin.write('end');
+    await once(starter, 'exit');
+    await vi.waitFor(async () => expect(await readdir(scratch)).toEqual(['starter.ts']), { timeout: 10_000 });
+  });
+
   it.each(['SIGINT', 'SIGKILL'] as const)(
     'lets no server outlive its starter ended by %s',
     async (signal) => {
-      const script = join(scratch, 'starter.ts');
-      await writeFile(
-        script,
-        `import { startGuarded } from ${JSON.stringify(GUARDED_PROCESS.href)};
-       const { url } = await startGuarded({
-         program: process.execPath,
-         arguments: ({ address, directory }) => ['-e', ${JSON.stringify(SERVER)}, address, directory],
-         env: {},
-         healthPath: '/',
-       });
-       console.log(url);
-       setInterval(() => {}, 1000);`,
-      );
-      const starter = spawn(process.execPath, [script], { stdio: ['ignore', 'pipe', 'inherit'] });
-      const [chunk] = await once(starter.stdout, 'data');
-      const url = String(chunk).trim();
-      expect(await isUp(url)).toBe(true);
+      const starter = await runStarter('setInterval(() => {}, 1000)');
       starter.kill(signal);
-      await vi.waitFor(async () => expect(await isUp(url)).toBe(false), { timeout: 10_000 });
+      await vi.waitFor(async () => expect(await isUp(starter.url)).toBe(false), { timeout: 10_000 });
       await vi.waitFor(async () => expect(await readdir(scratch)).toEqual(['starter.ts']), {
         timeout: 10_000,
       });
     },
   );
+
+  /** A process that starts the server as `guarded` and then runs `rest`. */
+  async function runStarter(rest: string) {
+    const script = join(scratch, 'starter.ts');
+    await writeFile(
+      script,
+      `import { startGuarded } from ${JSON.stringify(GUARDED_PROCESS.href)};
+       const guarded = await startGuarded({
+         program: process.execPath,
+         arguments: ({ address, directory }) => ['-e', ${JSON.stringify(SERVER)}, address, directory],
+         env: {},
+         healthPath: '/',
+       });
+       console.log(guarded.url);
+       ${rest};`,
+    );
+    const starter = spawn(process.execPath, [script], { stdio: ['pipe', 'pipe', 'inherit'] });
+    onTestFinished(() => void starter.kill('SIGKILL'));
+    const [chunk] = await once(starter.stdout, 'data');
+    const url = String(chunk).trim();
+    expect(await isUp(url)).toBe(true);
+    return Object.assign(starter, { url });
+  }
 });
