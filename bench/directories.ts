@@ -100,7 +100,9 @@ async function compareAll(
   lab.compare({ work: `rename ${work}`, reference: HAND, time: 'processor', rounds: renames });
   if (others.length > 0) {
     lab.compare({
-      ...{ work: `rename ${work}`, reference: QUICKEST, time: 'wall' },
+      work: `rename ${work}`,
+      reference: QUICKEST,
+      time: 'wall',
       rounds: renames.map((round) => besideQuickest(round, others)),
       goals: Object.fromEntries(OURS.map((name) => [name, 1])),
     });
@@ -143,7 +145,10 @@ function byHand(
     await hand.remove(keys);
   };
   return {
-    ...{ name, bucket, objects, rounds },
+    name,
+    bucket,
+    objects,
+    rounds,
     rename: (from, to) =>
       withHand(async (hand) => {
         await sideBySide(files, async (file) => hand.put(`${to}/${file}`, await hand.get(`${from}/${file}`)));

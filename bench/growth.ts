@@ -48,7 +48,9 @@ async function grow(
     cost: medianRatio(rounds.slice(1), { size, least: all[0] ?? size }),
   }));
   lab.grows({
-    ...{ work, of, steps: steps.map(({ size, cost }) => ({ size, ratio: cost })) },
+    work,
+    of,
+    steps: steps.map(({ size, cost }) => ({ size, ratio: cost })),
     risesFrom: steeperFrom(steps, 0.5),
     steepFrom: steeperFrom(steps, 1.15),
   });
@@ -118,7 +120,8 @@ async function commandsOn(
     'view the root': () => ({ command: 'view', path: '/memories' }),
     'view a file': () => ({ command: 'view', path: READ }),
     str_replace: (round) => ({
-      ...{ command: 'str_replace', path: EDITED },
+      command: 'str_replace',
+      path: EDITED,
       old_str: `count ${round};`,
       new_str: `count ${round + 1};`,
     }),

@@ -66,7 +66,9 @@ async function intoSqlite(lab: Lab): Promise<void> {
     return cost;
   });
   lab.compare({
-    ...{ work: `import ${files} files into sqlite:`, reference: SINGLE, time: 'wall' },
+    work: `import ${files} files into sqlite:`,
+    reference: SINGLE,
+    time: 'wall',
     rounds: rounds.map((round, at) => new Map([...round, [AGAIN, again.get(at) ?? {}]])),
     goals: { import: 0.15 },
   });
@@ -105,11 +107,16 @@ async function throughS3(lab: Lab, site: Site, bucket: string): Promise<void> {
   }
   const work = `${files} files, ${site.title}`;
   lab.compare({
-    ...{ work, reference: 'verify', time: 'wall', rounds },
+    work,
+    reference: 'verify',
+    time: 'wall',
+    rounds,
     goals: { grep: 1.5, export: 1.5, 'export again': 1.5, import: 3 },
   });
   lab.compare({
-    ...{ work: `${work}, again`, reference: 'import', time: 'wall' },
+    work: `${work}, again`,
+    reference: 'import',
+    time: 'wall',
     rounds: rounds.map((costs) => new Map([...costs].filter(([name]) => name.startsWith('import')))),
     goals: { 'import again': 1 },
   });

@@ -55,7 +55,11 @@ export function rowsOf(comparison: Comparison): readonly Row[] {
     });
     if (pairs.length === 0) return [];
     const row: Row = {
-      ...{ group, work, contestant, reference, time },
+      group,
+      work,
+      contestant,
+      reference,
+      time,
       ratio: spreadOf(pairs.map(({ ratio }) => ratio)),
       milliseconds: spreadOf(pairs.map(({ cost }) => cost)).median,
       goal: goals?.[contestant],

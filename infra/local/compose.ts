@@ -40,7 +40,10 @@ async function main(signal: AbortSignal): Promise<void> {
   const moto = required('CLOUD_MOTO');
   const cloud = stack.use(
     await startCloud({
-      ...{ minio, moto, timeoutSeconds: TIMEOUT_SECONDS, maxConcurrency: 1 },
+      minio,
+      moto,
+      timeoutSeconds: TIMEOUT_SECONDS,
+      maxConcurrency: 1,
       claude: apiKey ? { apiKey } : { apiKey: 'scripted', url: `http://${host}:${claudePort}` },
       tokens: { host: ALL_ADDRESSES, port: tokenPort, url: `http://${host}:${tokenPort}` },
       async startFunctions(env) {

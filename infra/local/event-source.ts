@@ -121,7 +121,9 @@ function attributesOf({ MessageAttributes = {} }: Message): SQSRecord['messageAt
       name,
       {
         ...(StringValue !== undefined && { stringValue: StringValue }),
-        ...{ stringListValues: [], binaryListValues: [], dataType: DataType },
+        stringListValues: [],
+        binaryListValues: [],
+        dataType: DataType,
       },
     ]),
   );

@@ -54,7 +54,9 @@ async function main(signal: AbortSignal): Promise<void> {
   const times = { timeoutSeconds, maxConcurrency };
   const cloud = stack.use(
     await startCloud({
-      ...{ minio, moto, ...times },
+      minio,
+      moto,
+      ...times,
       claude: { apiKey: apiKey ?? 'scripted', ...(url !== undefined && { url }) },
       startFunctions: (env) =>
         startLocalFunctions({ ...pieces, ...times, env, region: minio.region, onLine }),
@@ -72,7 +74,11 @@ async function main(signal: AbortSignal): Promise<void> {
     ]),
   );
   const holds = await giveTour({
-    ...{ cloud, minio, moto, signal, print },
+    cloud,
+    minio,
+    moto,
+    signal,
+    print,
     claudeRequests: () => claudeRequests(lines),
   });
   if (!holds) process.exitCode = 1;

@@ -49,7 +49,10 @@ export async function getPieces(
   stack.defer(() => rm(folder, { recursive: true, force: true }));
   await bundle({ entry: WORKER_ENTRY, folder });
   return {
-    ...{ minio, moto: moto.endpoint, runtimeClient: client.script, bundle: folder },
+    minio,
+    moto: moto.endpoint,
+    runtimeClient: client.script,
+    bundle: folder,
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };
 }

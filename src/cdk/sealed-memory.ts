@@ -54,7 +54,9 @@ export class SealedMemory extends Construct {
     const { memorySize, maxConcurrency } = settings;
     checkBounds({
       ...settings,
-      ...{ tokensPerHour, directConcurrency, timeoutSeconds: secondsOf(timeout) },
+      tokensPerHour,
+      directConcurrency,
+      timeoutSeconds: secondsOf(timeout),
       oldestMessageMinutes: oldestMessage.toMinutes({ integral: false }),
     });
     if (props.permissionsBoundary !== undefined) {
@@ -93,7 +95,9 @@ export class SealedMemory extends Construct {
 
     this.queueKey = placeQueueKey(this, props.queueKey);
     this.queues = createQueues(this, {
-      ...{ timeout, expiryTimeout: EXPIRY_TIMEOUT, fifo: props.fifo ?? false },
+      timeout,
+      expiryTimeout: EXPIRY_TIMEOUT,
+      fifo: props.fifo ?? false,
       key: this.queueKey,
     });
     this.apiKey = props.apiKey ?? createApiKey(this);
@@ -129,7 +133,11 @@ export class SealedMemory extends Construct {
         ? createDirectWorker(this, { ...runner, concurrency: directConcurrency })
         : undefined;
     this.expiry = createExpiryFunction(this, {
-      ...{ code, memorySize, role: expiryRole, tenants, network },
+      code,
+      memorySize,
+      role: expiryRole,
+      tenants,
+      network,
       environment: expiryEnvironment(settings, places),
     });
 
@@ -137,12 +145,17 @@ export class SealedMemory extends Construct {
     const runners = [worker, directWorker].filter((each) => each !== undefined);
     const watched = { queues, worker, directWorker, expiry, tokens: tokensOf(this, runners) };
     const alarms = createAlarms(this, {
-      ...{ watched, oldestMessage, tokensPerHour },
+      watched,
+      oldestMessage,
+      tokensPerHour,
       ...(props.alarmAction !== undefined && { action: props.alarmAction }),
     });
     this.dashboard = createDashboard(this, { watched, alarms });
     acknowledgeFindings({
-      ...{ bucket: this.bucket, tenantRole: this.tenantRole, resources, queues },
+      bucket: this.bucket,
+      tenantRole: this.tenantRole,
+      resources,
+      queues,
       apiKey: props.apiKey === undefined ? this.apiKey : undefined,
       functionRoles: network === undefined ? [] : [workerRole, expiryRole],
     });

@@ -147,7 +147,9 @@ function readMounts(env: Environment): Found<readonly MountOptions[]> | undefine
         );
       }
       return {
-        ...{ at, tenant, readOnly: readOnly !== undefined },
+        at,
+        tenant,
+        readOnly: readOnly !== undefined,
         ...(expires !== undefined && { expires: expires === 'true' }),
       };
     });

@@ -20,7 +20,10 @@ export type Known<Room, Name extends keyof Room> = {
 export const SIGNAL: Readonly<Record<'signal', true>> = { signal: true };
 export const CALL: Readonly<Record<keyof Call, true>> = {
   ...SIGNAL,
-  ...{ onProgress: true, onRedacted: true, actor: true, onTouch: true },
+  onProgress: true,
+  onRedacted: true,
+  actor: true,
+  onTouch: true,
 };
 const PLANNED = { ...CALL, dryRun: true, digest: true } as const;
 
@@ -61,8 +64,11 @@ const MEMORY: Known<Memory, 'tool'> = {
   tool: [
     0,
     {
-      ...{ allowed_callers: true, cache_control: true, defer_loading: true },
-      ...{ input_examples: true, strict: true },
+      allowed_callers: true,
+      cache_control: true,
+      defer_loading: true,
+      input_examples: true,
+      strict: true,
     },
   ],
 };

@@ -92,8 +92,12 @@ const OPTIONS: Known<
   expire: [
     0,
     {
-      ...{ ...CALL, afterDays: true, historyDays: true, recordDays: true },
-      ...{ conversationDays: true, dryRun: true },
+      ...CALL,
+      afterDays: true,
+      historyDays: true,
+      recordDays: true,
+      conversationDays: true,
+      dryRun: true,
     },
   ],
   export: [0, { ...CALL, to: true }],
@@ -150,8 +154,12 @@ export async function openTenantAdmin(given: MemoryOptions): Promise<TenantAdmin
     },
     history: guardedHistory(
       openHistory((call) => call(), {
-        ...{ context, tree, versions, seen: { isAlwaysDirectory: (path) => mounts.has(path) } },
-        ...{ actor: settings.actor, retentionDays: settings.history.days },
+        context,
+        tree,
+        versions,
+        seen: { isAlwaysDirectory: (path) => mounts.has(path) },
+        actor: settings.actor,
+        retentionDays: settings.history.days,
       }),
     ),
     turnHistory: async (to, request) => {

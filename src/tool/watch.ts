@@ -101,7 +101,8 @@ export function createWatch(given: {
       end(outcome) {
         const isRefusedName = outcome === 'policy_refused';
         tell({
-          ...{ tenant, command },
+          tenant,
+          command,
           ...(typeof actor === 'string' && { actor }),
           time,
           durationMs: Math.round((performance.now() - started) * 1_000) / 1_000,

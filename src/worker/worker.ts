@@ -166,8 +166,13 @@ async function deliverLogged(delivery: MessageDelivery): Promise<Delivery> {
   const durationMs = Math.round(performance.now() - started);
   const { requests: claudeRequests, inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens } = spent;
   const cost = {
-    ...{ durationMs, storeRequests: sent.count, claudeRequests, inputTokens, outputTokens },
-    ...{ cacheReadTokens, cacheWriteTokens },
+    durationMs,
+    storeRequests: sent.count,
+    claudeRequests,
+    inputTokens,
+    outputTokens,
+    cacheReadTokens,
+    cacheWriteTokens,
   };
   if (ended.state === 'answered') {
     log.info('turn answered', { code: ended.answer.outcome, ...cost });

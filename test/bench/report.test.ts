@@ -8,7 +8,12 @@ import { childrenTimes } from '../../bench/report/shell-times.ts';
 import { markdownTables, textHead, textTable } from '../../bench/report/table.ts';
 
 const row = (contestant: string, median: number, more: Partial<Row> = {}): Row => ({
-  ...{ group: 'commands', work: 'view', reference: 'raw', time: 'wall', contestant, milliseconds: 2.5 },
+  group: 'commands',
+  work: 'view',
+  reference: 'raw',
+  time: 'wall',
+  contestant,
+  milliseconds: 2.5,
   ratio: { median, low: median * 0.9, high: median * 1.1, rounds: 9 },
   ...more,
 });

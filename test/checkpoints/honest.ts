@@ -76,7 +76,8 @@ export async function runHonestly(seed: string): Promise<HonestRun> {
     return {
       alarms: findings.filter(isAlarm).map((finding) => `${placeOf(finding)}: ${JSON.stringify(finding)}`),
       untold: findings.filter(isUntold).length,
-      ...{ crashes, restored },
+      crashes,
+      restored,
     };
   } finally {
     await world.close();

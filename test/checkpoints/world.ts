@@ -59,7 +59,11 @@ export async function createWorld(
     const clocks = { clock: () => site.time.clock() + skew, monotonic: site.time.clock };
     const stamps = createStamps(clocks);
     return site.client({
-      ...{ keepsHistory: history === 'on', ttlMs: TTL_MS, ...options, ...clocks, stamps },
+      keepsHistory: history === 'on',
+      ttlMs: TTL_MS,
+      ...options,
+      ...clocks,
+      stamps,
       async beneath(call, proceed) {
         const answer = await proceed();
         if (tellsTime) stamps.observe(site.base.date());
@@ -77,7 +81,12 @@ export async function createWorld(
     await site.base.delete([{ key }]);
   };
   return {
-    ...{ site, chance, laid, bucket, put, drop },
+    site,
+    chance,
+    laid,
+    bucket,
+    put,
+    drop,
     process: () => fresh(),
     async putBack(then, part) {
       const now = await bucket();

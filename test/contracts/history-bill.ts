@@ -301,7 +301,8 @@ export function describeHistoryBill(title: string, start: () => Promise<HistoryM
       const checkpoint = async (): Promise<unknown> => lines.push(String((await admin.checkpoint()).line));
       // The part that was just written is read for the second listing; two tell since when the history is kept.
       expect(await bill(checkpoint)).toEqual({
-        ...{ list: 3, get: FIVE.length + 1 + 2 },
+        list: 3,
+        get: FIVE.length + 1 + 2,
         put: 2 + (metering.probes ? 2 : 0),
         ...(metering.probes && { delete: 1 }),
       });

@@ -173,21 +173,30 @@ export function describeHistoryLife(title: string, site: () => HistoryLifeSite):
       await raw.remove(keyOf('dropped'));
       const told = (await since()).flatMap((finding) => (finding.kind === 'since' ? [finding] : []));
       const named = told.map(({ state, path, expected, found }) => ({
-        ...{ state, path, expected: expected?.version, found: found?.version },
+        state,
+        path,
+        expected: expected?.version,
+        found: found?.version,
       }));
       expect(named.sort((a, b) => (a.path < b.path ? -1 : 1))).toEqual([
         {
-          ...{ state: 'older', path: '/memories/back' },
+          state: 'older',
+          path: '/memories/back',
           // The newest one that is still to be had.
-          ...{ expected: versionsSince['/memories/back'], found: versionsThen['/memories/back'] },
+          expected: versionsSince['/memories/back'],
+          found: versionsThen['/memories/back'],
         },
         {
-          ...{ state: 'older', path: '/memories/brought' },
-          ...{ expected: undefined, found: versionsThen['/memories/brought'] },
+          state: 'older',
+          path: '/memories/brought',
+          expected: undefined,
+          found: versionsThen['/memories/brought'],
         },
         {
-          ...{ state: 'gone', path: '/memories/dropped' },
-          ...{ expected: versionsThen['/memories/dropped'], found: undefined },
+          state: 'gone',
+          path: '/memories/dropped',
+          expected: versionsThen['/memories/dropped'],
+          found: undefined,
         },
       ]);
 
@@ -214,7 +223,8 @@ function startLife(site: HistoryLifeSite, tenant: string): Life {
   };
   const options = (laterMs?: number): MemoryOptions => ({
     ...site.options(laterMs),
-    ...{ tenant, history: { days: 30 } },
+    tenant,
+    history: { days: 30 },
   });
   return {
     memory: async (actor) => keep(await openMemory({ ...options(), actor })),

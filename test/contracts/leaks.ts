@@ -65,8 +65,15 @@ export function describeLeaks(title: string, start: (tenant: string) => Promise<
 
     const open = (options: Partial<MemoryOptions> = {}): Promise<Memory> =>
       openMemory({
-        ...{ lazy: true, ...site.options, tenant, rootKey, names, logger: trail.logger },
-        ...{ history: { days: 30 }, actor: ACTOR, ...options },
+        lazy: true,
+        ...site.options,
+        tenant,
+        rootKey,
+        names,
+        logger: trail.logger,
+        history: { days: 30 },
+        actor: ACTOR,
+        ...options,
       });
     const run = async (memory: Memory, inputs: readonly unknown[], signal?: AbortSignal): Promise<void> => {
       for (const input of inputs) {
@@ -233,7 +240,12 @@ export function describeLeaks(title: string, start: (tenant: string) => Promise<
         await noted(history.restore(entry));
       }
       await using admin = await openAdmin({
-        ...{ ...site.options, tenant, rootKey, names, logger: trail.logger, actor: ACTOR },
+        ...site.options,
+        tenant,
+        rootKey,
+        names,
+        logger: trail.logger,
+        actor: ACTOR,
       });
       const checkpoint = await noted(admin.checkpoint());
       if (checkpoint !== undefined) {

@@ -379,7 +379,8 @@ export function describeObjectStore(
       const change = async (changes: Changes, request?: { readonly sendBy?: SendBound }) =>
         store.changeAll?.(changes, request);
       const putting = (key: ObjectKey, body: string, mode: PutMode = 'create') => ({
-        ...{ key, mode },
+        key,
+        mode,
         body: bytesOf(body),
       });
 

@@ -18,7 +18,11 @@ describeOnS3('tenants in a bucket that keeps versions', ['minio'], (server) => {
     const store = `s3://${bucket.bucket}/lifecycle`;
     return {
       options: {
-        ...{ store, tenant, names, rootKey: rootKeys, credentials },
+        store,
+        tenant,
+        names,
+        rootKey: rootKeys,
+        credentials,
         s3: { endpoint, region, forcePathStyle },
       },
       env: {

@@ -48,9 +48,12 @@ describe('the TypeScript of the pages', () => {
       paths: sourcesOfEntryPoints(),
       rootDir: '/',
       noEmit: true,
-      ...{ isolatedDeclarations: false, declaration: false, sourceMap: false },
+      isolatedDeclarations: false,
+      declaration: false,
+      sourceMap: false,
       // A page names what its reader goes on with, and a reader's project need not be as strict as this one.
-      ...{ noUnusedLocals: false, noPropertyAccessFromIndexSignature: false },
+      noUnusedLocals: false,
+      noPropertyAccessFromIndexSignature: false,
     };
     const config = {
       extends: resolve('tsconfig.json'),

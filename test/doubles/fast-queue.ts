@@ -124,7 +124,13 @@ export function createFastQueue({
   const remove = (message: Message): void => void messages.splice(messages.indexOf(message), 1);
 
   return {
-    ...{ url, deadLetterUrl, replyUrl, deadLetters, replies, receives, dropped },
+    url,
+    deadLetterUrl,
+    replyUrl,
+    deadLetters,
+    replies,
+    receives,
+    dropped,
     sqs: { send } as unknown as Pick<SQSClient, 'send'>,
     now: () => now,
     put(message, group, attributes) {

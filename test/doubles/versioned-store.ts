@@ -28,7 +28,10 @@ export function versionedStore(below: ObjectStore, pageSize = 3): VersionedStore
       .sort()
       .flatMap((key) =>
         (kept.get(key) ?? []).map(({ versionId, body }, index) => ({
-          ...{ key, versionId, isCurrent: index === 0, size: body?.length },
+          key,
+          versionId,
+          isCurrent: index === 0,
+          size: body?.length,
         })),
       );
   async function* pages(entries: readonly KeptVersion[]): AsyncGenerator<readonly KeptVersion[]> {

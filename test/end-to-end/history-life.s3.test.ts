@@ -59,8 +59,12 @@ describeEachClient('history, where the bucket takes no records of it,', ['minio'
     await using proxy = await startS3Proxy(bucket.storeOptions.endpoint);
     const { bucket: name, credentials, endpoint: _, ...s3 } = bucket.storeOptions;
     await using memory = await openMemory({
-      ...{ store: `s3://${name}`, s3: { ...s3, endpoint: proxy.endpoint, client }, credentials },
-      ...{ tenant: 'acme', rootKey: randomBytes(32), history: { days: 30 } },
+      store: `s3://${name}`,
+      s3: { ...s3, endpoint: proxy.endpoint, client },
+      credentials,
+      tenant: 'acme',
+      rootKey: randomBytes(32),
+      history: { days: 30 },
     });
     const { files, history } = memory;
     for (const path of ['/memories/a', '/memories/d/b']) await files.write(path, 'one');

@@ -34,8 +34,13 @@ describeEachClient('requests', ['minio'], ({ server, client }) => {
         bill,
         async open(history, tenant = `history-${history}`) {
           const options = {
-            ...{ store: `s3://${name}/${guarded}`, s3: { ...s3, client, guarded }, credentials, onRequest },
-            ...{ tenant, rootKey, ...(history === 'on' && { history: { days: 30 } }) },
+            store: `s3://${name}/${guarded}`,
+            s3: { ...s3, client, guarded },
+            credentials,
+            onRequest,
+            tenant,
+            rootKey,
+            ...(history === 'on' && { history: { days: 30 } }),
           };
           const [memory, admin] = [await openMemory(options), await openAdmin(options)];
           open.push(memory, admin);

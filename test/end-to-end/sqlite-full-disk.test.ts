@@ -32,8 +32,15 @@ describe.skipIf(MOUNTING === undefined && !inCi)('a memory on a disk without a b
     return JSON.parse(run.stdout);
   };
   const VERBS = {
-    ...{ refused: 'unavailable', single: 'done', large: ['done', 'done'], lost: 0, all: 'done', after: 0 },
-    ...{ taken: 0, room: 'done', whole: true },
+    refused: 'unavailable',
+    single: 'done',
+    large: ['done', 'done'],
+    lost: 0,
+    all: 'done',
+    after: 0,
+    taken: 0,
+    room: 'done',
+    whole: true,
   };
 
   it.each(['5m', '8m'])(

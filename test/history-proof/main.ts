@@ -39,7 +39,8 @@ async function main(): Promise<void> {
   const ending = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => ending.abort());
   const results = await runTasks(tasksOf(extent.parts, extent), {
-    ...{ atOnce: extent.atOnce, signal: ending.signal },
+    atOnce: extent.atOnce,
+    signal: ending.signal,
     tell: (line) => console.log(line),
   });
   console.log('\nThe proof of the history:');

@@ -36,7 +36,9 @@ export function tasksOf(parts: ReadonlySet<Part>, { share, seed }: Extent): read
     const seeds = `${last - count + 1}..${last}`;
     const kept = [history, ...more].join(' ');
     return {
-      ...{ part: 'simulation', what: `seeds on both kinds of store, history ${kept}`, count: 2 * count },
+      part: 'simulation',
+      what: `seeds on both kinds of store, history ${kept}`,
+      count: 2 * count,
       args: ['test/simulation/main.ts', '--seeds', seeds, '--history', history, ...more],
       tried: /^(\d+) simulations, 0 failed.*/gm,
     };
@@ -45,7 +47,8 @@ export function tasksOf(parts: ReadonlySet<Part>, { share, seed }: Extent): read
     const count = some(total);
     const counts = { attacks: '0', runs: '0', [kind]: `${count}` };
     return {
-      ...{ part: 'checkpoints', count },
+      part: 'checkpoints',
+      count,
       what: kind === 'attacks' ? 'attacks after a checkpoint' : 'honest runs since a checkpoint',
       args: [
         'test/checkpoints/main.ts',
@@ -58,7 +61,9 @@ export function tasksOf(parts: ReadonlySet<Part>, { share, seed }: Extent): read
     const count = some(total);
     const counts = { attempts: '0', runs: '0', [kind]: `${count}` };
     return {
-      ...{ part: 'chain', count, args: vitest('test/units/admin/verify/verify-history.test.ts') },
+      part: 'chain',
+      count,
+      args: vitest('test/units/admin/verify/verify-history.test.ts'),
       what: kind === 'attempts' ? 'attempts in the middle of a chain' : 'honest runs',
       env: { ...env, HISTORY_ATTEMPTS: counts.attempts, HISTORY_RUNS: counts.runs },
       tried: kind === 'attempts' ? /^(\d+) attempts were named/gm : /^(\d+) honest runs raised no alarm/gm,
@@ -74,19 +79,25 @@ export function tasksOf(parts: ReadonlySet<Part>, { share, seed }: Extent): read
     simulation('always', '--take-back'),
     chain('attempts', 10_000),
     {
-      ...{ part: 'states', what: 'restored states', count: states },
+      part: 'states',
+      what: 'restored states',
+      count: states,
       args: vitest('test/units/history/restore-at-states.test.ts'),
       env: { ...env, TEST_STATES: `${states}` },
       tried: /^(\d+) states were restored/gm,
     },
     {
-      ...{ part: 'redactions', what: 'redactions beside writers', count: redactions },
+      part: 'redactions',
+      what: 'redactions beside writers',
+      count: redactions,
       args: [...vitest('test/redactions/redactions.test.ts'), '-t', 'up to three'],
       env: { REDACTIONS: `${redactions}`, TEST_SEED: `${seed}` },
       tried: /^(\d+) redactions, no byte left.*/gm,
     },
     {
-      ...{ part: 'traces', what: 'traced turns', count: share < 1 ? 80 : 3_000 },
+      part: 'traces',
+      what: 'traced turns',
+      count: share < 1 ? 80 : 3_000,
       args: vitest('test/units/worker/traced-turns.test.ts'),
       env: { ...env, TEST_TRACED_TURNS: share < 1 ? 'some' : 'full' },
       tried: /^(\d+) turns were traced/gm,

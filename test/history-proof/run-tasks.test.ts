@@ -5,7 +5,10 @@ import type { Task } from './parts.ts';
 import { runTasks } from './run-tasks.ts';
 
 const task = (what: string, program: string): Task => ({
-  ...{ part: 'part', what, count: 3, args: ['-e', program] },
+  part: 'part',
+  what,
+  count: 3,
+  args: ['-e', program],
   tried: /^(\d+) tried/gm,
 });
 
@@ -20,7 +23,8 @@ describe('the programs of the proof', () => {
       task('killed', 'console.log("3 tried"); setTimeout(() => process.kill(process.pid, "SIGKILL"), 100)'),
     ];
     const results = await runTasks(tasks, {
-      ...{ atOnce: 2, signal: new AbortController().signal },
+      atOnce: 2,
+      signal: new AbortController().signal,
       tell: (line) => void told.push(line),
     });
     expect(results.map(({ verdict }) => verdict)).toEqual(['holds', 'FAILED', 'FAILED', 'FAILED', 'FAILED']);

@@ -59,7 +59,8 @@ async function runProgram(
 ): Promise<{ readonly code: number | null; readonly output: string }> {
   // In a group of its own: Vitest's workers end with it.
   const child = spawn(process.execPath, args, {
-    ...{ detached: true, stdio: ['ignore', 'pipe', 'pipe'] },
+    detached: true,
+    stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...process.env, NO_COLOR: '1', FORCE_COLOR: undefined, ...env },
   });
   const end = (): void => {

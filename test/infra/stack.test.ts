@@ -225,10 +225,14 @@ describe('the alarms', () => {
   it('go off at the first dead letter, integrity error and failed expiry', () => {
     expect(alarm('DeadLetters')).toMatchObject({
       MetricName: 'ApproximateNumberOfMessagesVisible',
-      ...{ Threshold: 1, EvaluationPeriods: 1, TreatMissingData: 'notBreaching' },
+      Threshold: 1,
+      EvaluationPeriods: 1,
+      TreatMissingData: 'notBreaching',
     });
     expect(alarm('Integrity')).toMatchObject({
-      ...{ Namespace: 'SealedMemory/SealedMemory/Memory', MetricName: 'IntegrityErrors', Threshold: 1 },
+      Namespace: 'SealedMemory/SealedMemory/Memory',
+      MetricName: 'IntegrityErrors',
+      Threshold: 1,
     });
     expect(alarm('Expiry')).toMatchObject({ MetricName: 'Errors', Threshold: 1 });
   });
@@ -236,7 +240,8 @@ describe('the alarms', () => {
   it('go off when workers are throttled for long, or turns wait for long', () => {
     expect(alarm('Throttles')).toMatchObject({ MetricName: 'Throttles', DatapointsToAlarm: 3 });
     expect(alarm('OldestTurn')).toMatchObject({
-      ...{ MetricName: 'ApproximateAgeOfOldestMessage', Threshold: 900 },
+      MetricName: 'ApproximateAgeOfOldestMessage',
+      Threshold: 900,
     });
   });
 
@@ -255,7 +260,8 @@ describe('the alarms', () => {
     expect(others).toEqual([]);
     expect(filter?.Properties['FilterPattern']).toContain('files of a tenant could not be expired');
     expect(alarm('ExpiryUnfinished')).toMatchObject({
-      ...{ MetricName: 'ApproximateAgeOfOldestMessage', Threshold: 43_200 },
+      MetricName: 'ApproximateAgeOfOldestMessage',
+      Threshold: 43_200,
     });
   });
 

@@ -64,7 +64,8 @@ export async function recordRace(race: {
     ),
   );
   const observer = await createRacer({
-    ...{ site, keepsHistory },
+    site,
+    keepsHistory,
     bug: undefined,
     now,
     chance: chance.fork('observer'),

@@ -33,15 +33,18 @@ function serve(clientName: string): Promise<string> {
   ];
   const messages = [
     {
-      ...{ id: 'hello', method: 'initialize' },
+      id: 'hello',
+      method: 'initialize',
       params: {
-        ...{ protocolVersion: '2025-11-25', capabilities: {} },
+        protocolVersion: '2025-11-25',
+        capabilities: {},
         clientInfo: { name: clientName, version: '1' },
       },
     },
     { method: 'notifications/initialized' },
     ...calls.map((input, id) => ({
-      ...{ id, method: 'tools/call' },
+      id,
+      method: 'tools/call',
       params: { name: 'memory', arguments: input },
     })),
   ];

@@ -230,8 +230,15 @@ describe.skipIf(missing !== undefined && !inCi)('both implementations', { timeou
     expect(await ask(request)).toMatchObject({ flags, epoch: 1 });
 
     const objects = await ask<Record<string, string>>({
-      ...{ action: 'writeStore', root: b64(ROOT), tenant: TENANT, nameMode: 'plain', prefix: '' },
-      ...{ created: 1, files: {}, flags, since: kept.keptSince },
+      action: 'writeStore',
+      root: b64(ROOT),
+      tenant: TENANT,
+      nameMode: 'plain',
+      prefix: '',
+      created: 1,
+      files: {},
+      flags,
+      since: kept.keptSince,
     });
     const theirs = fromB64(objects[`keyrings/${TENANT}`] ?? '');
     const opened = await openKeyring({ bytes: theirs, tenant: TENANT, rootKeys: [envRootKey(ROOT)] });

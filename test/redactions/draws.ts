@@ -30,8 +30,11 @@ export async function drawRedaction(seed: number): Promise<Drawn> {
     chance.pick(Object.keys(WRITERS)),
   );
   const scene = await createScene({
-    ...{ seed, delayMs: DELAY_MS, past: chance.pick(PASTS) },
-    ...{ isVersioned: chance.happens(0.3), kind: chance.pick(STORE_KINDS) },
+    seed,
+    delayMs: DELAY_MS,
+    past: chance.pick(PASTS),
+    isVersioned: chance.happens(0.3),
+    kind: chance.pick(STORE_KINDS),
   });
   try {
     const running = writers.map(async (name) => {
@@ -56,7 +59,8 @@ export async function drawRedaction(seed: number): Promise<Drawn> {
     const found = await scene.search();
     if (found.length > 0) throw new Error(`the text can be read in ${found.join(', ')}`);
     return {
-      ...{ writers, outcome: failure === undefined ? 'acknowledged' : 'refused' },
+      writers,
+      outcome: failure === undefined ? 'acknowledged' : 'refused',
       ended: settled.filter(({ status }) => status === 'fulfilled').length,
     };
   } catch (cause) {

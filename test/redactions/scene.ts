@@ -93,7 +93,10 @@ export async function createScene(options: SceneOptions = {}): Promise<Scene> {
   };
   const { layout } = first.client;
   return {
-    ...{ site, version, moment, newProcess },
+    site,
+    version,
+    moment,
+    newProcess,
     redactor: await newProcess(),
     writer: await newProcess(),
     async search() {

@@ -72,7 +72,11 @@ export async function startTestCloud(pieces: Pieces, options: TestCloudOptions):
   );
   const place = { cloud, minio: pieces.minio, moto: pieces.moto };
   return {
-    ...{ cloud, scenes, lines, s3, sqs },
+    cloud,
+    scenes,
+    lines,
+    s3,
+    sqs,
     processesStarted: () => functions?.worker.processesStarted ?? 0,
     killAt(proxy, wanted) {
       let happened = false;

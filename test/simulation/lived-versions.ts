@@ -155,7 +155,13 @@ export function liveOf({ versions: landed, refused }: History, openAt: Opener): 
 
   return {
     paths: [...new Set(landed.map(({ path }) => path))].sort(),
-    ...{ versions, endings, sealedAnew, current, moves, stayed, broken },
+    versions,
+    endings,
+    sealedAnew,
+    current,
+    moves,
+    stayed,
+    broken,
     lives: (id) => [...current.values()].includes(id),
     unreadableToken: (token) =>
       [...versions.values()].some(({ unreadable, text }) => unreadable && text.includes(token)),
@@ -168,7 +174,10 @@ function livedVersion(
 ): LivedVersion {
   const { previous, writer, mtime, content } = opened;
   return {
-    ...{ id: toBase64url(opened.id), mtime, operation, unreadable: stray },
+    id: toBase64url(opened.id),
+    mtime,
+    operation,
+    unreadable: stray,
     writer: toBase64url(writer),
     text: new TextDecoder().decode(content),
     previous: equalBytes(previous, NO_ID) ? undefined : toBase64url(previous),

@@ -46,7 +46,10 @@ async function main(): Promise<void> {
     for (const storeClass of classes as StoreClass[]) {
       run += 1;
       const simulation = await simulate({
-        ...{ seed, storeClass, themeName, weatherName },
+        seed,
+        storeClass,
+        themeName,
+        weatherName,
         keeping: keeping ?? drawKeeping(storeClass, seed),
         takesBack: values['take-back'],
       });

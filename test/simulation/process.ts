@@ -257,7 +257,8 @@ export function createProcess(
         trace.note(name, `── ${what}`);
         if (what === 'undo')
           return void (await restoring.undo({
-            ...{ writer: actors.pick(ACTORS), force: actors.happens(0.3) },
+            writer: actors.pick(ACTORS),
+            force: actors.happens(0.3),
             ...call,
           }));
         const entries = await restoring.list();
@@ -266,7 +267,7 @@ export function createProcess(
         if (what === 'restore') await restoring.restore(entry, call);
         else
           await restoring.restoreAt(new Date(entry.time.getTime() + actors.between(0, 1)), {
-            ...{ partial: actors.happens(0.5) },
+            partial: actors.happens(0.5),
             ...call,
           });
       } catch (error) {

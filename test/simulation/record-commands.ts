@@ -28,8 +28,10 @@ export function recordCommands(tree: Tree, record: Recorder): Tree {
       ),
     replace(path, { content, version }, options = {}) {
       const command: Command = {
-        ...{ command: 'str_replace', path },
-        ...{ old_str: texts.get(version) ?? '', new_str: textOf(content) },
+        command: 'str_replace',
+        path,
+        old_str: texts.get(version) ?? '',
+        new_str: textOf(content),
       };
       return record(command, () => noting(content, () => tree.replace(path, { content, version }, options)));
     },

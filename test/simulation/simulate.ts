@@ -70,7 +70,14 @@ export async function simulate(options: SimulationOptions): Promise<Simulation> 
   const server = createServer(scheduler.now);
   if (keeping === 'always') history.keptSince = scheduler.now();
   const world: World = {
-    ...{ scheduler, server, storeClass, trace, history, keeping, takesBack, bug },
+    scheduler,
+    server,
+    storeClass,
+    trace,
+    history,
+    keeping,
+    takesBack,
+    bug,
     weather: () => weather,
   };
   const drawnTheme = chance.pick(THEMES);
@@ -125,7 +132,11 @@ export async function simulate(options: SimulationOptions): Promise<Simulation> 
     judge({ history, server, textOf: (key, body) => textIn(openAt(pathOf(key), body)) }) ??
     (await judgeKept({ history, server, weather: drawn.name, openAt, openAs }));
   return {
-    ...{ theme: theme.name, weather: drawn.name, complaint, history, trace: trace.lines },
+    theme: theme.name,
+    weather: drawn.name,
+    complaint,
+    history,
+    trace: trace.lines,
     attempts: () => seenAttempts(history, { openAt, openAs }),
   };
 }

@@ -61,7 +61,10 @@ export interface ConversationSite extends AsyncDisposable {
 const memory: AskRequest['memory'] = { execute: async () => ({ isError: false, content: 'nothing' }) };
 
 const ANSWER: TurnAnswer = {
-  ...{ outcome: 'answered', text: 'An image.', model: 'claude-sonnet-5-5', messages: [] },
+  outcome: 'answered',
+  text: 'An image.',
+  model: 'claude-sonnet-5-5',
+  messages: [],
   usage: NO_USAGE,
 };
 

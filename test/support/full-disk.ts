@@ -35,7 +35,9 @@ const codeOf = async (memory: Memory, input: unknown): Promise<string> => {
 const creating = (path: string, bytes: number) => ({ command: 'create', path, file_text: 'x'.repeat(bytes) });
 const deleting = (path: string) => ({ command: 'delete', path });
 const inserting = (path: string) => ({
-  ...{ command: 'insert', path, insert_line: 0 },
+  command: 'insert',
+  path,
+  insert_line: 0,
   insert_text: 'a line',
 });
 const LARGE = '/memories/large.md';
@@ -125,8 +127,19 @@ const PARTS: Readonly<Record<string, () => Promise<unknown>>> = {
     const room = await codeOf(memory, creating('/memories/room.md', 20_000));
     await memory.close();
     return {
-      ...{ refused, single, again, edited, large, lost: paths.length - 1 - kept, all, after, anew },
-      ...{ hasGrown: grown > 0, taken, room, whole: sizeOf(`${file}-reserve`) === whole },
+      refused,
+      single,
+      again,
+      edited,
+      large,
+      lost: paths.length - 1 - kept,
+      all,
+      after,
+      anew,
+      hasGrown: grown > 0,
+      taken,
+      room,
+      whole: sizeOf(`${file}-reserve`) === whole,
       ...(versions && {
         unkept: paths.length + 1 - versions.texts,
         untold: paths.length + 1 - versions.ends,
@@ -237,7 +250,10 @@ const PARTS: Readonly<Record<string, () => Promise<unknown>>> = {
     return {
       files: paths.length,
       writers,
-      ...{ whole, reserve: sizeOf(`${file}-reserve`), grown: sizeOf(file) - size, taken: held() - before },
+      whole,
+      reserve: sizeOf(`${file}-reserve`),
+      grown: sizeOf(file) - size,
+      taken: held() - before,
     };
   },
 

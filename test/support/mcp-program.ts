@@ -99,7 +99,9 @@ export async function buildMcpSite(): Promise<McpSite> {
       const { url, token } = JSON.parse(line) as { readonly url: string; readonly token: string };
       const headers = { authorization: `Bearer ${token}` };
       return {
-        ...{ url, token, child },
+        url,
+        token,
+        child,
         connect: (era) =>
           connectTo(era, new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers } })),
       };

@@ -44,7 +44,9 @@ export async function openAgent(more: Partial<MemoryOptions> = {}): Promise<Agen
   const options = { store, tenant: 'acme', rootKey: randomBytes(32).toString('base64'), ...more };
   const memory = await openMemory(options);
   return {
-    ...{ store, options, memory },
+    store,
+    options,
+    memory,
     async [Symbol.asyncDispose]() {
       await memory.close();
       await store[Symbol.asyncDispose]();
@@ -101,7 +103,11 @@ export async function serveQuestions(
   const listening = Promise.withResolvers<string>();
   const serving = servePage({
     port: 0,
-    ...{ assets, questions, maxQuestionBytes, bounds, signal: ending.signal },
+    assets,
+    questions,
+    maxQuestionBytes,
+    bounds,
+    signal: ending.signal,
     onListening: async (address) => listening.resolve(address),
   });
   const address = await Promise.race([listening.promise, serving.then(() => '')]);

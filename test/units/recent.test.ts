@@ -21,7 +21,8 @@ describe('what was used last', () => {
         let model: { key: string; id: number; size: number }[] = [];
         const sizes = new Map<number, number>();
         const recent = createRecent<string, number>({
-          ...{ most, ...(least !== undefined && { least }) },
+          most,
+          ...(least !== undefined && { least }),
           sizeOf: (id) => sizes.get(id) ?? Number.NaN,
           dispose: (id) => left.push(id),
         });

@@ -94,7 +94,12 @@ export async function migrateObjects(context: Session, options: MigrateRequest):
     const endsWhereKeyIsNeeded = reencrypt && totals.passes === 0;
     totals.passes++;
     const pass = await migrateOnce({
-      ...{ reencrypt, endsWhereKeyIsNeeded, context, keyring, settled: known.settled, signal },
+      reencrypt,
+      endsWhereKeyIsNeeded,
+      context,
+      keyring,
+      settled: known.settled,
+      signal,
       onProgress: (progress) => onProgress?.({ ...progress, pass: totals.passes }),
     });
     if (pass.needsKey) {
@@ -115,7 +120,14 @@ export async function migrateObjects(context: Session, options: MigrateRequest):
       const { objects, busy, young, problems, left } = pass;
       const isComplete = !hasMovedOn && !mayHaveMissed && busy + young === 0;
       return {
-        ...{ ...totals, objects, busy, young, problems, madeKey, retired, blocked },
+        ...totals,
+        objects,
+        busy,
+        young,
+        problems,
+        madeKey,
+        retired,
+        blocked,
         versions: [...old, active].map((version) => ({
           version,
           active: version === active,

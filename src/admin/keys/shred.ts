@@ -149,7 +149,8 @@ async function removeOlder(
 ): Promise<number | undefined> {
   if (versions === undefined) return undefined;
   const removal = await removeVersions({
-    ...{ versions, signal },
+    versions,
+    signal,
     listings: [() => versions.list(layout.keyring, { signal })],
     judge: async () => 'remove',
     onRemoved: (removed) => onProgress?.({ phase: 'versions', removed }),

@@ -39,15 +39,23 @@ export function exportQuestions(
     return file.read();
   };
   const facts: Facts = {
-    ...{ tenant: name, store: 'An export, in plain text', keyPrefix: '', maxBytes },
-    ...{ canWrite: false, isExport: true },
+    tenant: name,
+    store: 'An export, in plain text',
+    keyPrefix: '',
+    maxBytes,
+    canWrite: false,
+    isExport: true,
   };
   return {
     facts: async () => facts,
     async watch(_, { signal, send }) {
       const changed = files.map(({ path, size, modified }) => ({
-        ...{ path, size, modified, stored: size },
-        ...{ version: 'exported', key: '' },
+        path,
+        size,
+        modified,
+        stored: size,
+        version: 'exported',
+        key: '',
       }));
       await send({
         whole: true,
@@ -70,7 +78,10 @@ export function exportQuestions(
       const content = contentOf(path, bytes);
       const reply = content.kind === 'text' && { reply: viewFile({ given: path, text: content.text }) };
       return {
-        ...{ path, size: bytes.length, version: 'exported', content: { ...content, ...reply } },
+        path,
+        size: bytes.length,
+        version: 'exported',
+        content: { ...content, ...reply },
         ...NO_REQUESTS,
       } satisfies FileReading;
     },

@@ -127,7 +127,10 @@ export async function openTenantView(
       const content = contentOf(path, bytes);
       const reply = content.kind === 'text' && { reply: viewFile({ given: path, text: content.text }) };
       return {
-        ...{ path, size: bytes.length, version, content: { ...content, ...reply } },
+        path,
+        size: bytes.length,
+        version,
+        content: { ...content, ...reply },
         ...(writer !== undefined && { writer }),
       };
     }),

@@ -200,8 +200,11 @@ function copiedFile(
   return {
     from: copy.from,
     source: {
-      ...{ key: fileKey(layout, keyring.names, copy.from), etag: stored.etag },
-      ...{ id, bound, origin },
+      key: fileKey(layout, keyring.names, copy.from),
+      etag: stored.etag,
+      id,
+      bound,
+      origin,
     },
     target: {
       path: to,

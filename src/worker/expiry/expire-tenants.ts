@@ -31,8 +31,15 @@ async function expireAll(
 ): Promise<ExpirySummary> {
   const tenants = fromRandomPlace(await pool.tenants());
   let summary: ExpirySummary = {
-    ...{ tenants: 0, failed: 0, isPartial: false },
-    ...{ files: 0, deleted: 0, marked: 0, records: 0, sessions: 0, tombstones: 0 },
+    tenants: 0,
+    failed: 0,
+    isPartial: false,
+    files: 0,
+    deleted: 0,
+    marked: 0,
+    records: 0,
+    sessions: 0,
+    tombstones: 0,
   };
   for (const tenant of tenants) {
     const remainingMs = remainingOf(context);

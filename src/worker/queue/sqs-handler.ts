@@ -150,7 +150,9 @@ async function secondsUntilRetry(
       // A message that was sent has its attempts before it.
       const firstSent = { DataType: 'Number', StringValue: String(sending.firstMs) };
       const isSent = await send(options, {
-        ...{ to: queueUrl, record, seconds },
+        to: queueUrl,
+        record,
+        seconds,
         attributes: { [FIRST_SENT]: firstSent },
       });
       return isSent ? undefined : seconds;

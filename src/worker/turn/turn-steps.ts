@@ -102,7 +102,9 @@ function decodeProgress(content: Uint8Array): SavedProgress {
   };
   const { messages, text, usage, digest, version } = fields;
   return {
-    ...{ messages, text, usage: { ...NO_USAGE, ...usage } },
+    messages,
+    text,
+    usage: { ...NO_USAGE, ...usage },
     ...(digest !== undefined && { digest }),
     ...(version !== undefined && { version }),
     ...(trace !== undefined && { touches: { list: trace.list, unlisted: trace.unlisted } }),

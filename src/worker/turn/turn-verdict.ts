@@ -70,13 +70,17 @@ const CONDITIONS: ReadonlySet<string> = new Set<MemoryErrorCode>([
 /** They may be the message's own fault: a reply that is always cut, and what nobody has foreseen. */
 const NO_CONDITIONS: ReadonlySet<string> = new Set(['reply_cut', 'unexpected']);
 export const NO_CLIENT: Delivery = {
-  ...{ state: 'later', code: 'api_key_unavailable', afterSeconds: SHORTEST_PAUSE },
+  state: 'later',
+  code: 'api_key_unavailable',
+  afterSeconds: SHORTEST_PAUSE,
   isCondition: true,
 };
 export const TAKEN_OVER: Delivery = { state: 'later', code: 'taken_over', afterSeconds: SHORTEST_PAUSE };
 /** Turns of people come one after the other, and are mostly short. */
 export const CONVERSATION_BUSY: Delivery = {
-  ...{ state: 'later', code: 'conversation_busy', afterSeconds: SHORTEST_PAUSE },
+  state: 'later',
+  code: 'conversation_busy',
+  afterSeconds: SHORTEST_PAUSE,
   isBlocked: true,
 };
 /**

@@ -96,7 +96,16 @@ export function parseMessagesRequest(
     { isBound: facts.bindsThoughts, onMismatch },
   );
   return {
-    ...{ model, system, tools, messages, betas, edits, maxTokens, prefix, dropped, body: request },
+    model,
+    system,
+    tools,
+    messages,
+    betas,
+    edits,
+    maxTokens,
+    prefix,
+    dropped,
+    body: request,
     stream: flag(request['stream'], 'stream'),
     thinking: mode,
   };

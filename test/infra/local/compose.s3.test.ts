@@ -88,8 +88,12 @@ describe.skipIf(pieces === undefined)('the cloud of compose.yaml', { timeout: 18
     }
     await expect.poll(() => existsSync(file), { timeout: 30_000 }).toBe(true);
     const functions = startLocalFunctions({
-      ...{ ...pieces, env: sourced(file), region: minio.region },
-      ...{ timeoutSeconds: 60, maxConcurrency: 1, onLine: () => {} },
+      ...pieces,
+      env: sourced(file),
+      region: minio.region,
+      timeoutSeconds: 60,
+      maxConcurrency: 1,
+      onLine: () => {},
     });
     stack.use(functions.worker);
     stack.use(functions.direct);

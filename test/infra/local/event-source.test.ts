@@ -12,7 +12,9 @@ async function deliver(
   { batchSize = 10, maxConcurrency = 1 } = {},
 ) {
   const waiting = bodies.map((Body, i) => ({
-    ...{ MessageId: `m${i}`, ReceiptHandle: `h${i}`, Body },
+    MessageId: `m${i}`,
+    ReceiptHandle: `h${i}`,
+    Body,
     Attributes: { SentTimestamp: '1767225600000' },
     MessageAttributes: { firstSentAt: { DataType: 'Number', StringValue: '1767225600000' } },
   }));
@@ -30,7 +32,12 @@ async function deliver(
     },
   } as unknown as Pick<SQSClient, 'send'>;
   const source = startEventSource({
-    ...{ sqs, queueUrl: 'http://queue/turns', queueArn: ARN, region: 'us-east-1', batchSize, maxConcurrency },
+    sqs,
+    queueUrl: 'http://queue/turns',
+    queueArn: ARN,
+    region: 'us-east-1',
+    batchSize,
+    maxConcurrency,
     target: {
       async invoke(event) {
         most = Math.max(most, ++working);
@@ -66,7 +73,10 @@ describe('startEventSource', () => {
     expect(events[0]?.Records[0]).toMatchObject({ attributes: { SentTimestamp: '1767225600000' } });
     expect(events[0]?.Records[0]?.messageAttributes).toEqual({
       firstSentAt: {
-        ...{ dataType: 'Number', stringValue: '1767225600000', stringListValues: [], binaryListValues: [] },
+        dataType: 'Number',
+        stringValue: '1767225600000',
+        stringListValues: [],
+        binaryListValues: [],
       },
     });
   });

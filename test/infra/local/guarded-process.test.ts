@@ -82,7 +82,9 @@ describe('startGuarded', () => {
   });
 
   it('removes the folder of a server that its starter kills as it ends itself', async () => {
-    const starter = await runStarter('process.stdin.once("data", () => (void guarded.kill(), process.exit()))');
+    const starter = await runStarter(
+      'process.stdin.once("data", () => (void guarded.kill(), process.exit()))',
+    );
     starter.stdin.write('end');
     await once(starter, 'exit');
     await vi.waitFor(async () => expect(await readdir(scratch)).toEqual(['starter.ts']), { timeout: 10_000 });

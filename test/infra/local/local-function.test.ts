@@ -49,8 +49,14 @@ describe('createLocalFunction', { timeout: 30_000 }, () => {
     options: { timeoutSeconds?: number; maxConcurrency?: number; env?: Record<string, string> } = {},
   ) {
     running = createLocalFunction({
-      ...{ name: 'worker', bundle: folder, handler: 'index.handler', region: 'us-east-1', memoryMb: 512 },
-      ...{ timeoutSeconds: 10, maxConcurrency: 1, env: { OWN: 'value' } },
+      name: 'worker',
+      bundle: folder,
+      handler: 'index.handler',
+      region: 'us-east-1',
+      memoryMb: 512,
+      timeoutSeconds: 10,
+      maxConcurrency: 1,
+      env: { OWN: 'value' },
       runtimeClient: join(folder, 'runtime.mjs'),
       onLine: (line) => lines.push(line),
       ...options,

@@ -83,7 +83,10 @@ export function deploy(template: Template): Deployment {
   }
 
   return {
-    ...{ bucketArn, rootKeyArn, queueKeyArn, tenantRoleArn },
+    bucketArn,
+    rootKeyArn,
+    queueKeyArn,
+    tenantRoleArn,
     functionSession: (role) => ({ roleArn: arnOf('AWS::IAM::Role', `Memory${role}`), tags: {} }),
     s3: (session, action, resource, facts = {}) =>
       ask(session, action, resource, {

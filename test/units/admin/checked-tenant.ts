@@ -40,7 +40,11 @@ export async function createCheckedTenant(site: TestSite, history: 'on' | 'off')
     return names.encodeFile(path.split('/').slice(2));
   };
   return {
-    ...{ site, client, later, bucket, nameOf },
+    site,
+    client,
+    later,
+    bucket,
+    nameOf,
     checkpoint: async () => (await writeCheckpoint((await site.client()).session)).line,
     async since(line, historyDays) {
       const { findings } = await verifyTree((await site.client()).session, { since: line, historyDays });

@@ -136,7 +136,9 @@ describe('A long refactoring', () => {
   it('names a header once that the caller gives as well', async () => {
     await using claude = await playClaude([{ say: 'Nothing to do.' }]);
     await runTurn({
-      ...{ client: claude.client(), memory, model: 'claude-opus-4-8' },
+      client: claude.client(),
+      memory,
+      model: 'claude-opus-4-8',
       messages: [{ role: 'user', content: 'Go on.' }],
       extras: { betas: ['files-api-2025-04-14', CLEARING_BETA] },
     });

@@ -62,7 +62,10 @@ describe('A conversation with thoughts in it', () => {
     const first = await converse({ system: 'Be brief.' });
     const { outcome, sent } = await play([{ say: 'Never said.' }], { ...first, ...change });
     expect(outcome).toMatchObject({
-      ...{ outcome: 'failed', source: 'conversation', code: 'conversation_changed', retry: 'never' },
+      outcome: 'failed',
+      source: 'conversation',
+      code: 'conversation_changed',
+      retry: 'never',
       ...first,
       usage: { requests: 0 },
     });
@@ -90,13 +93,16 @@ describe('A conversation with thoughts in it', () => {
     const { outcome, sent } = await play([{ say: 'Still nowhere.', think: 'Aha.' }], {
       messages,
       ...(withDigest && { digest }),
-      ...{ system: 'Be long.', whenPromptsChange: 'drop_thinking' },
+      system: 'Be long.',
+      whenPromptsChange: 'drop_thinking',
     });
     expect(outcome).toMatchObject({ outcome: 'answered', text: 'Still nowhere.' });
     expect(sent).toHaveLength(requests);
     expect(holdsThoughts(sent.at(-1)?.body.messages)).toBe(false);
     const third = await play([{ say: 'Here.' }], {
-      ...{ messages: [...outcome.messages, NEXT], digest: outcome.digest, system: 'Be long.' },
+      messages: [...outcome.messages, NEXT],
+      digest: outcome.digest,
+      system: 'Be long.',
     });
     expect(third.outcome).toMatchObject({ outcome: 'answered', text: 'Here.' });
     expect(holdsThoughts(third.sent[0]?.body.messages)).toBe(true);

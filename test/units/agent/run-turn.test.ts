@@ -230,8 +230,11 @@ describe('runTurn', () => {
 
   it('puts the answer together, too, of a turn that goes on behind a summary', async () => {
     const said = (text: string, stop_reason: string): unknown => ({
-      ...{ model: 'claude-opus-4-8', role: 'assistant', stop_reason },
-      ...{ content: [{ type: 'text', text }], usage: { input_tokens: 1, output_tokens: 1 } },
+      model: 'claude-opus-4-8',
+      role: 'assistant',
+      stop_reason,
+      content: [{ type: 'text', text }],
+      usage: { input_tokens: 1, output_tokens: 1 },
     });
     const replies = [said('I searched ', 'compaction'), said('and found it.', 'end_turn')];
     const toolRunner = (params: object): unknown => ({

@@ -97,8 +97,10 @@ describe('SealedMemory, in a stack with things of its own', { timeout: 60_000 },
     const PUBLIC = 'may be public';
     const UNCHECKED = 'could not be checked';
     const ALL = {
-      ...{ blockPublicAcls: true, blockPublicPolicy: true },
-      ...{ ignorePublicAcls: true, restrictPublicBuckets: true },
+      blockPublicAcls: true,
+      blockPublicPolicy: true,
+      ignorePublicAcls: true,
+      restrictPublicBuckets: true,
     };
     const partly = (open: keyof typeof ALL): BlockPublicAccess =>
       new BlockPublicAccess({ ...ALL, [open]: false });

@@ -12,7 +12,10 @@ import { askRaw, serveQuestions, signIn } from '../../support/page-site.ts';
 const HOUR = 3_600_000;
 /** Nothing of a client ends by time. */
 const PATIENT: ServerBounds = {
-  ...{ connections: 6, headersMs: HOUR, bodyMs: HOUR, idleMs: HOUR },
+  connections: 6,
+  headersMs: HOUR,
+  bodyMs: HOUR,
+  idleMs: HOUR,
   bodiesBytes: 100_000,
 };
 /** So many bad connections are more than a server takes. */
@@ -49,7 +52,10 @@ const SITES: Readonly<Record<string, (bounds: Partial<ServerBounds>) => Promise<
     const ending = new AbortController();
     const listening = Promise.withResolvers<{ readonly url: string; readonly token?: string }>();
     const serving = serveHttp({
-      ...{ port: 0, bounds, signal: ending.signal, onRefused: () => {} },
+      port: 0,
+      bounds,
+      signal: ending.signal,
+      onRefused: () => {},
       factory: () => createMemoryServer(memory, { tools: 'one' }),
       onListening: async (address) => listening.resolve(address),
     });
@@ -61,7 +67,9 @@ const SITES: Readonly<Record<string, (bounds: Partial<ServerBounds>) => Promise<
     };
     const { host, port } = new URL(url);
     const body = JSON.stringify({
-      ...{ jsonrpc: '2.0', id: 1, method: 'initialize' },
+      jsonrpc: '2.0',
+      id: 1,
+      method: 'initialize',
       params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 't', version: '1' } },
     });
     return {

@@ -54,7 +54,11 @@ describeOnS3('the CLI', ['minio', 'versitygw'], (server) => {
     it('keeps a memory, sealed under its prefix, from one process to the next', async () => {
       const harness = { ...env, SEALED_MEMORY_HARNESS: '1' };
       const inserts = Array.from({ length: 20 }, (_, id) => ({
-        ...{ id, command: 'insert', path: '/memories/b/list', insert_line: 0, insert_text: `line ${id}` },
+        id,
+        command: 'insert',
+        path: '/memories/b/list',
+        insert_line: 0,
+        insert_text: `line ${id}`,
       }));
       const first = await execLines(
         [

@@ -95,7 +95,8 @@ describe('sealed-memory', () => {
     ],
   ])('says in one line why %j is refused', async (args, line) => {
     expect(await runCli(args, { env: CLI_MEMORY_ENV })).toMatchObject({
-      ...{ code: 2, stdout: '' },
+      code: 2,
+      stdout: '',
       stderr: `sealed-memory: ${line}\n`,
     });
   });

@@ -76,7 +76,8 @@ describe('a pipe in the place of a file', () => {
 it('edit without a terminal refuses before it reads anything', async () => {
   const nowhere = { ...env, SEALED_MEMORY_STORE: 's3://no-such-bucket' };
   expect(await runCli(['edit', 'a.md'], { env: nowhere })).toMatchObject({
-    ...{ code: 2, stdout: '' },
+    code: 2,
+    stdout: '',
     stderr:
       'sealed-memory: "edit" needs a terminal for the editor: in a script, "get" and "put" read and write a file\n',
   });
@@ -86,7 +87,8 @@ it.each([['-'], ['. -'], ['a.md -'], ['- --html'], ['- --age age1x']])(
   'export %s says that nothing is exported to standard output',
   async (line) => {
     expect(await runCli(['export', ...line.split(' ')], { env, cwd: folder })).toMatchObject({
-      ...{ code: 2, stdout: '' },
+      code: 2,
+      stdout: '',
       stderr:
         'sealed-memory: nothing is exported to standard output: name a folder or a file, or ./- for one of that name\n',
     });
@@ -99,7 +101,10 @@ it('put --append tells how much was appended, and what the file has now', async 
   expect((await append()).stdout).toBe('ok    3 bytes appended to /memories/log.md, which has 3 bytes now\n');
   expect((await append()).stdout).toBe('ok    3 bytes appended to /memories/log.md, which has 6 bytes now\n');
   expect(JSON.parse((await append('--json')).stdout)).toEqual({
-    ...{ event: 'done', path: '/memories/log.md', appended: 3, size: 9 },
+    event: 'done',
+    path: '/memories/log.md',
+    appended: 3,
+    size: 9,
   });
   await runCli(['rm', 'log.md'], { env });
 });
@@ -122,7 +127,9 @@ describe('a place where no backup can be made', () => {
     ['astray', 'astray is a link into a folder that does not exist: make that folder, or name another file.'],
   ])('is refused for what it is: %s', async (to, sentence) => {
     expect(await runCli(['backup', to], { env, cwd: folder })).toMatchObject({
-      ...{ code: 2, stdout: '', stderr: `sealed-memory: ${sentence}\n` },
+      code: 2,
+      stdout: '',
+      stderr: `sealed-memory: ${sentence}\n`,
     });
   });
 });

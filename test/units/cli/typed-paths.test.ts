@@ -134,7 +134,9 @@ beforeAll(async () => {
   writeFileSync(rootKeyFile, rootKey, { mode: 0o600 });
   filled = join(folder, 'filled.sqlite');
   const memory = await openMemory({
-    ...{ store: `sqlite:${filled}`, tenant: 'acme', rootKey },
+    store: `sqlite:${filled}`,
+    tenant: 'acme',
+    rootKey,
     history: { days: 30 },
   });
   const { files, history } = memory;

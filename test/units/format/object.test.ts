@@ -186,8 +186,14 @@ describe('open', () => {
         const { origin, ...facts } = given;
         const version = newVersion({ ...facts, random });
         const object = seal({
-          ...{ keys: keys(), name: as, version, content, origin },
-          ...{ clock: 1, after: replaced, random },
+          keys: keys(),
+          name: as,
+          version,
+          content,
+          origin,
+          clock: 1,
+          after: replaced,
+          random,
         });
         expect(object).toHaveLength(sealedSize(length));
         const { content: read, bound, id, drawnUnder, ...opened } = open({ keys: keys(), name: as, object });

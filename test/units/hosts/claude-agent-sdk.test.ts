@@ -54,7 +54,10 @@ describe("the SDK's own functions on a sealed store", () => {
     const folder = join(directory, 'config', 'projects', dir.replaceAll(/[^a-zA-Z0-9]/g, '-'));
     mkdirSync(folder, { recursive: true });
     const said = (index: number) => ({
-      ...{ type: index % 2 === 0 ? 'user' : 'assistant', sessionId, cwd: dir, isSidechain: false },
+      type: index % 2 === 0 ? 'user' : 'assistant',
+      sessionId,
+      cwd: dir,
+      isSidechain: false,
       uuid: `00000000-0000-4000-8000-00000000000${index}`,
       parentUuid: index === 0 ? null : `00000000-0000-4000-8000-00000000000${index - 1}`,
       timestamp: `2026-01-01T00:00:0${index}.000Z`,
@@ -87,14 +90,19 @@ describe("the SDK's own functions on a sealed store", () => {
       const left = (await listSessions(options)).length;
       results.push({
         listed: listed.map(({ lastModified: _, ...session }) => session),
-        ...{ messages, forked: forked.length, subagents, titles, left },
+        messages,
+        forked: forked.length,
+        subagents,
+        titles,
+        left,
       });
     }
     expect(results[0]).toEqual(results[1]);
     expect(results[0]).toMatchObject({
       listed: [{ sessionId, firstPrompt: 'What is 0?' }],
       messages: [{ type: 'user' }, { type: 'assistant' }, { type: 'user' }, { type: 'assistant' }],
-      ...{ forked: 4, left: 1 },
+      forked: 4,
+      left: 1,
     });
   });
 });

@@ -26,8 +26,11 @@ const CLOUDS = [
     compacts: 'anthropic.claude-opus-4-6-v1',
     open: ({ url }: PlayedClaude): MessagesClient =>
       new AnthropicBedrock({
-        ...{ baseURL: url, awsRegion: 'us-east-1', maxRetries: 0 },
-        ...{ awsAccessKey: 'access', awsSecretKey: 'secret' },
+        baseURL: url,
+        awsRegion: 'us-east-1',
+        maxRetries: 0,
+        awsAccessKey: 'access',
+        awsSecretKey: 'secret',
       }),
   },
   {

@@ -70,7 +70,12 @@ afterEach(() => base[Symbol.asyncDispose]());
 function cache(options: Partial<KeyringCacheOptions> = {}, around?: Around): KeyringCache {
   const store = around === undefined ? base : interceptStore(base, around);
   return createKeyringCache({
-    ...{ store, layout, rootKeys, random, clock: () => now, monotonic: () => now },
+    store,
+    layout,
+    rootKeys,
+    random,
+    clock: () => now,
+    monotonic: () => now,
     ...options,
   });
 }

@@ -186,12 +186,16 @@ describe('openKeyring', () => {
         rootKeys: [rootKey],
       })),
       ...Array.from(bytes.keys(), (at) => ({
-        ...{ bytes: bytes.with(at, (bytes[at] ?? 0) ^ 1), tenant: 'acme', rootKeys: [rootKey] },
+        bytes: bytes.with(at, (bytes[at] ?? 0) ^ 1),
+        tenant: 'acme',
+        rootKeys: [rootKey],
       })),
       { bytes: new Uint8Array(16_385), tenant: 'acme', rootKeys: [rootKey] },
       { bytes, tenant: 'acme', rootKeys: [asRoot(() => Promise.reject(refusing))] },
       ...[0, 31, 33].map((length) => ({
-        ...{ bytes, tenant: 'acme', rootKeys: [asRoot(async () => new Uint8Array(length))] },
+        bytes,
+        tenant: 'acme',
+        rootKeys: [asRoot(async () => new Uint8Array(length))],
       })),
     ];
     const told = new Set<string>();

@@ -203,7 +203,10 @@ describe('A pool whose KMS is in trouble', () => {
     'asks one that %s once a second for all tenants, and works at once when that passes',
     async (_, trouble) => {
       await using pool = createMemoryPool({
-        ...{ store, rootKey: kmsKey(), keyring: { ttlMs: 0 }, logger: silentLogger },
+        store,
+        rootKey: kmsKey(),
+        keyring: { ttlMs: 0 },
+        logger: silentLogger,
       });
       const memories = await Promise.all(tenants.map((tenant) => pool.open(tenant)));
       await Promise.all(memories.map(create));

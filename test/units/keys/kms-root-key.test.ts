@@ -89,8 +89,10 @@ describe('the connections to KMS', () => {
       const root = rootKey(kms.createKey(), { connections: async () => connections });
       await root.generate(CONTEXT);
       expect(connections.httpHandlerConfigs()).toMatchObject({
-        ...{ connectionTimeout: 5_000, socketTimeout: 10_000 },
-        ...{ requestTimeout: 15_000, throwOnRequestTimeout: true },
+        connectionTimeout: 5_000,
+        socketTimeout: 10_000,
+        requestTimeout: 15_000,
+        throwOnRequestTimeout: true,
       });
     } finally {
       connections.destroy();

@@ -55,7 +55,12 @@ function keyringsWith(options: Partial<KeyringCacheOptions> = {}): KeyringCache 
     return down ? Promise.reject(noAnswer()) : proceed();
   });
   const keyrings = createKeyringCache({
-    ...{ store, layout, rootKeys, random, clock: () => time.wall, monotonic: () => time.steady },
+    store,
+    layout,
+    rootKeys,
+    random,
+    clock: () => time.wall,
+    monotonic: () => time.steady,
     ...options,
   });
   opened.push(keyrings);

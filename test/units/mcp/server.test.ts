@@ -21,7 +21,9 @@ afterEach(async () => {
 
 async function open(options: Partial<MemoryOptions> = {}): Promise<Memory> {
   const memory = await openMemory({
-    ...{ store: 'memory:', tenant: 'acme', rootKey: new Uint8Array(32) },
+    store: 'memory:',
+    tenant: 'acme',
+    rootKey: new Uint8Array(32),
     logger: { debug() {}, info() {}, warn() {}, error() {} },
     ...options,
   });

@@ -213,7 +213,10 @@ describe('a request to an S3 store', () => {
     const warnings: unknown[] = [];
     const open = (onRequest?: () => void): Promise<Memory> =>
       openMemory({
-        ...{ store: 's3://bucket', rootKey: Buffer.alloc(32, 7), tenant: 'acme', onRequest },
+        store: 's3://bucket',
+        rootKey: Buffer.alloc(32, 7),
+        tenant: 'acme',
+        onRequest,
         credentials: { accessKeyId: 'id', secretAccessKey: 'secret' },
         s3: {
           endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,

@@ -19,7 +19,10 @@ beforeEach(async () => {
   policy = () => 'allow';
   store = openSqliteObjectStore({ path: ':memory:' });
   memory = await openMemory({
-    ...{ store, rootKey, tenant: 'acme', logger: silentLogger },
+    store,
+    rootKey,
+    tenant: 'acme',
+    logger: silentLogger,
     policy: (file) => policy(file),
   });
   await memory.files.write(AT, 'one');

@@ -19,7 +19,9 @@ beforeEach(() => {
 afterEach(() => store[Symbol.asyncDispose]());
 
 const options = (more: Partial<MemoryOptions> = {}): MemoryOptions => ({
-  ...{ store, tenant: 'acme', rootKey: ROOT_KEY },
+  store,
+  tenant: 'acme',
+  rootKey: ROOT_KEY,
   ...more,
 });
 
@@ -56,7 +58,9 @@ describe('taking back where the tenant keeps no history', () => {
   it('is refused on the command line as a wrong setting', async () => {
     const kept = await openKeptMemory();
     await using admin = await openAdmin({
-      ...{ store: kept.flags.store, tenant: 'acme', rootKey: ROOT_KEY },
+      store: kept.flags.store,
+      tenant: 'acme',
+      rootKey: ROOT_KEY,
     });
     await kept.memory.files.write(PATH, 'one', { actor: 'ann' });
     await admin.turnHistory('off');

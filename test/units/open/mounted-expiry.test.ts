@@ -33,7 +33,10 @@ beforeEach(async () => {
 afterEach(() => store[Symbol.asyncDispose]());
 
 const optionsOf = (tenant: string, more: Partial<MemoryOptions> = {}): MemoryOptions => ({
-  ...{ store, tenant, rootKey, expireAfterDays: 30 },
+  store,
+  tenant,
+  rootKey,
+  expireAfterDays: 30,
   ...more,
 });
 
@@ -224,7 +227,10 @@ describe('a file that was written 40 days ago', () => {
       {
         use: (memory) =>
           memory.execute({
-            ...{ command: 'str_replace', path: '/memories/rules.md', old_str: 'kind', new_str: 'brief' },
+            command: 'str_replace',
+            path: '/memories/rules.md',
+            old_str: 'kind',
+            new_str: 'brief',
           }),
       },
     ],

@@ -37,7 +37,9 @@ afterEach(async () => {
 });
 
 const options = (more: Partial<MemoryOptions> = {}): MemoryOptions => ({
-  ...{ store, tenant: 'acme', rootKey: ENV_KEY },
+  store,
+  tenant: 'acme',
+  rootKey: ENV_KEY,
   ...more,
 });
 

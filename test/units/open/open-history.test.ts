@@ -19,7 +19,10 @@ beforeEach(() => {
 afterEach(() => store[Symbol.asyncDispose]());
 
 const options = (more: Partial<MemoryOptions> = {}): MemoryOptions => ({
-  ...{ store, tenant: 'acme', rootKey: ROOT_KEY, history: { days: 30 } },
+  store,
+  tenant: 'acme',
+  rootKey: ROOT_KEY,
+  history: { days: 30 },
   ...more,
 });
 

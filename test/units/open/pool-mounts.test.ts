@@ -58,7 +58,9 @@ describe('a pool with mounts', () => {
     const pool = poolOf();
     const [customer, org] = [await pool.open('customer'), await pool.open('org')];
     const refused = await customer.execute({
-      ...{ command: 'create', path: '/memories/handbook/x', file_text: 'x' },
+      command: 'create',
+      path: '/memories/handbook/x',
+      file_text: 'x',
     });
     expect(refused).toMatchObject({ isError: true, error: { code: 'read_only' } });
     await org.files.write('/memories/rules.md', 'be kind and brief');
@@ -140,7 +142,12 @@ describe('a memory that is read-only beside a mount that is not', () => {
     const warn = vi.fn();
     const logger = { ...silentLogger, warn };
     await using _ = await openMemory({
-      ...{ store, rootKey, tenant: 'a', readOnly: true, logger, mounts: [HANDBOOK] },
+      store,
+      rootKey,
+      tenant: 'a',
+      readOnly: true,
+      logger,
+      mounts: [HANDBOOK],
     });
     expect(warn).not.toHaveBeenCalled();
   });

@@ -81,7 +81,8 @@ describe('what a pool needs', () => {
   it('is what a worker needs of its memory', () => {
     type OfWorker = WorkerOptions['memory'];
     const options: Omit<WorkerOptions, 'memory'> = {
-      ...{ model: 'any', queue: { sqs: { send: async () => ({}) } as never, url: 'https://queue.example' } },
+      model: 'any',
+      queue: { sqs: { send: async () => ({}) } as never, url: 'https://queue.example' },
       log: createJsonLog({ write: () => {} }),
       client: async () => {
         throw new Error('no turn is run here');

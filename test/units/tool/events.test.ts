@@ -37,7 +37,9 @@ afterEach(async () => {
 
 const log = (message: string, fields?: LogFields): void => void logged.push([message, fields]);
 const common = (): MemoryOptions => ({
-  ...{ store, tenant: 'acme', rootKey },
+  store,
+  tenant: 'acme',
+  rootKey,
   logger: { debug: log, info: log, warn: log, error: log },
   onEvent: (event) => events.push(event),
 });

@@ -155,7 +155,8 @@ describe('a limit beside another policy', () => {
   it('and a policy are not lost where a mount gives undefined for them', async () => {
     const unsaid = { limits: undefined, policy: undefined, rootKey: undefined, store: undefined };
     const memory = await open({
-      ...{ limits: { files: 1 }, policy: 'secrets' },
+      limits: { files: 1 },
+      policy: 'secrets',
       mounts: [{ ...HANDBOOK, ...unsaid }],
     });
     expect(await memory.execute(create('/memories/handbook/a', SECRET))).toMatchObject({

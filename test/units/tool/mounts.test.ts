@@ -41,7 +41,10 @@ async function dumpOf(memory: Memory): Promise<Dump> {
 /** A memory with three others mounted where the model sees no row of them, on stores and keys of their own. */
 const besideMounts: OpenDriver = async ({ maxFileBytes, ...options } = {}) => {
   const memory = await openMemory({
-    ...{ store: newStore(), tenant: `t-${randomBytes(8).toString('hex')}`, rootKey, ...options },
+    store: newStore(),
+    tenant: `t-${randomBytes(8).toString('hex')}`,
+    rootKey,
+    ...options,
     limits: { fileBytes: maxFileBytes },
     mounts: ['.one', '.two', '.three'].map((name) => ({
       at: `/memories/${name}`,
@@ -128,7 +131,9 @@ describe('a mounted memory', () => {
       fc.asyncProperty(fc.array(command, { maxLength: 12 }), async (commands) => {
         const alone = await openMemory({ store: newStore(), tenant: 'org', rootKey });
         const mounted = await openMemory({
-          ...{ store: newStore(), tenant: 'acme', rootKey },
+          store: newStore(),
+          tenant: 'acme',
+          rootKey,
           mounts: [{ ...HANDBOOK, store: newStore(), rootKey: new Uint8Array(32).fill(3) }],
         });
         const below = (directory: string, fields: Input): Input =>
@@ -189,7 +194,10 @@ describe('a mounted memory', () => {
 
   it('is listed from behind any path on, in the place of its mount', async () => {
     const mounts = ['one', 'two'].map((name) => ({
-      ...{ at: `/memories/${name}`, store: newStore(), tenant: name, rootKey },
+      at: `/memories/${name}`,
+      store: newStore(),
+      tenant: name,
+      rootKey,
     }));
     await using memory = await openMemory({ store: newStore(), tenant: 'acme', rootKey, mounts });
     for (const path of ['a', 'b/c', 'one/d', 'one/e/f', 'two/g/h/i', 'two/h', 'zz'])

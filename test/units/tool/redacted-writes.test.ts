@@ -20,7 +20,10 @@ describe('what a policy has redacted', () => {
     const { files } = memory;
     const created = await files.write(PATH, TEXT, { mode: 'create' });
     expect(created).toEqual({
-      ...{ path: PATH, size: WRITTEN.length, version: created.version, redacted: REDACTED },
+      path: PATH,
+      size: WRITTEN.length,
+      version: created.version,
+      redacted: REDACTED,
     });
     expect((await files.write(PATH, TEXT)).redacted).toEqual(REDACTED);
     const { version } = await files.write(PATH, 'one\n');
@@ -30,7 +33,8 @@ describe('what a policy has redacted', () => {
 
     const email = { redacted: [{ rule: 'email', findings: 1 }] };
     expect(await files.append('/memories/new.md', 'ada@example.org')).toEqual({
-      ...{ path: '/memories/new.md', ...email },
+      path: '/memories/new.md',
+      ...email,
     });
     expect(await files.append('/memories/new.md', ' bob@example.org')).toMatchObject(email);
     const told = JSON.stringify([created, replaced]);

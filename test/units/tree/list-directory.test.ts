@@ -35,7 +35,8 @@ describeOnBothKinds('listing a directory', (newSite) => {
       const key = fileKey(work.session.layout, work.keyring.names, at('/memories/a'));
       await site.base.put(`${key}.bak` as ObjectKey, new Uint8Array(300), { mode: 'create' });
       expect(await listPath(work, at('/memories/a'))).toMatchObject({
-        ...{ kind: 'directory', listing: { files: [], foreign: 0 } },
+        kind: 'directory',
+        listing: { files: [], foreign: 0 },
       });
       await expect(client.remove('/memories/a')).rejects.toMatchObject({ code: 'not_found' });
     }

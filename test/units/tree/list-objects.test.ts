@@ -121,7 +121,9 @@ describe('listing many objects', { timeout: 60_000 }, () => {
     };
     setImmediate(turn);
     const { objects } = await listObjects(work, {
-      ...{ prefix: client.layout.data, maxObjects: 1e6, concurrent: true },
+      prefix: client.layout.data,
+      maxObjects: 1e6,
+      concurrent: true,
       read: () => names++,
     });
     isListing = false;
@@ -136,7 +138,10 @@ describe('listing many objects', { timeout: 60_000 }, () => {
     const work = await client.open();
     client.calls.length = 0;
     const { truncated } = await listObjects(work, {
-      ...{ prefix: client.layout.data, maxObjects: 1_001, read, concurrent: true },
+      prefix: client.layout.data,
+      maxObjects: 1_001,
+      read,
+      concurrent: true,
     });
     expect(truncated).toBe(true);
     // The first page, and the eight parts that begin together.

@@ -216,7 +216,12 @@ describeOnBothKinds('reading a file', (newSite) => {
         const object = bindVersion(slow, read, { from: name, to: name, clock: 0, after });
         const bound = open({ keys, name, object });
         expect(bound).toMatchObject({
-          ...{ id, content: bytes('text'), mtime, previous, writer: read.writer, origin },
+          id,
+          content: bytes('text'),
+          mtime,
+          previous,
+          writer: read.writer,
+          origin,
         });
         expect(bound.bound).toBeGreaterThan(version.bound);
         expect(bound.bound).toBeGreaterThan(after);

@@ -299,7 +299,8 @@ describe('a bad day', () => {
       told.find(({ message }) => message === wanted),
     );
     expect(answered).toMatchObject({
-      ...{ requestId: 'request-1', claudeRequestId: 'req_scripted' },
+      requestId: 'request-1',
+      claudeRequestId: 'req_scripted',
       turn: expect.stringMatching(/^[A-Za-z0-9_-]{43}$/),
     });
     expect(failed).toMatchObject({ code: 'other_message', turn: answered?.['turn'] });
@@ -318,7 +319,9 @@ describe('a bad day', () => {
     await queue.run(worker.handler, MINUTE);
     const failed = lines.map((line) => JSON.parse(line)).find(({ message }) => message === 'turn failed');
     expect(failed).toMatchObject({
-      ...{ code: 'invalid_request_error', claudeRequests: 2, claudeRequestId: 'req_scripted' },
+      code: 'invalid_request_error',
+      claudeRequests: 2,
+      claudeRequestId: 'req_scripted',
     });
     expect(failed.inputTokens).toBeGreaterThan(0);
     expect(failed.outputTokens).toBeGreaterThan(0);

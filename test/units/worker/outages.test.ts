@@ -20,7 +20,9 @@ const turnOf = (i: number) => ({ tenant: `tenant-${i % 2}`, turn: `turn-${i}`, p
 const failure = (code: MemoryErrorCode) => new MemoryError(code, 'canary');
 
 const CREDENTIALS = {
-  ...{ accessKeyId: 'none', secretAccessKey: 'none', sessionToken: 'none' },
+  accessKeyId: 'none',
+  secretAccessKey: 'none',
+  sessionToken: 'none',
   expiration: new Date(Date.UTC(2100, 0)),
 };
 
@@ -204,7 +206,8 @@ it('tells with its code which turn is not tried any more, and does not keep it f
 
 it('is gone through by a turn of a FIFO queue for three hours at least, in its order, and its end has a code', async () => {
   const { queue, worker } = await start(OUTAGES['Claude is overloaded']?.[1] ?? {}, {
-    ...{ over: 30 * DAY, fifo: true },
+    over: 30 * DAY,
+    fifo: true,
   });
   for (const i of [0, 2]) queue.put(turnOf(i), 'group');
   await queue.run(worker.worker.handler, 30 * DAY);
@@ -220,7 +223,9 @@ it('of a Claude that never answers is told from a reply that takes too long', as
   let isSilent = true;
   const { queue, worker } = await start({}, { over: 0 });
   const hanging = new Anthropic({
-    ...{ apiKey: 'none', baseURL: site.client.baseURL, maxRetries: 0 },
+    apiKey: 'none',
+    baseURL: site.client.baseURL,
+    maxRetries: 0,
     fetch: (url, { signal, ...init } = {}) =>
       isSilent
         ? new Promise((_, reject) => signal?.addEventListener('abort', () => reject(new Error('aborted'))))

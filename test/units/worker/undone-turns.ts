@@ -42,7 +42,8 @@ export async function undoTurn(
   const since = deeds.slice(index);
   const mayHaveRenamed = since.some(({ renames }) => renames);
   deeds.push({
-    ...{ by: 'operator', files: after },
+    by: 'operator',
+    files: after,
     renames: outcome.changes.some(({ what }) => what === 'rename'),
   });
   const isUntouched = (path: string): boolean =>

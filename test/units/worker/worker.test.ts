@@ -159,7 +159,9 @@ describe('the worker', () => {
       credentials: (tenant) => async () => {
         asked.push(tenant);
         return {
-          ...{ accessKeyId: 'AKIATEST', secretAccessKey: 'secret', sessionToken: 'token' },
+          accessKeyId: 'AKIATEST',
+          secretAccessKey: 'secret',
+          sessionToken: 'token',
           expiration: new Date(2e12),
         };
       },
@@ -179,7 +181,9 @@ describe('the worker', () => {
         onRequest: ({ operation }) => operations.push(operation),
       },
       credentials: () => async () => ({
-        ...{ accessKeyId: 'AKIATEST', secretAccessKey: 'secret', sessionToken: 'token' },
+        accessKeyId: 'AKIATEST',
+        secretAccessKey: 'secret',
+        sessionToken: 'token',
         expiration: new Date(2e12),
       }),
     });

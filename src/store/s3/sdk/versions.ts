@@ -30,7 +30,10 @@ export function openSdkVersions(
     let from: { readonly KeyMarker: string; readonly VersionIdMarker?: string } | undefined;
     for (;;) {
       const command = new ListObjectVersionsCommand({
-        ...{ Bucket: bucket, Prefix: prefix, MaxKeys: pageSize, ...from },
+        Bucket: bucket,
+        Prefix: prefix,
+        MaxKeys: pageSize,
+        ...from,
       });
       const page = await send(client, command, { signal, trace: newTrace() }).catch((error: unknown) => {
         throw !hasListed && isUnknownRequest(error) ? noVersions(causeOf(error)) : s3Failure(error);

@@ -20,13 +20,27 @@ const entriesOf = (content: Uint8Array) => inTurns(decodePart(content));
 const idOf = (byte: number): string => toBase64url(new Uint8Array(16).fill(byte));
 const SECRET = new Uint8Array(32).fill(3);
 const HEAD = {
-  ...{ number: 12, files: 3, began: 1_790_000_000_000, ended: 1_790_000_000_001, epoch: 2 },
-  ...{ keepsHistory: true, run: idOf(4), parts: 2, secret: SECRET },
+  number: 12,
+  files: 3,
+  began: 1_790_000_000_000,
+  ended: 1_790_000_000_001,
+  epoch: 2,
+  keepsHistory: true,
+  run: idOf(4),
+  parts: 2,
+  secret: SECRET,
 };
 const ENTRY: CheckpointEntry = {
-  ...{ path: at('/memories/a'), id: idOf(1), bound: 1_790_000_000_000_001n, mtime: 1_790_000_000_000 },
-  ...{ size: 5, previous: idOf(0), writer: idOf(9), etag: '"etag"' as const },
-  ...{ textHash: toBase64url(new Uint8Array(32).fill(7)), note: '' },
+  path: at('/memories/a'),
+  id: idOf(1),
+  bound: 1_790_000_000_000_001n,
+  mtime: 1_790_000_000_000,
+  size: 5,
+  previous: idOf(0),
+  writer: idOf(9),
+  etag: '"etag"' as const,
+  textHash: toBase64url(new Uint8Array(32).fill(7)),
+  note: '',
 };
 const PARTS = [
   [ENTRY, { ...ENTRY, path: at('/memories/b/ü'), id: idOf(2), note: 'young' as const }],

@@ -231,7 +231,9 @@ describe('a migration', () => {
       return proceed();
     });
     expect(await operator.migrate()).toMatchObject({
-      ...{ passes: 8, rebound: 8, retired: [] },
+      passes: 8,
+      rebound: 8,
+      retired: [],
       versions: [
         { version: 1, objects: 0 },
         { version: 2, objects: 1 },

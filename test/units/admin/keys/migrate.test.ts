@@ -368,7 +368,10 @@ describeOnBothKinds('a migration among others who write', (newSite) => {
     const etag = (await site.base.head(key))?.etag;
     await site.time.pause(60_000);
     expect(await operator.migrate()).toMatchObject({
-      ...{ young: 1, rebound: OBJECTS, retired: [], problems: [] },
+      young: 1,
+      rebound: OBJECTS,
+      retired: [],
+      problems: [],
       versions: [{ version: 1, objects: 1 }, { version: 2 }],
     });
     expect((await site.base.head(key))?.etag).toBe(etag);
@@ -717,7 +720,10 @@ describeOnBothKinds('a migration that encrypts again', (newSite) => {
       return proceed();
     });
     expect(await operator.migrate({ reencrypt: true })).toMatchObject({
-      ...{ madeKey: 3, rebound: OBJECTS, retired: [2], wantsCheckpoint: true },
+      madeKey: 3,
+      rebound: OBJECTS,
+      retired: [2],
+      wantsCheckpoint: true,
       versions: [{ version: 3, active: true, objects: OBJECTS }],
     });
     expect(writes[0]).toBe(operator.client.layout.keyring);
@@ -859,7 +865,9 @@ describeOnBothKinds('a migration that encrypts again', (newSite) => {
     await expect(worker.rename('/memories/b', '/memories/moved')).rejects.toThrow();
     await site.time.pause(60_001);
     expect(await operator.migrate({ reencrypt: true })).toMatchObject({
-      ...{ busy: 0, young: 0, problems: [] },
+      busy: 0,
+      young: 0,
+      problems: [],
       // The copies as well.
       rebound: OBJECTS + 2,
     });

@@ -116,8 +116,13 @@ describe('readKeyStatus', () => {
     const now = Date.now();
     const open = await status([oldRoot, newRoot]);
     expect(open).toMatchObject({
-      ...{ state: 'open', epoch: 1, nameMode: 'encrypted', free: 63, history: 'off' },
-      ...{ rootId: oldRoot.id, wrappedByFirst: true },
+      state: 'open',
+      epoch: 1,
+      nameMode: 'encrypted',
+      free: 63,
+      history: 'off',
+      rootId: oldRoot.id,
+      wrappedByFirst: true,
       keys: [{ version: 1, active: true }],
     });
     if (open.state !== 'open') throw new Error('it did not open');

@@ -63,7 +63,9 @@ function keptVersions(ids: readonly string[], pageSize = 2) {
     ...NOT_ASKED,
     async *list() {
       const entries: KeptVersion[] = [...kept].map((versionId, index) => ({
-        ...{ key: layout.keyring, versionId, size: 1 },
+        key: layout.keyring,
+        versionId,
+        size: 1,
         isCurrent: index === 0,
       }));
       for (let at = 0; at < entries.length; at += pageSize) yield entries.slice(at, at + pageSize);

@@ -108,7 +108,8 @@ describe('places of one content', () => {
     const late = BigInt(site.time.clock() + 7_200_000) << 16n;
     const again = await client.open();
     const findings = await settleDuplicates(again, {
-      ...{ ...still, repair: true },
+      ...still,
+      repair: true,
       groups: [[{ ...a, bound: late }, b]],
     });
     expect(findings).toMatchObject([{ state: 'removed', older: '/memories/a' }]);

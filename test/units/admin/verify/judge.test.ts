@@ -70,7 +70,11 @@ function pathOf(name = 'a'): MemoryPath {
 
 function factsOf({ path, id, bound, written = bound, previous }: Bound) {
   return {
-    ...{ path: pathOf(path), id: idOf(id), bound: nextBound(timeOf(bound)), mtime: timeOf(written), size: 1 },
+    path: pathOf(path),
+    id: idOf(id),
+    bound: nextBound(timeOf(bound)),
+    mtime: timeOf(written),
+    size: 1,
     ...{
       previous: previous === undefined ? undefined : idOf(previous),
       writer: undefined,
@@ -99,7 +103,9 @@ function judged(told: Told): readonly string[] {
       lastAt: timeOf(time),
       by: undefined,
     },
-    ...{ to: to === undefined ? undefined : pathOf(to), event: `e${index}`, isPlanned: isPlanned === true },
+    to: to === undefined ? undefined : pathOf(to),
+    event: `e${index}`,
+    isPlanned: isPlanned === true,
   }));
   const past = finished(
     modelOf({ sightings, leaves, damaged: { records: [], files: (told.damaged ?? []).map(pathOf) } }),

@@ -112,8 +112,12 @@ describe('verify over the history', () => {
     await put(site, unknown, left);
     expect(await findingsOf(client)).toEqual([
       {
-        ...{ kind: 'history', state: 'misplaced', path: PATH, name: nameOf(unknown) },
-        ...{ expected: 'abcdefgh', found: first },
+        kind: 'history',
+        state: 'misplaced',
+        path: PATH,
+        name: nameOf(unknown),
+        expected: 'abcdefgh',
+        found: first,
       },
     ]);
     await site.base.delete([{ key: unknown }]);

@@ -139,8 +139,10 @@ describe('a verification', () => {
     const { findings } = await verifyTree((await (await site.client()).open()).session);
     expect(findings).toEqual(
       ['a', 'b', 'c', 'd', 'e'].map((name) => ({
-        ...{ kind: 'duplicate', state: 'undecided' },
-        ...{ older: `/memories/${name}`, newer: '/memories/f' },
+        kind: 'duplicate',
+        state: 'undecided',
+        older: `/memories/${name}`,
+        newer: '/memories/f',
       })),
     );
   });

@@ -68,7 +68,9 @@ describeOnBothKinds('verifying a tree', (newSite) => {
     await client.open();
     client.calls.length = 0;
     expect(await verify(client)).toEqual({
-      ...{ files: 2, bytes: 70_005, findings: [] },
+      files: 2,
+      bytes: 70_005,
+      findings: [],
       keyVersions: [{ version: 1, objects: 2, active: true }],
     });
     expect(countCalls(client.calls)).toEqual({ get: 2 + 1, list: 1 });

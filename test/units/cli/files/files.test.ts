@@ -279,7 +279,10 @@ describe('the verbs that read and write', () => {
       const { text } = await diff(second, first, true);
       expect(events(text)).toEqual([
         {
-          ...{ event: 'done', fromVersion: second, toVersion: first, differ: true },
+          event: 'done',
+          fromVersion: second,
+          toVersion: first,
+          differ: true,
           patch: expect.stringContaining('-2\n+two\n'),
         },
       ]);

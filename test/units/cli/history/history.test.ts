@@ -165,7 +165,11 @@ describe('sealed-memory log and show', { timeout: 120_000 }, () => {
     expect(await run('show', path, `v${version}`)).toMatchObject({ code: 1, stdout: '' });
     const log = linesOf(await run('log', path, '--json'));
     expect(log.find((line) => line['version'] === version)).toMatchObject({
-      ...{ path, size: 11, writer: 'ann', text: 'redacted', redacted: { writer: 'ann' } },
+      path,
+      size: 11,
+      writer: 'ann',
+      text: 'redacted',
+      redacted: { writer: 'ann' },
     });
     expect((await run('log', path)).stdout).toMatch(/ {2}redacted {2}written by ann {2}redacted by ann$/m);
     const again = await run('redact', path, `v${version}`, '--yes');

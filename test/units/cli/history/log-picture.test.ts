@@ -5,8 +5,13 @@ import type { HistoryEntry } from '../../../../src/history/past/entries.ts';
 const [OLD, NEW] = ['/memories/old.md', '/memories/new.md'];
 const at = (minute: number): Date => new Date(Date.UTC(2026, 10, 17, 9, minute));
 const written = (version: string, minute: number, more: object = {}): HistoryEntry => ({
-  ...{ kind: 'written', path: NEW, version: version.repeat(22), time: at(minute), size: 5 },
-  ...{ text: 'kept', end: 'replaced' },
+  kind: 'written',
+  path: NEW,
+  version: version.repeat(22),
+  time: at(minute),
+  size: 5,
+  text: 'kept',
+  end: 'replaced',
   ...more,
 });
 const draw = (entries: readonly HistoryEntry[], columns = 100): string =>

@@ -80,7 +80,8 @@ describe('redact', () => {
     const current = await redact({ version: now }, { typed: 'yes\n' });
     expect(current).toEqual({
       code: expect.objectContaining({
-        ...{ code: 'invalid_command', details: { reason: 'current', paths: [PATH], versions: [now] } },
+        code: 'invalid_command',
+        details: { reason: 'current', paths: [PATH], versions: [now] },
       }),
       text: expect.stringMatching(/^holds .*\n$/),
     });

@@ -58,13 +58,20 @@ describe('restore of one version', () => {
         .map((line) => JSON.parse(line)),
     ).toEqual([
       {
-        ...{ event: 'entry', what: 'create', path: PATH, toVersion: first },
+        event: 'entry',
+        what: 'create',
+        path: PATH,
+        toVersion: first,
         patch: expect.stringContaining('--- /dev/null'),
       },
       { event: 'done', outcome: 'planned', path: PATH, version: first, changes: 1 },
     ]);
     expect(JSON.parse((await restore({ yes: true }, { json: true })).text)).toEqual({
-      ...{ event: 'done', outcome: 'written', path: PATH, version: first, changes: 1 },
+      event: 'done',
+      outcome: 'written',
+      path: PATH,
+      version: first,
+      changes: 1,
     });
     expect(await text()).toBe('one\n');
   });

@@ -51,7 +51,10 @@ delete   ${OTHER}  VERSION → nothing
     expect((await preview({})).text).not.toContain('poison');
     const { text } = await preview({ diff: true }, { json: true });
     expect(JSON.parse(text.split('\n')[0] ?? '')).toMatchObject({
-      ...{ event: 'entry', what: 'replace', path: PATH, patch: expect.stringContaining('+one\n') },
+      event: 'entry',
+      what: 'replace',
+      path: PATH,
+      patch: expect.stringContaining('+one\n'),
     });
   });
 
@@ -165,7 +168,10 @@ describe('an actor whom the history names otherwise than the caller', () => {
 
     const { store: location, tenant } = kept.flags;
     await using another = await openMemory({
-      ...{ store: location, tenant, rootKey: Buffer.alloc(32, 7).toString('base64'), actor: 'bad' },
+      store: location,
+      tenant,
+      rootKey: Buffer.alloc(32, 7).toString('base64'),
+      actor: 'bad',
     });
     await another.files.write(PATH, 'named again\n');
     await another.history.undo({ writer: 'bad', actor: 'repair' });
@@ -231,7 +237,11 @@ describe('restore-at', () => {
     await runRestoreAt('2020-01-01T00:00:00Z', { below: '/memories/a.md' }, invocation);
     expect(shown.at(-1)).toMatch(/\nFAIL {2}nothing can be restored, 1 file left\n$/);
     expect(JSON.parse((await restoreAt(true)).text.trim().split('\n').at(-1) ?? '')).toEqual({
-      ...{ event: 'done', outcome: 'withheld', changes: 1, left: 1, begins },
+      event: 'done',
+      outcome: 'withheld',
+      changes: 1,
+      left: 1,
+      begins,
     });
   });
 });

@@ -89,7 +89,11 @@ describe('sealed-memory keys', { timeout: 60_000 }, () => {
     const status = await run('keys', 'status');
     expect(status).toMatchObject({ code: 0, stderr: '' });
     expect(lastOf(status)).toMatchObject({
-      ...{ event: 'done', state: 'open', epoch: 1, nameMode: 'encrypted', wrappedByFirst: true },
+      event: 'done',
+      state: 'open',
+      epoch: 1,
+      nameMode: 'encrypted',
+      wrappedByFirst: true,
       keys: [{ version: 1, active: true }],
     });
     expect(status.stdout).not.toContain(ROOT_KEY);
@@ -112,7 +116,10 @@ describe('sealed-memory keys', { timeout: 60_000 }, () => {
     await create('/memories/a', 'text');
     env['SEALED_MEMORY_ROOT_KEY'] = `${OTHER_KEY},${ROOT_KEY}`;
     expect(await done(runShowRoot)).toEqual({
-      ...{ exit: 0, event: 'done', keyring: 'open', wrappedBy: own },
+      exit: 0,
+      event: 'done',
+      keyring: 'open',
+      wrappedBy: own,
       rootKeys: [
         { id: other, wraps: false, opens: false },
         { id: own, wraps: true, opens: true },
@@ -137,7 +144,10 @@ describe('sealed-memory keys', { timeout: 60_000 }, () => {
     database.exec("UPDATE objects SET body = CAST(substr(body, 1, length(body) - 1) || x'00' AS BLOB)");
     database.close();
     expect(await done(runShowRoot)).toMatchObject({
-      ...{ exit: 1, keyring: 'unread', wrappedBy: own, failure: { code: 'integrity' } },
+      exit: 1,
+      keyring: 'unread',
+      wrappedBy: own,
+      failure: { code: 'integrity' },
       rootKeys: [{ id: own, wraps: true, opens: false }],
     });
     const { code, stdout } = await plain('keys', 'show-root');

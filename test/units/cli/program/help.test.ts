@@ -98,7 +98,8 @@ describe('a word that is not known', () => {
     ],
   ])('ends with 2 and a sentence that leads on: %s', async (line, sentence) => {
     expect(await runCli(line.split(' '))).toMatchObject({
-      ...{ code: 2, stdout: '' },
+      code: 2,
+      stdout: '',
       stderr: `sealed-memory: ${sentence}\n`,
     });
   });

@@ -60,7 +60,11 @@ describe.each(STORES)('exec --jsonl on %s', (_, store) => {
 
   it('keeps every one of 50 inserts that run at once', async () => {
     const inserts = Array.from({ length: 50 }, (_line, id) => ({
-      ...{ id, command: 'insert', path: '/memories/list', insert_line: 0, insert_text: `line ${id}\n` },
+      id,
+      command: 'insert',
+      path: '/memories/list',
+      insert_line: 0,
+      insert_text: `line ${id}\n`,
     }));
     const answers = await execLines(
       [{ harness: 'reset' }, create('/memories/list', ''), ...inserts, { harness: 'dump' }],

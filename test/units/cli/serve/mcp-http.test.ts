@@ -136,7 +136,9 @@ describe('sealed-memory mcp --http', { timeout: SLOW }, () => {
     const length = String(65 * 1024 * 1024);
     expect(await ask(url, { headers: { ...good, 'content-length': length } })).toMatchObject({ status: 413 });
     const hello = {
-      ...{ jsonrpc: '2.0', id: 1, method: 'initialize' },
+      jsonrpc: '2.0',
+      id: 1,
+      method: 'initialize',
       params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 't', version: '1' } },
     };
     for (const headers of [{}, { host: `localhost:${port}` }, { origin: `http://${host}` }]) {

@@ -5,7 +5,8 @@ import { serveLines } from '../../../../src/cli/serve/mcp-stdio.ts';
 const encode = (message: object): Uint8Array =>
   new TextEncoder().encode(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
 const HELLO = encode({
-  ...{ id: 0, method: 'initialize' },
+  id: 0,
+  method: 'initialize',
   params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'test', version: '1' } },
 });
 const CALL = encode({ id: 1, method: 'tools/call', params: { name: 'any', arguments: {} } });
@@ -58,12 +59,16 @@ describe('serveLines', () => {
       yield CALL;
     }
     await serveLines({
-      ...{ input: input(), write, factory: serverWith(async () => {}), maxLineBytes: 500 },
+      input: input(),
+      write,
+      factory: serverWith(async () => {}),
+      maxLineBytes: 500,
       onRefused: (reason) => void refused.push(reason),
     });
     expect(written.map(({ id }) => id).sort()).toEqual([0, 1, null]);
     expect(written).toContainEqual({
-      ...{ jsonrpc: '2.0', id: null },
+      jsonrpc: '2.0',
+      id: null,
       error: { code: -32_600, message: 'The message is too long.' },
     });
     expect(refused).toEqual(['The message is too long.']);

@@ -36,7 +36,8 @@ const HANDSHAKE = [
 const linesOf = (messages: readonly object[]): string =>
   messages.map((message) => `${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`).join('');
 const calling = (id: number, input: object): object => ({
-  ...{ id, method: 'tools/call' },
+  id,
+  method: 'tools/call',
   params: { name: 'memory', arguments: input },
 });
 const answersIn = (stdout: string): readonly Readonly<Record<string, unknown>>[] =>

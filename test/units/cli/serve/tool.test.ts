@@ -91,7 +91,8 @@ describe('sealed-memory tool', () => {
       content: `File created successfully at: ${path}`,
     });
     expect(await json('create', path, '--text', 'y')).toEqual({
-      ...{ event: 'failed', code: 'already_exists' },
+      event: 'failed',
+      code: 'already_exists',
       content: `Error: File ${path} already exists`,
     });
   }, 30_000);

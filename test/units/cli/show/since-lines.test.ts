@@ -32,7 +32,8 @@ it('an older file is named with both versions, or with its own where nothing mus
 it('a version that the history has not may be what a restore left, a record that is damaged may not', () => {
   const missing = {
     ...({ kind: 'history', state: 'missing', path: PATH } as const),
-    ...{ expected: VERSION.version, replacedBy: OTHER.version },
+    expected: VERSION.version,
+    replacedBy: OTHER.version,
   };
   expect(findingLine(missing).endsWith(ON_PURPOSE)).toBe(true);
   expect(findingLine({ ...missing, state: 'damaged' })).toMatch(/the versions of the bucket$/);

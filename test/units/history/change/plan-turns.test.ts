@@ -16,8 +16,15 @@ async function pastOf(versions: number, files = 1) {
     const saved = { record: `r${turn}`, at: turn, for: undefined };
     const end = turn >= versions - files ? { saved: undefined, file: { isRenamed: false } } : { saved };
     return {
-      ...{ id: `v${turn}`, path, bound: BigInt(turn), mtime: turn, size: 1, previous, ...end },
-      ...{ writer: Math.floor(turn / files) % 2 === 0 ? 'ann' : 'mallory', textHash: `text ${turn}` },
+      id: `v${turn}`,
+      path,
+      bound: BigInt(turn),
+      mtime: turn,
+      size: 1,
+      previous,
+      ...end,
+      writer: Math.floor(turn / files) % 2 === 0 ? 'ann' : 'mallory',
+      textHash: `text ${turn}`,
     };
   });
   const past = await itemByItem(modelOf({ sightings, leaves: [], damaged: { records: [], files: [] } }));

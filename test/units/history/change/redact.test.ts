@@ -88,14 +88,22 @@ describe.each(STORE_KINDS)('redact, on a %s store that keeps versions', (kind) =
     await history.redact(await versionOf(history, PATH, SECRET.length + 6), { actor: 'bob' });
     expect(await search()).not.toEqual([]);
     expect(await history.redact(whole, { actor: 'bob' })).toEqual({
-      ...{ path: PATH, version: whole.version, records: 1 },
+      path: PATH,
+      version: whole.version,
+      records: 1,
       // Of the record and of the file.
       versionsRemoved: 2,
     });
     expect(await search()).toEqual([]);
     expect((await history.list(PATH)).find((entry) => entry.version === whole.version)).toMatchObject({
-      ...{ kind: 'written', path: PATH, writer: 'ann', size: SECRET.length, text: 'redacted' },
-      ...{ time: whole.time, end: 'replaced', redacted: { writer: 'bob', time: expect.any(Date) } },
+      kind: 'written',
+      path: PATH,
+      writer: 'ann',
+      size: SECRET.length,
+      text: 'redacted',
+      time: whole.time,
+      end: 'replaced',
+      redacted: { writer: 'bob', time: expect.any(Date) },
     });
     await expect(history.read(whole)).rejects.toMatchObject({
       code: 'not_found',
@@ -366,7 +374,8 @@ describe('redact', () => {
       return answer;
     });
     await expect(history.redact(version)).rejects.toMatchObject({
-      ...{ code: 'integrity', details: { reason: 'put_back' } },
+      code: 'integrity',
+      details: { reason: 'put_back' },
     });
   });
 

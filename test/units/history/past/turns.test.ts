@@ -14,15 +14,26 @@ function sightingOf(turn: number): Sighting {
   const previous = turn === 0 ? undefined : `v${turn - 1}`;
   const saved = { record: `r${turn}`, at: turn, for: undefined };
   return {
-    ...{ id: `v${turn}`, path: PATH, bound: BigInt(turn), mtime: turn, size: 1, previous, saved },
-    ...{ writer: undefined, textHash: 'the same' },
+    id: `v${turn}`,
+    path: PATH,
+    bound: BigInt(turn),
+    mtime: turn,
+    size: 1,
+    previous,
+    saved,
+    writer: undefined,
+    textHash: 'the same',
   };
 }
 
 it('lets others run between every few of its turns', async () => {
   let looks = 0;
   const runOf = (turn: number): TurnRun => ({
-    ...{ turn: String(turn), id: `r${turn}`, time: turn, isAnswered: true, unlisted: 0 },
+    turn: String(turn),
+    id: `r${turn}`,
+    time: turn,
+    isAnswered: true,
+    unlisted: 0,
     get list() {
       looks++;
       return [
@@ -35,8 +46,11 @@ it('lets others run between every few of its turns', async () => {
   const runs = Array.from({ length: TURNS }, (_, turn) => runOf(turn));
   const past = await itemByItem(modelOf({ sightings, leaves: [], damaged: { records: [], files: [] } }));
   const known = {
-    ...{ past, turns: { runs, untraced: 0, damaged: [] }, actors: new Map<string, string>() },
-    ...{ keptSince: 0, writerOf: (actor: string) => actor },
+    past,
+    turns: { runs, untraced: 0, damaged: [] },
+    actors: new Map<string, string>(),
+    keptSince: 0,
+    writerOf: (actor: string) => actor,
   };
   const most = await mostBetweenRounds(
     () => looks,

@@ -99,8 +99,12 @@ describe('what is replaced or removed', () => {
     const mtime = Number.MAX_SAFE_INTEGER;
     const { random } = work.session;
     const sealed = seal({
-      ...{ keys: work.keyring.keys, name: logicalName(at(PATH)), content: bytes('late'), random },
-      ...{ version: newVersion({ mtime, random }), clock: site.time.clock() },
+      keys: work.keyring.keys,
+      name: logicalName(at(PATH)),
+      content: bytes('late'),
+      random,
+      version: newVersion({ mtime, random }),
+      clock: site.time.clock(),
     });
     const key = fileKey(work.session.layout, work.keyring.names, at(PATH));
     await site.base.put(key, sealed, { mode: 'overwrite' });

@@ -70,8 +70,10 @@ describePage('the page in Chromium', ({ browser, stack, show }) => {
     await content(page).getByText('"short"').waitFor();
     const before = await bytes(page).textContent();
     await agent.memory.execute({
-      ...{ command: 'str_replace', path: '/memories/preferences.json' },
-      ...{ old_str: 'short', new_str: 'shorter' },
+      command: 'str_replace',
+      path: '/memories/preferences.json',
+      old_str: 'short',
+      new_str: 'shorter',
     });
     await content(page).getByText('"shorter"').waitFor();
     await expect.poll(() => bytes(page).textContent(), PATIENT).not.toBe(before);
@@ -355,7 +357,9 @@ describePage('the page in Chromium', ({ browser, stack, show }) => {
           () => fetch(`${from}/api/facts`, { method: 'POST', credentials: 'include', body: '{}' }),
           () =>
             fetch(`${from}/api/facts`, {
-              ...{ method: 'POST', credentials: 'include', body: '{}' },
+              method: 'POST',
+              credentials: 'include',
+              body: '{}',
               headers: { 'content-type': 'application/json' },
             }),
           () => fetch(`${from}/page.js`, { credentials: 'include' }),

@@ -143,8 +143,13 @@ interface Identity {
 
 function jsonOf({ accessKeyId, sessionToken, expiration }: Identity): string {
   return JSON.stringify({
-    ...{ Code: 'Success', Type: 'AWS-HMAC', LastUpdated: expiration },
-    ...{ AccessKeyId: accessKeyId, SecretAccessKey: 'secret', Token: sessionToken, Expiration: expiration },
+    Code: 'Success',
+    Type: 'AWS-HMAC',
+    LastUpdated: expiration,
+    AccessKeyId: accessKeyId,
+    SecretAccessKey: 'secret',
+    Token: sessionToken,
+    Expiration: expiration,
   });
 }
 

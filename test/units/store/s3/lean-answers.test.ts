@@ -297,7 +297,11 @@ async function play(
   };
   const connections = { metadata: {}, handle, destroy: () => {} } as unknown as S3Connections;
   const store = openS3ObjectStore({
-    ...{ client, connections, bucket: 'b', region: 'us-east-1', guarded: true },
+    client,
+    connections,
+    bucket: 'b',
+    region: 'us-east-1',
+    guarded: true,
     credentials: { accessKeyId: 'id', secretAccessKey: 'secret' },
     checksums: verifies ? 'when_supported' : 'when_required',
   });

@@ -299,7 +299,14 @@ function comparable(result: Outcome): unknown {
   );
   const { credential, signed } = authorizationOf(authorization);
   return {
-    ...{ method, protocol, hostname, port, path, query, headers: others, credential },
+    method,
+    protocol,
+    hostname,
+    port,
+    path,
+    query,
+    headers: others,
+    credential,
     signed: signed.filter((name) => !OF_THE_CLIENT.includes(name)),
     body: Buffer.from(body).toString('hex'),
   };

@@ -36,8 +36,15 @@ const time = { getRemainingTimeInMillis: () => 300_000 };
 
 it('every count of the summary is the sum over all tenants', async () => {
   expect(await expire({}, time)).toEqual({
-    ...{ tenants: 3, failed: 0, isPartial: false },
-    ...{ files: 3, deleted: 6, marked: 9, records: 12, sessions: 18, tombstones: 15 },
+    tenants: 3,
+    failed: 0,
+    isPartial: false,
+    files: 3,
+    deleted: 6,
+    marked: 9,
+    records: 12,
+    sessions: 18,
+    tombstones: 15,
   });
 });
 

@@ -225,8 +225,10 @@ describe('the expiry function', () => {
     const told = lines.map((line) => JSON.parse(line));
     expect(told).toContainEqual(
       expect.objectContaining({
-        ...{ level: 'error', message: 'no checkpoint of a tenant: alarms since the last one' },
-        ...{ tenant: 'acme', alarms: 1 },
+        level: 'error',
+        message: 'no checkpoint of a tenant: alarms since the last one',
+        tenant: 'acme',
+        alarms: 1,
       }),
     );
     expect(told).not.toContainEqual(expect.objectContaining({ message: 'checkpoint of a tenant' }));

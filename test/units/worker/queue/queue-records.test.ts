@@ -23,7 +23,8 @@ describe('the time of first sending', () => {
     expect(sendingOf(recordOf(undefined), TIMES)).toEqual({ firstMs: SENT, isSentOn: false });
     expect(sendingOf(recordOf(undefined, ''), TIMES)).toEqual({ firstMs: TIMES.nowMs, isSentOn: false });
     expect(sendingOf({ attributes: {} } as SQSRecord, TIMES)).toEqual({
-      ...{ firstMs: TIMES.nowMs, isSentOn: false },
+      firstMs: TIMES.nowMs,
+      isSentOn: false,
     });
   });
 

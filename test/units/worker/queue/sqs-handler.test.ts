@@ -66,7 +66,9 @@ describe('the SQS handler', () => {
     await handler({ Records }, { getRemainingTimeInMillis: () => 60_200.5 });
     expect([...hidden.values()]).toEqual(
       ['a', 'b'].map((id) => ({
-        ...{ QueueUrl: QUEUE, ReceiptHandle: `handle of ${id}`, VisibilityTimeout: 66 },
+        QueueUrl: QUEUE,
+        ReceiptHandle: `handle of ${id}`,
+        VisibilityTimeout: 66,
       })),
     );
   });
@@ -244,7 +246,10 @@ describe('the attempts of a message', () => {
   const HOUR = 3_600;
   const DAY = 24 * HOUR;
   const later = (code: string, more: object = {}): Delivery => ({
-    ...{ state: 'later', code, afterSeconds: 5, ...more },
+    state: 'later',
+    code,
+    afterSeconds: 5,
+    ...more,
   });
   /** Each way in which a delivery ends without an answer, and whether it uses up an attempt. */
   const ENDS: readonly (readonly [string, Delivery, 'attempt' | 'none'])[] = [
@@ -269,7 +274,10 @@ describe('the attempts of a message', () => {
     const lines: string[] = [];
     const waited: number[] = [];
     const handler = createSqsHandler({
-      ...{ sqs: queue.sqs, queueUrl: queue.url, deadLetterUrl: queue.deadLetterUrl, retentionSeconds },
+      sqs: queue.sqs,
+      queueUrl: queue.url,
+      deadLetterUrl: queue.deadLetterUrl,
+      retentionSeconds,
       async deliver(_, { waitedMs }) {
         waited.push(waitedMs / 1_000);
         return end;
@@ -343,7 +351,8 @@ describe('the attempts of a message', () => {
           die();
         },
       } as unknown as Pick<SQSClient, 'send'>,
-      ...{ queueUrl: queue.url, deadLetterUrl: queue.deadLetterUrl },
+      queueUrl: queue.url,
+      deadLetterUrl: queue.deadLetterUrl,
       deliver: () => new Promise(() => {}),
       log: createJsonLog({ write: () => {} }),
     });

@@ -418,7 +418,10 @@ describe('a turn of a conversation that comes back', () => {
     });
     const worker = await chat.worker();
     expect(await worker.deliver(turn(2), { remainingMs: () => left })).toMatchObject({
-      ...{ state: 'later', code: 'unfinished', hasProgress: true, afterSeconds: 0 },
+      state: 'later',
+      code: 'unfinished',
+      hasProgress: true,
+      afterSeconds: 0,
     });
     chat.play(() => ({ say: `answer ${chat.asked.length}` }));
   };

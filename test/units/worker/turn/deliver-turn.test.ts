@@ -98,11 +98,15 @@ describe('deliverTurn', () => {
     });
     const contextManagement = { compaction: { triggerTokens: 0.5 } };
     expect(await deliver(ending.signal, { contextManagement })).toEqual({
-      ...{ state: 'later', code: 'deadline', afterSeconds: 5, isCondition: true },
+      state: 'later',
+      code: 'deadline',
+      afterSeconds: 5,
+      isCondition: true,
     });
     vi.restoreAllMocks();
     expect(await deliver(undefined, { contextManagement })).toEqual({
-      ...{ state: 'failed', code: 'misconfigured' },
+      state: 'failed',
+      code: 'misconfigured',
     });
   });
 
@@ -141,7 +145,10 @@ describe('deliverTurn', () => {
     const first = await worker(site);
     const late = AbortSignal.abort(new DOMException('late', 'TimeoutError'));
     expect(await first.deliver(late)).toEqual({
-      ...{ state: 'later', code: 'deadline', afterSeconds: 5, isCondition: true },
+      state: 'later',
+      code: 'deadline',
+      afterSeconds: 5,
+      isCondition: true,
     });
     expect(asked).toBe(0);
     // Not even its receipt is written.
@@ -373,7 +380,10 @@ describe('failureOf', () => {
     'takes %s for one that may pass, and for a condition of the deployment: %s',
     (code, isCondition) => {
       expect(failureOf(new MemoryError(code, 'x'), going)).toEqual({
-        ...{ state: 'later', code, afterSeconds: 5, ...(isCondition && { isCondition }) },
+        state: 'later',
+        code,
+        afterSeconds: 5,
+        ...(isCondition && { isCondition }),
       });
     },
   );

@@ -44,7 +44,10 @@ describe('the budget of a tenant', () => {
     expect(await another.refusal({})).toBeUndefined();
     await another.count(usage(1, 0), {});
     expect(await budget.refusal({})).toEqual({
-      ...{ state: 'later', code: 'tokens_per_day', afterSeconds: 3_600, isExact: true },
+      state: 'later',
+      code: 'tokens_per_day',
+      afterSeconds: 3_600,
+      isExact: true,
       isCondition: true,
     });
     now += 3_600_000;

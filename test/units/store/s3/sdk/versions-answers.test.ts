@@ -113,7 +113,9 @@ const open = (
   odd: (asked: AskedVersions) => ServerAnswer | 'cut' | undefined,
 ): ObjectVersions =>
   openS3Versions({
-    ...{ bucket: 'b', endpoint: 'http://127.0.0.1:1', region: 'us-east-1' },
+    bucket: 'b',
+    endpoint: 'http://127.0.0.1:1',
+    region: 'us-east-1',
     credentials: { accessKeyId: 'id', secretAccessKey: 'secret' },
     connections: versionsServer(kept.versions, odd),
   });
