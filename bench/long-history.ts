@@ -9,7 +9,7 @@ import {
 import { writeKept } from '../src/history/save/write-kept.ts';
 import { parseMemoryPath } from '../src/language/path.ts';
 import { encodeFields, writeRecord } from '../src/tree/records/sealed-record.ts';
-import type { Work } from '../src/tree/session.ts';
+import type { Work } from '../src/tree/tenant.ts';
 import { turnActor } from '../src/turns/turn-trace.ts';
 import { createSite } from '../test/support/test-tree.ts';
 import type { Lab } from './lab.ts';
@@ -78,7 +78,7 @@ async function written(write: (work: Work) => Promise<void>) {
   const client = await site.client({ keepsHistory: true, clock: () => Date.now() });
   await write(await client.open());
   return {
-    history: createHistory(client.session, client.tree),
+    history: createHistory(client.tenant, client.tree),
     [Symbol.asyncDispose]: () => site.base[Symbol.asyncDispose](),
   };
 }
@@ -105,7 +105,7 @@ async function writeChain(
     const id = historyRecordId(work, { path, ...name });
     await writeKept(work, { cls: 'history', id, content: encodeHistoryRecord(record) });
   };
-  const { random } = work.session;
+  const { random } = work.tenant;
   const { names } = work.keyring;
   const ids: string[] = [];
   let previous: Uint8Array | undefined;

@@ -160,7 +160,7 @@ const DOORS: readonly {
   {
     room: /^tree\/(?!(rename|records)\/)/,
     files:
-      /^tree\/(session|tree|policy|concurrency|confirmed-change|confirmed-put|list-directory|list-objects|mounted-tree|quota|read-file|touches|sightings|version-cache)\.ts$/,
+      /^tree\/(tenant|tree|policy|concurrency|confirmed-change|confirmed-put|list-directory|list-objects|mounted-tree|quota|read-file|touches|sightings|version-cache)\.ts$/,
   },
   {
     room: /^history\//,

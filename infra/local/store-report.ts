@@ -4,7 +4,7 @@ import { kmsRootKey } from '../../src/keys/kms-root-key.ts';
 import { openTenant } from '../../src/open/open-memory.ts';
 import { listRecords } from '../../src/tree/records/scan.ts';
 import { decodeFields, readRecord } from '../../src/tree/records/sealed-record.ts';
-import type { Work } from '../../src/tree/session.ts';
+import type { Work } from '../../src/tree/tenant.ts';
 import { RECEIPT_BYTES } from '../../src/turns/turn-records.ts';
 import type { Cloud } from './cloud.ts';
 import { MOTO_CREDENTIALS, openMinio } from './resources.ts';
@@ -67,11 +67,11 @@ export async function readReceipts(
   try {
     const keyring = await parts.context.keyrings.load();
     if (keyring === undefined) return { states: [], answers: 0 };
-    const work: Work = { session: parts.context, keyring, call: {} };
+    const work: Work = { tenant: parts.context, keyring, call: {} };
     const { records } = await listRecords(work);
     const states: string[] = [];
     for (const { cls, object } of records) {
-      const id = cls === 'receipts' ? parseClassKey(work.session.layout, object.key)?.id : undefined;
+      const id = cls === 'receipts' ? parseClassKey(work.tenant.layout, object.key)?.id : undefined;
       if (id === undefined) continue;
       const record = await readRecord(work, { cls: 'receipts', id, maxBytes: RECEIPT_BYTES });
       const { state } = (record && decodeFields(record.content)) ?? {};

@@ -12,7 +12,7 @@ import {
 import { decodeText } from '../language/text.ts';
 import type { ObjectVersions } from '../store/port.ts';
 import { DAY_MS } from '../time.ts';
-import { type Call, checkActor, openWork, refuseWriting, type Session, type Work } from '../tree/session.ts';
+import { type Call, checkActor, openWork, refuseWriting, type Tenant, type Work } from '../tree/tenant.ts';
 import type { Tree } from '../tree/tree.ts';
 import { carryOut } from './change/carry-out.ts';
 import { momentOf } from './change/moment.ts';
@@ -171,7 +171,7 @@ interface Surroundings {
 
 /** @param tree writes what is restored. */
 export function createHistory(
-  session: Session,
+  tenant: Tenant,
   tree: Tree,
   { versions, retentionDays, seen = tree, actor }: Surroundings = {},
 ): History {
@@ -181,7 +181,7 @@ export function createHistory(
     path !== MEMORY_ROOT && seen.isAlwaysDirectory(joinPath(MEMORY_ROOT, ...segmentsOf(path).slice(0, 1)));
   return {
     async state({ signal } = {}) {
-      const keyring = await session.keyrings.load({ signal });
+      const keyring = await tenant.keyrings.load({ signal });
       if (keyring === undefined) return 'absent';
       return keyring.keepsHistory ? 'on' : 'off';
     },
@@ -189,7 +189,7 @@ export function createHistory(
       const at = path === undefined ? MEMORY_ROOT : pathOf(path);
       const { writer, limit } = options;
       if (writer !== undefined) checkActor(writer, 'writer');
-      const work = await openWork(session, options);
+      const work = await openWork(tenant, options);
       const page = pageOf(options, work && writer !== undefined ? isBy(work, writer) : undefined);
       if (work === undefined) return [];
       const { signal } = options;
@@ -207,13 +207,13 @@ export function createHistory(
       return itemByItem(entriesOf(past, page, await readActors(work)), signal);
     },
     async read(name, options = {}) {
-      const { path, version, bytes } = await readVersion(session, options, nameIn(name));
+      const { path, version, bytes } = await readVersion(tenant, options, nameIn(name));
       return { path, version: version.id, bytes, text: () => textOf(bytes) };
     },
     async trace({ path: given, version }, options = {}) {
       const at = pathOf(given);
       const beginning = version === undefined ? '' : beginningOf(version);
-      const work = await openWork(session, options);
+      const work = await openWork(tenant, options);
       if (work === undefined) throw version === undefined ? noFile() : noVersion();
       const known = await readKnown(work);
       const seenAt = (path: MemoryPath) => itemByItem(versionsAt(known, path), options.signal);
@@ -226,7 +226,7 @@ export function createHistory(
     },
     async restore(name, given) {
       const { ifUnchanged, ...options } = acting(given);
-      const { path, version, bytes } = await readVersion(session, options, nameIn(name));
+      const { path, version, bytes } = await readVersion(tenant, options, nameIn(name));
       if (isHidden(path)) throw hidden();
       const current = await tree.readVersion(path, options);
       if (ifUnchanged !== undefined && (current?.etag ?? null) !== ifUnchanged) {
@@ -236,15 +236,15 @@ export function createHistory(
       if (current !== undefined && sameBytes(current.content, bytes))
         return { path, version: version.id, restored: false };
       const written = { path, text: bytes, version, replaced: current };
-      await writeBack({ session, tree, call: options, versions }, written);
+      await writeBack({ tenant, tree, call: options, versions }, written);
       return { path, version: version.id, restored: true };
     },
     async restoreAt(time, options) {
       const { below = MEMORY_ROOT, dryRun = false, partial = false, digest, ...call } = acting(options);
-      const now = session.stamps.now();
+      const now = tenant.stamps.now();
       const [moment, given] = [momentOf(time, now), pathOf(below)];
       const expiredBefore = retentionDays === undefined ? 0 : now - retentionDays * DAY_MS;
-      return carryOut(session, tree, {
+      return carryOut(tenant, tree, {
         call,
         versions,
         dryRun,
@@ -260,7 +260,7 @@ export function createHistory(
     async undo(options) {
       const { writer, force = false, dryRun = false, digest, ...call } = acting(options);
       checkActor(writer, 'writer');
-      return carryOut(session, tree, {
+      return carryOut(tenant, tree, {
         call,
         versions,
         dryRun,
@@ -270,9 +270,9 @@ export function createHistory(
       });
     },
     async redact(name, options) {
-      refuseWriting(session);
+      refuseWriting(tenant);
       const named = nameIn(name);
-      const work = await openWork(session, acting(options));
+      const work = await openWork(tenant, acting(options));
       if (work === undefined) throw noVersion();
       return redactVersion(work, named, versions);
     },

@@ -3,7 +3,7 @@ import type { History } from '../history/history.ts';
 import type { Sessions } from '../sessions/sessions.ts';
 import type { Files } from '../tool/files.ts';
 import type { Memory } from '../tool/memory-tool.ts';
-import type { Call } from '../tree/session.ts';
+import type { Call } from '../tree/tenant.ts';
 import { refuseUnknownNames } from './known-names.ts';
 
 type Verb = (...given: never) => unknown;

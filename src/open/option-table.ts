@@ -4,7 +4,7 @@ import { parseTenantId, type TenantId } from '../format/object-keys.ts';
 import { MAX_CONTENT_BYTES } from '../format/sizes.ts';
 import { LONGEST_TTL_MS } from '../keys/keyring-cache.ts';
 import { checkPolicyWords } from '../policy/words.ts';
-import { checkActor } from '../tree/session.ts';
+import { checkActor } from '../tree/tenant.ts';
 import { DEFAULT_CACHE_BYTES } from '../tree/version-cache.ts';
 import { refuseUnknownNames } from './known-names.ts';
 import type { MemoryOptions } from './options.ts';

@@ -3,7 +3,7 @@ import type { TenantId } from '../format/object-keys.ts';
 import type { AwsCredentials, CredentialSource } from '../store/s3/callers-credentials.ts';
 import { once } from '../time.ts';
 import type { Memory } from '../tool/memory-tool.ts';
-import { checkActor } from '../tree/session.ts';
+import { checkActor } from '../tree/tenant.ts';
 import { createVersionCaches } from '../tree/version-cache.ts';
 import { refuseUnknownNames } from './known-names.ts';
 import type { OpenMounts } from './mounts.ts';

@@ -16,7 +16,7 @@ import { createKeyringEditor } from '../keys/keyring-editor.ts';
 import { parseMemoryPath } from '../language/path.ts';
 import { heardVerbs } from '../listeners.ts';
 import type { RequestOptions } from '../store/port.ts';
-import { refuseWriting } from '../tree/session.ts';
+import { refuseWriting } from '../tree/tenant.ts';
 import { CALL, guarded, guardedHistory, type Known, SIGNAL } from './known-options.ts';
 import { openTenant } from './open-memory.ts';
 import type { MemoryOptions } from './options.ts';

@@ -7,7 +7,7 @@ import { type ExpiryOptions, expireTree, type TenantExpiry } from '../admin/expi
 import { type Verification, type VerifyOptions, verifyTree } from '../admin/verify/verify.ts';
 import { misconfigured } from '../errors.ts';
 import type { TenantId } from '../format/object-keys.ts';
-import { refuseWriting, type Session } from '../tree/session.ts';
+import { refuseWriting, type Tenant } from '../tree/tenant.ts';
 import type { MountPoint, Settings } from './settings.ts';
 import { type BaseStore, placeOf } from './store.ts';
 
@@ -35,7 +35,7 @@ interface UpkeepOf {
   readonly points?: readonly MountPoint[] | undefined;
 }
 
-export function createUpkeep(context: Session, of: UpkeepOf): Upkeep {
+export function createUpkeep(context: Tenant, of: UpkeepOf): Upkeep {
   const { history, expireAfterDays } = of.settings;
   const historyDays = history.days;
   return {

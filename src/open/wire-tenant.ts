@@ -15,8 +15,8 @@ import { type CommandOrder, createCommandOrder } from '../tool/command-order.ts'
 import { createMemory, type Memory } from '../tool/memory-tool.ts';
 import type { Watch } from '../tool/watch.ts';
 import { createAccessRecords } from '../tree/records/access-records.ts';
-import { type Session, turningHistoryOn } from '../tree/session.ts';
 import { createSightings, type Sightings } from '../tree/sightings.ts';
+import { type Tenant, turningHistoryOn } from '../tree/tenant.ts';
 import { createTree, type Tree } from '../tree/tree.ts';
 import { createVersionCaches, type VersionCache } from '../tree/version-cache.ts';
 import { createConsoleLogger } from './console-logger.ts';
@@ -35,7 +35,7 @@ const CONCURRENT_BYTES = 33_554_432;
 export interface OpenTenant extends Upkeep {
   readonly tree: Tree;
   /** What the verbs stand on. */
-  readonly context: Session;
+  readonly context: Tenant;
   /** What the process knows of the tenant's keyring. */
   readonly guard: RollbackGuard;
   /** The first wraps, all unwrap. */
@@ -116,7 +116,7 @@ function warnOfAbsent(
 }
 
 /** Opens the transcripts of one tenant, which the first call loads. */
-export function openSessions(context: Session, run: Run): Sessions {
+export function openSessions(context: Tenant, run: Run): Sessions {
   const load = async (): Promise<Sessions> =>
     (await import('../sessions/sessions.ts')).createSessions(context);
   return lazily(run, load, SESSIONS);
@@ -130,7 +130,7 @@ export function openHistory(
     tree,
     ...surroundings
   }: {
-    readonly context: Session;
+    readonly context: Tenant;
     /** The tenant's own, without what is mounted in it. */
     readonly tree: Tree;
     /** The tree as its users see it, where something is mounted in it. */
@@ -177,7 +177,7 @@ export async function wireTenant(wiring: TenantWiring): Promise<OpenTenant> {
   });
   const clocks = { clock: Date.now, monotonic: () => performance.now() };
   const isLimited = limits.files !== undefined || limits.tenantBytes !== undefined;
-  const context: Session = {
+  const context: Tenant = {
     store,
     layout,
     keyrings,

@@ -1,7 +1,7 @@
 import { hasCode } from '../errors.ts';
 import { untilSettled } from '../tree/concurrency.ts';
 import { holdRecord, recallRecord, writeRecord } from '../tree/records/sealed-record.ts';
-import type { Work } from '../tree/session.ts';
+import type { Work } from '../tree/tenant.ts';
 import { decodePage, encodePage, isFull, type Line, type Page, roomFor } from './page.ts';
 import { CLASS, pageId, type SessionKey, type TranscriptId, transcriptId } from './session-key.ts';
 import {

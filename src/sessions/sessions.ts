@@ -3,7 +3,7 @@ import { createRecent } from '../recent.ts';
 import { KEYS_PER_REQUEST } from '../store/port.ts';
 import { eachConcurrently, untilSettled } from '../tree/concurrency.ts';
 import { deleteObjects } from '../tree/confirmed-put.ts';
-import { type Call, openToWrite, openWork, refuseWriting, type Session, type Work } from '../tree/session.ts';
+import { type Call, openToWrite, openWork, refuseWriting, type Tenant, type Work } from '../tree/tenant.ts';
 import { appendLines, type SessionFold } from './append-lines.ts';
 import { parseLine } from './page.ts';
 import {
@@ -76,7 +76,7 @@ interface KnownBound {
 const KNOWN: KnownBound = { uuids: 200_000, transcripts: 32 };
 
 /** Transcripts of the session's tenant. A host's calls come through `openSessions`, which loads this module. */
-export function createSessions(context: Session, bound: KnownBound = KNOWN): Sessions {
+export function createSessions(context: Tenant, bound: KnownBound = KNOWN): Sessions {
   const known = createRecent<TranscriptId, KnownTranscript>({
     most: bound.uuids,
     least: bound.transcripts,
@@ -201,9 +201,9 @@ async function eachTranscript(
   }
   const visitOne = (each: Ends): Promise<void> =>
     unlessDamaged(visit(each), ({ code }) =>
-      work.session.logger.error('a session could not be read', { code }),
+      work.tenant.logger.error('a session could not be read', { code }),
     );
-  await eachConcurrently(work.session, [...ends.values()], visitOne, ({ last }) => last.object.size);
+  await eachConcurrently(work.tenant, [...ends.values()], visitOne, ({ last }) => last.object.size);
 }
 
 /** Until a listing shows none: what is appended meanwhile goes, too. Subagents go before the session that tells of them. */

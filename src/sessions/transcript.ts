@@ -3,7 +3,7 @@ import type { ETag, ListedObject } from '../store/port.ts';
 import { eachConcurrently, untilSettled } from '../tree/concurrency.ts';
 import { listIds } from '../tree/records/list-ids.ts';
 import { holdRecord, readRecord } from '../tree/records/sealed-record.ts';
-import type { Work } from '../tree/session.ts';
+import type { Work } from '../tree/tenant.ts';
 import { decodePage, type Line, MOST_PAGE_BYTES, type Page } from './page.ts';
 import { CLASS, pageId, parsePageId, type TranscriptId, transcriptId } from './session-key.ts';
 
@@ -109,7 +109,7 @@ async function readChanged(
       const found = await readPage(work, each);
       if (found !== undefined) read.set(each.number, found);
     };
-    await eachConcurrently(work.session, changed, readOne, ({ object }) => object.size);
+    await eachConcurrently(work.tenant, changed, readOne, ({ object }) => object.size);
     // Another process deletes it.
     if (read.size < changed.length) return 'again';
     const met = [...read].map(([number, { etag, page }]) => knownPage(number, etag, page));

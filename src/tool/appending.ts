@@ -1,6 +1,6 @@
 import { hasCode, hasReason } from '../errors.ts';
 import type { MemoryPath } from '../language/path.ts';
-import type { Call } from '../tree/session.ts';
+import type { Call } from '../tree/tenant.ts';
 import type { Tree } from '../tree/tree.ts';
 import { refuseTooLarge } from './file-arguments.ts';
 

@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { ObjectStore } from '../store/port.ts';
-import type { Call } from '../tree/session.ts';
+import type { Call } from '../tree/tenant.ts';
 import type { Tree } from '../tree/tree.ts';
 
 export type RequestKind = 'get' | 'head' | 'put' | 'delete' | 'list';

@@ -10,7 +10,7 @@ import { decodeText, encodeText } from '../language/text.ts';
 import { editSnippet, viewFile } from '../language/view.ts';
 import { letOthersRun } from '../time.ts';
 import type { DirectoryListing } from '../tree/list-directory.ts';
-import type { Call } from '../tree/session.ts';
+import type { Call } from '../tree/tenant.ts';
 import type { Tree } from '../tree/tree.ts';
 import type { Claim } from './command-order.ts';
 import { withMeant } from './meant-path.ts';

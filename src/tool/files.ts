@@ -4,7 +4,7 @@ import { decodeText } from '../language/text.ts';
 import type { ETag } from '../store/port.ts';
 import { dateOf } from '../time.ts';
 import type { ListedEntry } from '../tree/list-directory.ts';
-import type { Call } from '../tree/session.ts';
+import type { Call } from '../tree/tenant.ts';
 import type { Tree } from '../tree/tree.ts';
 import { createAppending } from './appending.ts';
 import type { Claim, CommandOrder } from './command-order.ts';

@@ -1,6 +1,6 @@
 import { unlessDamaged } from '../errors.ts';
 import { inNfc, type MemoryPath, parseMemoryPath } from '../language/path.ts';
-import type { Call } from '../tree/session.ts';
+import type { Call } from '../tree/tenant.ts';
 import type { Tree } from '../tree/tree.ts';
 
 /**

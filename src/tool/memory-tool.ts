@@ -5,7 +5,7 @@ import { failureSentence, type Profile } from '../language/sentences.ts';
 import { heardOptions, heardVerbs } from '../listeners.ts';
 import type { Logger } from '../logger.ts';
 import type { SessionOptions, Sessions } from '../sessions/sessions.ts';
-import type { Call } from '../tree/session.ts';
+import type { Call } from '../tree/tenant.ts';
 import type { Tree } from '../tree/tree.ts';
 import type { CommandOrder } from './command-order.ts';
 import { claimsOf, type MemoryContent, runCommand } from './commands.ts';

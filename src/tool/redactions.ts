@@ -1,4 +1,4 @@
-import type { Call } from '../tree/session.ts';
+import type { Call } from '../tree/tenant.ts';
 
 /** By which rule a policy had something replaced, and how often; of the first 1,000 findings. Never what was found. */
 export interface RedactedRule {

@@ -4,7 +4,7 @@ import { type MemoryPath, parseMemoryPath } from '../language/path.ts';
 import { heard } from '../listeners.ts';
 import type { ObjectStore } from '../store/port.ts';
 import { pause } from '../time.ts';
-import { type Call, checkActor } from '../tree/session.ts';
+import { type Call, checkActor } from '../tree/tenant.ts';
 import type { Tree } from '../tree/tree.ts';
 import {
   type CallCounts,

@@ -2,12 +2,12 @@ import { hasCode, MemoryError } from '../errors.ts';
 import type { MemoryPath } from '../language/path.ts';
 import { inTime, throwIfAborted } from '../time.ts';
 import type { Policy, PolicyFile, PolicyFinding, PolicyVerdict } from './policy.ts';
-import type { Call, Session } from './session.ts';
+import type { Call, Tenant } from './tenant.ts';
 
 /** What of a finding a sentence for the model names, at most. */
 const MOST_NAMED = 10;
 
-type Admitting = Pick<Session, 'policy' | 'maxFileBytes'>;
+type Admitting = Pick<Tenant, 'policy' | 'maxFileBytes'>;
 
 /**
  * The content as it may be written.
@@ -17,17 +17,17 @@ type Admitting = Pick<Session, 'policy' | 'maxFileBytes'>;
  * did not answer in time; `aborted`.
  */
 export async function admitContent(
-  session: Admitting,
+  tenant: Admitting,
   { path, content }: { readonly path: MemoryPath; readonly content: Uint8Array },
   { signal, onRedacted }: Call,
   waitMs?: number,
 ): Promise<Uint8Array> {
-  refuseTooLarge(session, content);
-  if (session.policy === undefined) return content;
-  const verdict = await judged(session.policy, { path, content, signal }, waitMs);
+  refuseTooLarge(tenant, content);
+  if (tenant.policy === undefined) return content;
+  const verdict = await judged(tenant.policy, { path, content, signal }, waitMs);
   if (verdict === 'allow') return content;
   if ('refuse' in verdict) throw refused(verdict.refuse, verdict.reason);
-  refuseTooLarge(session, verdict.redact);
+  refuseTooLarge(tenant, verdict.redact);
   onRedacted?.(verdict.findings, verdict.redact.length);
   return verdict.redact;
 }
@@ -41,7 +41,7 @@ export async function admitName({ policy }: Admitting, path: MemoryPath, { signa
 
 /** @throws MemoryError `limit_exceeded` with the numbers. */
 export function refuseTooLarge(
-  { maxFileBytes }: Pick<Session, 'maxFileBytes'>,
+  { maxFileBytes }: Pick<Tenant, 'maxFileBytes'>,
   content: { readonly length: number },
 ): void {
   if (content.length <= maxFileBytes) return;

@@ -6,7 +6,7 @@ import { beginWait } from '../waits.ts';
 import { type ListedEntry, listDirectory } from './list-directory.ts';
 import { pagesBelow } from './list-objects.ts';
 import { readFile, SETTLED_MS } from './read-file.ts';
-import type { Work } from './session.ts';
+import type { Work } from './tenant.ts';
 
 /** A create younger than this may still be about to take itself back (milliseconds, the server's clock). */
 const SETTLING_MS = 3_000;
@@ -47,7 +47,7 @@ export async function anyFileStays(work: Work, paths: readonly MemoryPath[]): Pr
 
 /** Whether any file lies below the directory `path`. Pages that hold nothing but tombstones are passed over. */
 export async function anythingBelow(work: Work, path: MemoryPath): Promise<boolean> {
-  const prefix = directoryPrefix(work.session.layout, work.keyring.names, path);
+  const prefix = directoryPrefix(work.tenant.layout, work.keyring.names, path);
   for await (const page of pagesBelow(work, { prefix, maxKeys: 1 })) {
     if (page.objects.length > 0) return true;
   }
@@ -55,8 +55,8 @@ export async function anythingBelow(work: Work, path: MemoryPath): Promise<boole
 }
 
 async function fileStays(work: Work, path: MemoryPath): Promise<boolean> {
-  const key = fileKey(work.session.layout, work.keyring.names, path);
-  const { store, sightings, clock, pause } = work.session;
+  const key = fileKey(work.tenant.layout, work.keyring.names, path);
+  const { store, sightings, clock, pause } = work.tenant;
   const deadline = clock() + SETTLING_MS;
   const tell = beginWait('create', { ms: SETTLING_MS, clock });
   for (let isRead = false; ; isRead = true) {
@@ -101,23 +101,23 @@ export async function listSettled(
       .filter(({ path }) => clashing.has(path))
       .reduce<ListedEntry | undefined>((a, b) => (a && a.lastModified > b.lastModified ? a : b), undefined);
     if (youngest === undefined) return files;
-    const found = await work.session.store.head(youngest.key, { signal: work.call.signal });
+    const found = await work.tenant.store.head(youngest.key, { signal: work.call.signal });
     return found !== undefined && ageOf(found) > SETTLED_MS ? files : 'again';
   });
 }
 
 /** Runs `attempt` until it answers something other than `'again'`, for 10 s: again after 100 ms, then ever more rarely. */
-export async function patiently<T>({ session, call }: Work, attempt: () => Promise<T | 'again'>): Promise<T> {
-  const deadline = session.clock() + PATIENCE_MS;
-  const tell = beginWait('create', { ms: PATIENCE_MS, clock: session.clock });
+export async function patiently<T>({ tenant, call }: Work, attempt: () => Promise<T | 'again'>): Promise<T> {
+  const deadline = tenant.clock() + PATIENCE_MS;
+  const tell = beginWait('create', { ms: PATIENCE_MS, clock: tenant.clock });
   for (let pause = LOOK_AGAIN_MS; ; pause = Math.min(2 * pause, LONGEST_PAUSE_MS)) {
     const result = await attempt();
     if (result !== 'again') return result;
-    if (session.clock() >= deadline) {
+    if (tenant.clock() >= deadline) {
       throw new MemoryError('unavailable', 'a file is being created above or below another one');
     }
     tell();
-    await session.pause(pause, call.signal);
+    await tenant.pause(pause, call.signal);
   }
 }
 

@@ -1,6 +1,6 @@
 import { MemoryError } from '../errors.ts';
 import { letOthersRun } from '../time.ts';
-import type { Session, Work } from './session.ts';
+import type { Tenant, Work } from './tenant.ts';
 
 /** After so many bytes everything else in the process has its turn: opening and sealing them takes milliseconds. */
 export const BYTES_BETWEEN_TURNS = 1_048_576;
@@ -13,7 +13,7 @@ const BYTES_PER_OBJECT = 16_384;
  * under way have ended. Timers, signals and other requests run in between, also where the store answers at once.
  */
 export async function eachConcurrently<T>(
-  bounds: Pick<Session, 'concurrency' | 'concurrentBytes'>,
+  bounds: Pick<Tenant, 'concurrency' | 'concurrentBytes'>,
   items: readonly T[],
   work: (item: T) => Promise<void>,
   bytesOf: (item: T) => number = () => 0,
@@ -67,13 +67,13 @@ const ATTEMPTS = 64;
  * @throws MemoryError `version_conflict` after 64 attempts.
  */
 export async function untilSettled<T>(
-  { session, call }: Work,
+  { tenant, call }: Work,
   attempt: () => Promise<T | 'again'>,
 ): Promise<T> {
   for (let failures = 0; failures < ATTEMPTS; failures++) {
     if (failures > 0) {
       const longest = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (failures - 1));
-      await session.pause(longest * randomFraction(session.random), call.signal);
+      await tenant.pause(longest * randomFraction(tenant.random), call.signal);
     }
     const result = await attempt();
     if (result !== 'again') return result;
@@ -81,7 +81,7 @@ export async function untilSettled<T>(
   throw new MemoryError('version_conflict', 'the file was changed by others at every attempt');
 }
 
-function randomFraction(random: Session['random']): number {
+function randomFraction(random: Tenant['random']): number {
   const [byte = 0] = random(1);
   return (byte + 1) / 256;
 }

@@ -13,8 +13,8 @@ import {
   sealNow,
   stamped,
 } from './confirmed-put.ts';
-import type { Work } from './session.ts';
 import { identityOf } from './sightings.ts';
+import type { Work } from './tenant.ts';
 
 /** PUTs and deletes that are to be made as one. */
 interface Change extends Omit<Changes, 'puts'> {
@@ -37,7 +37,7 @@ export async function confirmedChange(
   changeAll: NonNullable<ObjectStore['changeAll']>,
   { writes, sendBy, ...others }: Change,
 ): Promise<readonly ChangeConflict[]> {
-  const { sightings, cache } = work.session;
+  const { sightings, cache } = work.tenant;
   const { deletes } = others;
   const since = sightings.begin();
   for (const { key } of deletes) cache.drop(key);

@@ -15,8 +15,8 @@ import {
   type WriteResult,
 } from '../store/port.ts';
 import { settlePut } from '../store/settle.ts';
-import type { Work } from './session.ts';
 import { identityOf, type VersionIdentity } from './sightings.ts';
+import type { Work } from './tenant.ts';
 
 /** The certain end of a conditional PUT. */
 export type ConfirmedPut =
@@ -48,12 +48,12 @@ export interface StampedWrite extends Omit<ConditionalWrite, 'seal'> {
   seal(): Omit<Sealed, 'sendBy'>;
 }
 
-export function stamped({ session }: Work, write: ConditionalWrite): StampedWrite {
+export function stamped({ tenant }: Work, write: ConditionalWrite): StampedWrite {
   let { after } = write;
   return {
     ...write,
     seal() {
-      const stamp = { clock: session.stamps.now(), after };
+      const stamp = { clock: tenant.stamps.now(), after };
       const bound = nextBound(stamp.clock, after);
       after = bound;
       return { bytes: write.seal(stamp), bound };
@@ -118,7 +118,7 @@ export async function confirmLanded(
  */
 async function isSealedByActiveKey(work: Work, { bytes }: Sealed): Promise<boolean> {
   try {
-    const keyring = await work.session.keyrings.look({ signal: work.call.signal });
+    const keyring = await work.tenant.keyrings.look({ signal: work.call.signal });
     const keyId = readHeader(bytes)?.keyId;
     return keyring !== undefined && keyId !== undefined && equalBytes(keyring.keys.active.keyId, keyId);
   } catch (cause) {
@@ -145,7 +145,7 @@ async function put(
 
 /** A process that stood still may hold keys that are too old to seal with: it loads them once more. */
 export async function sealNow(
-  { session: { keyrings }, call: { signal } }: Work,
+  { tenant: { keyrings }, call: { signal } }: Work,
   write: StampedWrite,
 ): Promise<Sealed> {
   const sealed = (): Sealed => {
@@ -161,8 +161,8 @@ export async function sealNow(
   }
 }
 
-/** The requests of the store that one write sends. The session's sightings take note of what the answers show. */
-function noting({ session: { store, sightings } }: Work): Pick<ObjectStore, 'get' | 'put'> {
+/** The requests of the store that one write sends. The tenant's sightings take note of what the answers show. */
+function noting({ tenant: { store, sightings } }: Work): Pick<ObjectStore, 'get' | 'put'> {
   const sent = new Set<VersionIdentity>();
   return {
     async put(key, bytes, options) {
@@ -192,7 +192,7 @@ function unknownOutcome(cause?: unknown): MemoryError {
 }
 
 /**
- * The port's `delete`; the session's sightings take note of what is certainly gone afterwards. Every delete of a sealed
+ * The port's `delete`; the tenant's sightings take note of what is certainly gone afterwards. Every delete of a sealed
  * object goes through here.
  */
 export async function deleteObjects(
@@ -200,7 +200,7 @@ export async function deleteObjects(
   targets: readonly DeleteTarget[],
   options?: DeleteOptions,
 ): Promise<readonly DeleteFailure[]> {
-  const { store, sightings, cache } = work.session;
+  const { store, sightings, cache } = work.tenant;
   const since = sightings.begin();
   for (const { key } of targets) cache.drop(key);
   const failures = await store.delete(targets, options);

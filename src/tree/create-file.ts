@@ -10,9 +10,9 @@ import { clashError, findClash } from './clashes.ts';
 import { untilSettled } from './concurrency.ts';
 import { type ConditionalWrite, type ConfirmedPut, confirmedPut } from './confirmed-put.ts';
 import type { FileVersion } from './read-file.ts';
-import { type Quota, type SizedVersion, uncancelled, type Work } from './session.ts';
 import { headSettled, keepWritten, recallSettled, untilSettledAs } from './settled.ts';
 import { notTakenBack, orTakeBack, undoPut, type Written } from './take-back.ts';
+import { type Quota, type SizedVersion, uncancelled, type Work } from './tenant.ts';
 
 /**
  * Creates the file, atomically: of racing creators exactly one succeeds. One PUT, then as many checks at once
@@ -22,7 +22,7 @@ import { notTakenBack, orTakeBack, undoPut, type Written } from './take-back.ts'
  * `is_directory` when a directory is there; `limit_exceeded`.
  */
 export async function createFile(work: Work, path: MemoryPath, content: Uint8Array): Promise<ETag> {
-  const key = fileKey(work.session.layout, work.keyring.names, path);
+  const key = fileKey(work.tenant.layout, work.keyring.names, path);
   return withinLimits(work, { key, replaced: undefined, size: content.length }, async () => {
     const { version, outcome } = await putText(work, path, { content, mode: 'create' });
     if ('conflict' in outcome) throw new MemoryError('already_exists', 'a file of that path exists');
@@ -38,7 +38,7 @@ export async function createFile(work: Work, path: MemoryPath, content: Uint8Arr
  * @throws MemoryError `invalid_path` for a new file with too many segments; what `createFile` throws.
  */
 export async function overwriteFile(work: Work, path: MemoryPath, content: Uint8Array): Promise<ETag> {
-  const key = fileKey(work.session.layout, work.keyring.names, path);
+  const key = fileKey(work.tenant.layout, work.keyring.names, path);
   let held = sizedOf(recallSettled(work, path));
   let written: ETag | undefined;
   const attempt = async (current: SizedVersion | undefined): Promise<'again' | undefined> => {
@@ -77,7 +77,7 @@ export async function replaceVersion(
   path: MemoryPath,
   { content, version }: { readonly content: Uint8Array; readonly version: ETag },
 ): Promise<ETag> {
-  const key = fileKey(work.session.layout, work.keyring.names, path);
+  const key = fileKey(work.tenant.layout, work.keyring.names, path);
   const replace = async (current?: SizedVersion): Promise<ETag> => {
     const text = { content, mode: { ifMatch: version }, replaced: toSave(work, current) };
     const { outcome } = await putText(work, path, text);
@@ -85,7 +85,7 @@ export async function replaceVersion(
     keepWritten(work, path, outcome);
     return outcome.etag;
   };
-  if (work.session.quota === undefined && work.saver === undefined) {
+  if (work.tenant.quota === undefined && work.saver === undefined) {
     await untilSettledAs(work, path, version);
     return replace();
   }
@@ -96,8 +96,8 @@ export async function replaceVersion(
   return withinLimits(work, { key, replaced: current.size, size: content.length }, () => replace(current));
 }
 
-function replacedMeanwhile({ session }: Work, key: ObjectKey): MemoryError {
-  session.cache.drop(key);
+function replacedMeanwhile({ tenant }: Work, key: ObjectKey): MemoryError {
+  tenant.cache.drop(key);
   return new MemoryError(
     'version_conflict',
     'The file is no longer the version that was named: read it again.',
@@ -151,7 +151,7 @@ export async function putText(
     throw error;
   });
   if ('conflict' in written.outcome) {
-    work.session.cache.drop(fileKey(work.session.layout, work.keyring.names, path));
+    work.tenant.cache.drop(fileKey(work.tenant.layout, work.keyring.names, path));
     await lookAgain();
   }
   return written;
@@ -168,7 +168,7 @@ function withinLimits<T>(
   file: Parameters<Quota['within']>[1],
   write: () => Promise<T>,
 ): Promise<T> {
-  return work.session.quota?.within(work, file, write) ?? write();
+  return work.tenant.quota?.within(work, file, write) ?? write();
 }
 
 /**
@@ -183,13 +183,13 @@ export function textWrite(
   content: Uint8Array,
   replaced?: Pick<OpenedObject, 'id' | 'bound'>,
 ): { readonly version: Version; readonly write: Omit<ConditionalWrite, 'mode'> } {
-  const { session, keyring } = work;
-  const { maxFileBytes, random } = session;
+  const { tenant, keyring } = work;
+  const { maxFileBytes, random } = tenant;
   // What is longer could not be kept when it is replaced.
   const most = work.saver === undefined ? maxFileBytes : Math.min(maxFileBytes, MOST_KEPT_BYTES);
   refuseTooLarge({ maxFileBytes: most }, content);
   const version = newVersion({
-    mtime: session.stamps.now(),
+    mtime: tenant.stamps.now(),
     previous: replaced?.id,
     writer: work.saver?.writerOf(work),
     random,
@@ -198,7 +198,7 @@ export function textWrite(
   return {
     version,
     write: {
-      key: fileKey(session.layout, keyring.names, path),
+      key: fileKey(tenant.layout, keyring.names, path),
       seal: (stamp) => seal({ ...stamp, keys: keyring.keys, name, version, content, random }),
       after: replaced?.bound,
     },

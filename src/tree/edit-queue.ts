@@ -1,7 +1,7 @@
 import { MemoryError } from '../errors.ts';
 import type { MemoryPath } from '../language/path.ts';
 import { type Edit, editTogether, type WaitingEdit, waitingEdit } from './edit-round.ts';
-import type { Call, Work } from './session.ts';
+import type { Call, Work } from './tenant.ts';
 
 interface EditQueue {
   /**

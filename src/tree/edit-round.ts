@@ -6,8 +6,8 @@ import { admitContent } from './admission.ts';
 import { untilSettled } from './concurrency.ts';
 import { putText } from './create-file.ts';
 import type { FileVersion } from './read-file.ts';
-import type { Call, Room, Work } from './session.ts';
 import { keep, recallSettled, reviewSettled } from './settled.ts';
+import type { Call, Room, Work } from './tenant.ts';
 import { versionName } from './touches.ts';
 
 /** What an edit makes of a file: the new content, and what to tell about it once it is written. */
@@ -62,7 +62,7 @@ export function waitingEdit<T>(
         if (unjudged !== undefined) throw unjudged;
         const waitMs = Math.max(LEAST_ANSWER_MS, judgedBy - performance.now());
         const judgedContent = { path, content: edited.content };
-        const admitted = await admitContent(work.session, judgedContent, call, waitMs).catch(
+        const admitted = await admitContent(work.tenant, judgedContent, call, waitMs).catch(
           (error: unknown) => {
             if (hasCode(error, 'unavailable', 'aborted')) {
               unjudged = error;
@@ -94,7 +94,7 @@ export function waitingEdit<T>(
 
 /**
  * One round: takes all edits that wait, judges them on the file, and writes what they make of it. The file is taken as
- * the session holds it first, and read where that writes nothing: the PUT asks the store whether it is that version
+ * the process remembers it first, and read where that writes nothing: the PUT asks the store whether it is that version
  * still, and nothing else would.
  */
 export async function editTogether(
@@ -103,12 +103,12 @@ export async function editTogether(
   take: () => readonly WaitingEdit[],
 ): Promise<void> {
   if (path === MEMORY_ROOT) throw missingFile();
-  const key = fileKey(work.session.layout, work.keyring.names, path);
+  const key = fileKey(work.tenant.layout, work.keyring.names, path);
   let held = recallSettled(work, path);
   let room: Room | undefined;
   const judge = (batch: readonly WaitingEdit[], version: FileVersion): Promise<Judged> => {
     room?.settle('not_written');
-    room = work.session.quota?.open(work, { key, replaced: version.content.length });
+    room = work.tenant.quota?.open(work, { key, replaced: version.content.length });
     return judgeAll(work, { batch, version, room });
   };
   const attempt = async (): Promise<'again' | undefined> => {

@@ -3,7 +3,7 @@ import { contentLength } from '../format/sizes.ts';
 import { joinPath, MEMORY_ROOT, type MemoryPath, segmentsOf } from '../language/path.ts';
 import type { ETag, ListedObject } from '../store/port.ts';
 import { listObjects, pagesBelow } from './list-objects.ts';
-import type { Work } from './session.ts';
+import type { Work } from './tenant.ts';
 
 /** A file as a listing shows it. Names are decoded, sizes computed; neither is authenticated. */
 export interface ListedEntry {
@@ -37,7 +37,7 @@ export async function listDirectory(
   options: { readonly maxFiles?: number | undefined; readonly concurrent?: boolean } = {},
 ): Promise<DirectoryListing> {
   const { maxFiles = Number.POSITIVE_INFINITY, concurrent = false } = options;
-  const prefix = directoryPrefix(work.session.layout, work.keyring.names, directory);
+  const prefix = directoryPrefix(work.tenant.layout, work.keyring.names, directory);
   const read = (object: ListedObject) => decodeEntry(work, { directory, prefix, object });
   const listing = { prefix, maxObjects: maxFiles, concurrent, read };
   const { objects, truncated } = await listObjects(work, listing);
@@ -47,7 +47,7 @@ export async function listDirectory(
   return { files, foreign, truncated };
 }
 
-export function warnOfForeign({ session: { logger } }: Work, foreign: number): void {
+export function warnOfForeign({ tenant: { logger } }: Work, foreign: number): void {
   if (foreign > 0) logger.warn('objects that no writer of this tenant made were passed over', { foreign });
 }
 
@@ -60,8 +60,8 @@ export type PathKind =
  * alike, and the file's comes first. A missing path is an empty directory.
  */
 export async function listPath(work: Work, path: MemoryPath): Promise<PathKind> {
-  const key = fileKey(work.session.layout, work.keyring.names, path);
-  const prefix = directoryPrefix(work.session.layout, work.keyring.names, path);
+  const key = fileKey(work.tenant.layout, work.keyring.names, path);
+  const prefix = directoryPrefix(work.tenant.layout, work.keyring.names, path);
   const files: ListedEntry[] = [];
   let foreign = 0;
   for await (const page of pagesBelow(work, { prefix: prefix.slice(0, -1) })) {
@@ -81,7 +81,7 @@ export async function listPath(work: Work, path: MemoryPath): Promise<PathKind> 
 
 /** Finds the files among listed objects of the whole tree, and leaves out what no writer of this tenant made. */
 export function filesIn(work: Work, objects: readonly ListedObject[]): readonly ListedEntry[] {
-  const at = { directory: MEMORY_ROOT, prefix: work.session.layout.data };
+  const at = { directory: MEMORY_ROOT, prefix: work.tenant.layout.data };
   return objects.flatMap((object) => decodeEntry(work, { ...at, object }) ?? []);
 }
 

@@ -1,7 +1,7 @@
 import { KEYS_PER_REQUEST, type ListedObject, type ListOptions, type ListPage } from '../store/port.ts';
 import { letOthersRun } from '../time.ts';
 import type { PartCollector } from './list-parts.ts';
-import type { Work } from './session.ts';
+import type { Work } from './tenant.ts';
 
 interface ObjectListing<T> {
   /** What `read` made of each object. */
@@ -43,7 +43,7 @@ export async function listObjects<T>(work: Work, request: ListRequest<T>): Promi
 
 /** The pages of a LIST. */
 export function pagesBelow(work: Work, request: ListOptions): AsyncIterable<ListPage> {
-  return work.session.store.list({ ...request, signal: work.call.signal });
+  return work.tenant.store.list({ ...request, signal: work.call.signal });
 }
 
 interface Collector<T> extends PartCollector {

@@ -1,7 +1,7 @@
 import { type ErrorDetails, MemoryError } from '../errors.ts';
 import { isWithin, MEMORY_ROOT, type MemoryPath, rebase } from '../language/path.ts';
 import type { DirectoryListing, ListedEntry } from './list-directory.ts';
-import type { Call } from './session.ts';
+import type { Call } from './tenant.ts';
 import type { Touch } from './touches.ts';
 import type { Tree } from './tree.ts';
 import type { WalkedEntry } from './walk-directory.ts';

@@ -4,7 +4,7 @@ import { MEMORY_ROOT } from '../language/path.ts';
 import { createRecent } from '../recent.ts';
 import { type Ages, createAges, type Instant, type SharedWork, shareWork, untilAborted } from '../time.ts';
 import { listDirectory } from './list-directory.ts';
-import type { Quota, Room, Session, Work } from './session.ts';
+import type { Quota, Room, Tenant, Work } from './tenant.ts';
 
 /** What a tenant may hold: files, and bytes of content in all of them together. */
 export interface TenantLimits {
@@ -66,7 +66,7 @@ let storeCount = 0;
 export function openQuota(
   { place, tenant }: { readonly place: string | object; readonly tenant: TenantId },
   limits: TenantLimits,
-  clocks: Pick<Session, 'clock' | 'monotonic'>,
+  clocks: Pick<Tenant, 'clock' | 'monotonic'>,
 ): Quota {
   const name = `${nameOf(place)} ${tenant}`;
   const usage = usages.get(name) ?? createTenantUsage();
@@ -88,7 +88,7 @@ function nameOf(place: string | object): string {
 export function createQuota(
   usage: TenantUsage,
   limits: TenantLimits,
-  clocks: Pick<Session, 'clock' | 'monotonic'>,
+  clocks: Pick<Tenant, 'clock' | 'monotonic'>,
 ): Quota {
   const ages = createAges(clocks);
 

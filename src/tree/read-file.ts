@@ -11,8 +11,8 @@ import { createAges, letOthersRun } from '../time.ts';
 import { BYTES_BETWEEN_TURNS } from './concurrency.ts';
 import type { Stamp } from './confirmed-put.ts';
 import type { ListedEntry } from './list-directory.ts';
-import type { Work } from './session.ts';
 import { type Instant, identityOf } from './sightings.ts';
+import type { Work } from './tenant.ts';
 import type { HeldVersion } from './version-cache.ts';
 
 /** By then the process that put a file there has found out whether it may stay (milliseconds, the server's clock). */
@@ -34,7 +34,7 @@ interface OpenedVersion<S extends Pick<HeldVersion, 'body'>> extends OpenedObjec
  * process knows to be superseded; `limit_exceeded` before buffering when it is larger than the work's file limit.
  */
 export async function readFile(work: Work, path: MemoryPath): Promise<SealedVersion | undefined> {
-  return readListed(work, { path, key: fileKey(work.session.layout, work.keyring.names, path) });
+  return readListed(work, { path, key: fileKey(work.tenant.layout, work.keyring.names, path) });
 }
 
 /** The same of a file that was listed, at the key that it has there: a key may be longer than any that is made. */
@@ -45,7 +45,7 @@ export async function readListed(
   return readSealed(work, {
     key,
     name: logicalName(path),
-    maxBytes: sealedSize(work.session.maxFileBytes),
+    maxBytes: sealedSize(work.tenant.maxFileBytes),
   });
 }
 
@@ -55,11 +55,11 @@ export interface FileVersion extends OpenedObject {
 }
 
 /**
- * The file as this session read or wrote it last, without a request: it may have been replaced or deleted since, so what
+ * The file as this process read or wrote it last, without a request: it may have been replaced or deleted since, so what
  * is told of it, an error above all, is true only behind a request whose condition names its ETag.
  */
 export function recallFile(work: Work, path: MemoryPath): FileVersion | undefined {
-  const key = fileKey(work.session.layout, work.keyring.names, path);
+  const key = fileKey(work.tenant.layout, work.keyring.names, path);
   const held = findHeld(work, key);
   if (held === undefined) return undefined;
   try {
@@ -71,9 +71,9 @@ export function recallFile(work: Work, path: MemoryPath): FileVersion | undefine
   }
 }
 
-/** As `readFile`, but a version that the session holds is not transferred again. It is held from then on. */
+/** As `readFile`, but a version that the process holds is not transferred again. It is held from then on. */
 export async function reviewFile(work: Work, path: MemoryPath): Promise<FileVersion | undefined> {
-  return reviewListed(work, { path, key: fileKey(work.session.layout, work.keyring.names, path) });
+  return reviewListed(work, { path, key: fileKey(work.tenant.layout, work.keyring.names, path) });
 }
 
 /** The same of a file that was listed, as `readListed`. */
@@ -81,10 +81,10 @@ export async function reviewListed(
   work: Work,
   { path, key }: Pick<ListedEntry, 'path' | 'key'>,
 ): Promise<FileVersion | undefined> {
-  const { store, sightings, cache, maxFileBytes } = work.session;
+  const { store, sightings, cache, maxFileBytes } = work.tenant;
   const held = findHeld(work, key);
   const since = sightings.begin();
-  const sent = createAges(work.session).now();
+  const sent = createAges(work.tenant).now();
   const answer = await store.get(key, {
     maxBytes: sealedSize(maxFileBytes),
     ifNoneMatch: held?.etag,
@@ -103,7 +103,7 @@ export async function reviewListed(
 }
 
 /** What is held of a key, unless this process has met something else there since. */
-export function findHeld({ session: { cache, sightings } }: Work, key: ObjectKey): HeldVersion | undefined {
+export function findHeld({ tenant: { cache, sightings } }: Work, key: ObjectKey): HeldVersion | undefined {
   const held = cache.find(key);
   if (held === undefined || !sightings.isSuperseded({ key, version: identityOf(held.body) })) return held;
   cache.drop(key);
@@ -116,7 +116,7 @@ export async function readSealed(
   object: { readonly key: ObjectKey; readonly name: LogicalName; readonly maxBytes: number },
 ): Promise<SealedVersion | undefined> {
   const { key, name, maxBytes } = object;
-  const { store, sightings } = work.session;
+  const { store, sightings } = work.tenant;
   const { signal } = work.call;
   const since = sightings.begin();
   const stored = await store.get(key, { maxBytes, signal });
@@ -146,7 +146,7 @@ async function verified<S extends HeldVersion>(
   const { key, since, name } = met;
   const version = await openStored(work, name, stored);
   if (stored.body.length >= BYTES_BETWEEN_TURNS) await letOthersRun();
-  const { sightings } = work.session;
+  const { sightings } = work.tenant;
   const identity = identityOf(stored.body);
   sightings.saw({ key, since, version: identity, etag: stored.etag });
   if (isEdit(version) || (isDated(stored) && ageOf(stored) > SETTLED_MS)) {
@@ -172,7 +172,7 @@ export async function openStored<S extends Pick<HeldVersion, 'body'>>(
     if (!hasReason(error, 'unknown_key')) throw error;
     const { keyId } = readHeader(stored.body) ?? {};
     if (keyId === undefined) throw error;
-    const found = await work.session.keyrings.lookFor(keyId, { signal: work.call.signal });
+    const found = await work.tenant.keyrings.lookFor(keyId, { signal: work.call.signal });
     if (found === 'no_keyring') throw error;
     if (found === 'withheld') {
       throw new MemoryError(
@@ -217,7 +217,7 @@ export function copyVersion(work: Work, version: SealedVersion, binding: Binding
 }
 
 function sealingOf(work: Work, version: SealedVersion, binding: Binding) {
-  const { random } = work.session;
+  const { random } = work.tenant;
   const { keys, bound, origin } = version;
   return { keys, random, ...binding, origin: binding.origin ?? origin, after: laterOf(bound, binding.after) };
 }

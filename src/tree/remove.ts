@@ -5,8 +5,8 @@ import { untilSettled } from './concurrency.ts';
 import { deleteObjects } from './confirmed-put.ts';
 import { type ListedEntry, listDirectory, listPath, type PathKind } from './list-directory.ts';
 import type { RenameRegister } from './rename/rename-register.ts';
-import { type EndedFile, uncancelled, type Work } from './session.ts';
 import { notTakenBack } from './take-back.ts';
+import { type EndedFile, uncancelled, type Work } from './tenant.ts';
 
 /** How often files that were changed meanwhile, or left without an answer, are looked for again. */
 const ROUNDS = 8;
@@ -59,7 +59,7 @@ async function removeFile(work: Work, file: ListedEntry): Promise<'again' | unde
   const gone: EndedFile[] = [];
   const [failure] = await removeListed(work, { path: file.path, files: [file], gone });
   if (failure === undefined) {
-    work.session.quota?.freed([file]);
+    work.tenant.quota?.freed([file]);
     await work.saver?.noteDeleted(work, file.path, gone);
     return undefined;
   }
@@ -76,7 +76,7 @@ async function lookAgain(work: Work, saved: readonly EndedFile[]): Promise<void>
 
 /** A refusal stands only where the file is seen to be there still: part of a guarded delete may have been done. */
 async function verdict(work: Work, file: ListedEntry, error: unknown): Promise<unknown> {
-  const found = await work.session.store.head(file.key).catch(() => undefined);
+  const found = await work.tenant.store.head(file.key).catch(() => undefined);
   return found?.etag === file.etag ? error : notTakenBack(error);
 }
 
@@ -101,7 +101,7 @@ async function removeFiles(
       throw round === 0 ? error : notTakenBack(error);
     });
     const failed = new Set<string>(failures.map(({ key }) => key));
-    work.session.quota?.freed(remaining.filter(({ key }) => !failed.has(key)));
+    work.tenant.quota?.freed(remaining.filter(({ key }) => !failed.has(key)));
     if (failures.length === 0) return;
     const errors = failures.flatMap((failure) => ('error' in failure ? [failure.error] : []));
     const refusal = errors.find((error) => !isUnknown(error));

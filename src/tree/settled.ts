@@ -12,8 +12,8 @@ import {
   SETTLED_MS,
   type SealedVersion,
 } from './read-file.ts';
-import type { Work } from './session.ts';
 import { identityOf } from './sightings.ts';
+import type { Work } from './tenant.ts';
 import { versionName } from './touches.ts';
 import type { HeldVersion } from './version-cache.ts';
 
@@ -33,7 +33,7 @@ export function readSettled(work: Work, path: MemoryPath): Promise<SealedVersion
 export function reviewSettled(work: Work, path: MemoryPath): Promise<FileVersion | undefined> {
   const key = keyOf(work, path);
   const held = findHeld(work, key);
-  if (held !== undefined && !isSettled(work, key, held.etag)) work.session.cache.drop(key);
+  if (held !== undefined && !isSettled(work, key, held.etag)) work.tenant.cache.drop(key);
   const look = (): Promise<FileVersion | undefined> => reviewFile(work, path);
   return onceSettled(work, path, { look, stays: (_, { etag }) => isSettled(work, key, etag) });
 }
@@ -41,7 +41,7 @@ export function reviewSettled(work: Work, path: MemoryPath): Promise<FileVersion
 /** What lies there, for a writer that replaces it unread. One HEAD. */
 export function headSettled(work: Work, path: MemoryPath): Promise<DatedMeta | undefined> {
   const { signal } = work.call;
-  const look = (): Promise<DatedMeta | undefined> => work.session.store.head(keyOf(work, path), { signal });
+  const look = (): Promise<DatedMeta | undefined> => work.tenant.store.head(keyOf(work, path), { signal });
   const stays = (key: ObjectKey, found: DatedMeta): boolean =>
     ageOf(found) > SETTLED_MS || isSettled(work, key, found.etag);
   return onceSettled(work, path, { look, stays });
@@ -71,9 +71,9 @@ export function recallSettled(work: Work, path: MemoryPath): FileVersion | undef
   return isSettled(work, key, held.etag) ? held : undefined;
 }
 
-function isConfirmed({ session }: Work, key: ObjectKey): boolean {
-  const at = session.cache.confirmedAt(key);
-  return at !== undefined && createAges(session).isWithin(at, CONFIRMED_MS);
+function isConfirmed({ tenant }: Work, key: ObjectKey): boolean {
+  const at = tenant.cache.confirmedAt(key);
+  return at !== undefined && createAges(tenant).isWithin(at, CONFIRMED_MS);
 }
 
 /** As `keep`, of a file's content that is new. */
@@ -84,9 +84,9 @@ export function keepWritten(work: Work, path: MemoryPath, written: HeldVersion):
 
 /** Holds what was written here, and is not taken back any more. */
 export function keep(work: Work, key: ObjectKey, written: HeldVersion): void {
-  work.session.sightings.settle({ key, etag: written.etag, version: identityOf(written.body) });
-  work.session.cache.hold(key, written);
-  work.session.cache.confirm(key, createAges(work.session).now());
+  work.tenant.sightings.settle({ key, etag: written.etag, version: identityOf(written.body) });
+  work.tenant.cache.hold(key, written);
+  work.tenant.cache.confirm(key, createAges(work.tenant).now());
 }
 
 async function onceSettled<T>(
@@ -102,10 +102,10 @@ async function onceSettled<T>(
   });
 }
 
-function isSettled({ session: { sightings } }: Work, key: ObjectKey, etag: ETag): boolean {
+function isSettled({ tenant: { sightings } }: Work, key: ObjectKey, etag: ETag): boolean {
   return sightings.isSettled({ key, etag });
 }
 
-function keyOf({ session: { layout }, keyring }: Work, path: MemoryPath): ObjectKey {
+function keyOf({ tenant: { layout }, keyring }: Work, path: MemoryPath): ObjectKey {
   return fileKey(layout, keyring.names, path);
 }

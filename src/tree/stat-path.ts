@@ -4,7 +4,7 @@ import { contentLength } from '../format/sizes.ts';
 import { MEMORY_ROOT, type MemoryPath } from '../language/path.ts';
 import { anythingBelow } from './clashes.ts';
 import type { ListedEntry } from './list-directory.ts';
-import type { Work } from './session.ts';
+import type { Work } from './tenant.ts';
 
 /** What a path is, without its content. Sizes and times are the store's word. */
 export type PathStat = ListedEntry | 'directory';
@@ -16,8 +16,8 @@ export type PathStat = ListedEntry | 'directory';
  */
 export async function statPath(work: Work, path: MemoryPath): Promise<PathStat | undefined> {
   if (path === MEMORY_ROOT) return 'directory';
-  const key = fileKey(work.session.layout, work.keyring.names, path);
-  const found = await work.session.store.head(key, { signal: work.call.signal });
+  const key = fileKey(work.tenant.layout, work.keyring.names, path);
+  const found = await work.tenant.store.head(key, { signal: work.call.signal });
   if (found !== undefined) {
     const size = contentLength(found.size);
     if (size === undefined) throw objectRefused();

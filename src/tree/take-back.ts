@@ -10,7 +10,7 @@ import { type ETag, isMissing, isResentConflict } from '../store/port.ts';
 import { eachConcurrently } from './concurrency.ts';
 import { deleteObjects } from './confirmed-put.ts';
 import { readFile } from './read-file.ts';
-import { uncancelled, type Work } from './session.ts';
+import { uncancelled, type Work } from './tenant.ts';
 
 /** A write of ours that can be taken back while no other process has built on it. */
 export interface Written {
@@ -167,7 +167,7 @@ interface KeptCopies {
 export async function takeBack(work: Work, copies: readonly Written[]): Promise<KeptCopies> {
   let [builtOn, failure]: [boolean, unknown] = [false, undefined];
   const left: LeftFile[] = [];
-  await eachConcurrently(work.session, copies, async (copy) => {
+  await eachConcurrently(work.tenant, copies, async (copy) => {
     try {
       if ((await undoPut(work, copy)) === 'built_on') builtOn = true;
     } catch (error) {
@@ -183,6 +183,6 @@ export async function takeBack(work: Work, copies: readonly Written[]): Promise<
 
 /** False where only the tombstone may not be removed. What cannot be seen may be there. */
 async function isSeen(work: Work, { key }: Written): Promise<boolean> {
-  const found = await work.session.store.head(key).catch(() => 'unseen' as const);
+  const found = await work.tenant.store.head(key).catch(() => 'unseen' as const);
   return found !== undefined;
 }

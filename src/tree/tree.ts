@@ -9,8 +9,8 @@ import { type DirectoryListing, listDirectory } from './list-directory.ts';
 import { type FileVersion, reviewFile } from './read-file.ts';
 import type { Rename } from './rename/rename-file.ts';
 import { createRecovery, createRenameRegister } from './rename/rename-register.ts';
-import { type Call, openToWrite, openWork, refuseWriting, type Session, type Work } from './session.ts';
 import { type PathStat, statPath } from './stat-path.ts';
+import { type Call, openToWrite, openWork, refuseWriting, type Tenant, type Work } from './tenant.ts';
 import { versionName } from './touches.ts';
 import { type WalkedEntry, walkDirectory } from './walk-directory.ts';
 
@@ -24,7 +24,7 @@ import { type WalkedEntry, walkDirectory } from './walk-directory.ts';
 export interface Tree {
   /** The file's bytes, verified; undefined when there is no such file. Never `outcome_unknown`, like `list`. */
   read(path: MemoryPath, options?: Call): Promise<Uint8Array | undefined>;
-  /** Whether files were seen below the path when this session listed it, or a directory above it, last. No request. */
+  /** Whether files were seen below the path when this process listed it, or a directory above it, last. No request. */
   wasDirectory(path: MemoryPath): boolean;
   /** Whether the path is a directory even with nothing in it: the root. No request. */
   isAlwaysDirectory(path: MemoryPath): boolean;
@@ -81,7 +81,7 @@ export interface FormerText {
 
 const NO_FILES: DirectoryListing = { files: [], foreign: 0, truncated: false };
 
-export function createTree(context: Session): Tree {
+export function createTree(context: Tenant): Tree {
   const renames = createRenameRegister();
   const recovery = createRecovery(renames);
 

@@ -8,7 +8,7 @@ import type { Instant } from '../time.ts';
 export type HeldVersion = Pick<StoredObject, 'etag' | 'body'>;
 
 /**
- * What one session read or wrote last, by key, and where it saw directories. Either may have changed since: only a
+ * What one tenant read or wrote last in this process, by key, and where it saw directories. Either may have changed since: only a
  * request whose condition names the ETag, or a listing that shows a file, makes anything of it true.
  */
 export interface VersionCache {
@@ -36,11 +36,11 @@ interface Entry extends HeldVersion {
 export const DEFAULT_CACHE_BYTES = 16_777_216;
 /** What an entry takes beside its body and its key, about. */
 const ENTRY_BYTES = 256;
-/** Of all sessions together. */
+/** Of all tenants together. */
 const MOST_DIRECTORIES = 10_000;
 
 /**
- * Makes the caches of many sessions, which never see one another's versions and share `maxBytes`: what was used longest
+ * Makes the caches of many tenants, which never see one another's versions and share `maxBytes`: what was used longest
  * ago, by whichever of them, is overwritten and goes first. With 0 nothing is held.
  */
 export function createVersionCaches(maxBytes: number): () => VersionCache {
@@ -51,38 +51,38 @@ export function createVersionCaches(maxBytes: number): () => VersionCache {
     dispose: ({ body }) => body.fill(0),
   });
   const directories = createRecent<string, true>({ most: MOST_DIRECTORIES });
-  let sessions = 0;
+  let tenants = 0;
   return () => {
-    const session = `${sessions++} `;
+    const prefix = `${tenants++} `;
     let closed = false;
     return {
       find(key) {
-        const found = held.get(`${session}${key}`);
+        const found = held.get(`${prefix}${key}`);
         return found && { etag: found.etag, body: found.body.slice() };
       },
       hold(key, { etag, body }) {
-        const name = `${session}${key}`;
+        const name = `${prefix}${key}`;
         if (closed || sizeOf({ etag, body }, name) > maxBytes) held.delete(name);
         else held.set(name, { etag, body: body.slice() });
       },
       drop(key) {
-        held.delete(`${session}${key}`);
+        held.delete(`${prefix}${key}`);
       },
       confirm(key, at) {
-        const found = held.get(`${session}${key}`);
+        const found = held.get(`${prefix}${key}`);
         if (found !== undefined) found.confirmed = at;
       },
-      confirmedAt: (key) => held.get(`${session}${key}`)?.confirmed,
-      isDirectory: (path) => directories.get(`${session}${path}`) === true,
+      confirmedAt: (key) => held.get(`${prefix}${key}`)?.confirmed,
+      isDirectory: (path) => directories.get(`${prefix}${path}`) === true,
       noteDirectory(path, seen) {
-        const name = `${session}${path}`;
+        const name = `${prefix}${path}`;
         if (seen === 'files' && !closed) directories.set(name, true);
         else directories.delete(name);
       },
       close() {
         closed = true;
         for (const names of [held, directories]) {
-          for (const name of [...names.keys()]) if (name.startsWith(session)) names.delete(name);
+          for (const name of [...names.keys()]) if (name.startsWith(prefix)) names.delete(name);
         }
       },
     };

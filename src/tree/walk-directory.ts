@@ -3,7 +3,7 @@ import { joinPath, type MemoryPath, segmentsOf } from '../language/path.ts';
 import { KEYS_PER_REQUEST, type ListedObject } from '../store/port.ts';
 import { decodeEntry, type ListedEntry, warnOfForeign } from './list-directory.ts';
 import { pagesBelow } from './list-objects.ts';
-import type { Work } from './session.ts';
+import type { Work } from './tenant.ts';
 
 /** A file, or the name of a directory that holds some. */
 export type WalkedEntry = ListedEntry | { readonly directory: MemoryPath };
@@ -21,7 +21,7 @@ export async function* walkDirectory(
   directory: MemoryPath,
   { recursive, after }: { readonly recursive: boolean; readonly after?: MemoryPath | undefined },
 ): AsyncGenerator<readonly WalkedEntry[], void, undefined> {
-  const { layout } = work.session;
+  const { layout } = work.tenant;
   const { names } = work.keyring;
   const prefix = directoryPrefix(layout, names, directory);
   let startAfter: string | undefined = after && fileKey(layout, names, after);

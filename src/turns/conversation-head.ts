@@ -10,7 +10,7 @@ import {
   type StoredText,
   writeRecord,
 } from '../tree/records/sealed-record.ts';
-import type { Work } from '../tree/session.ts';
+import type { Work } from '../tree/tenant.ts';
 import { CLASS } from './conversation-id.ts';
 
 /** The record of a conversation that is changed by If-Match alone: where it is, and who works on it. */

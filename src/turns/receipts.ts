@@ -1,7 +1,7 @@
 import { MemoryError } from '../errors.ts';
 import { toBase64url } from '../format/encoding.ts';
 import type { RequestOptions } from '../store/port.ts';
-import { openToWrite, openWork, type Session, type Work } from '../tree/session.ts';
+import { openToWrite, openWork, type Tenant, type Work } from '../tree/tenant.ts';
 import {
   type Held,
   keyedHash,
@@ -50,7 +50,7 @@ export interface Receipts {
 
 const OWNER_BYTES = 16;
 
-export function createReceipts(context: Session): Receipts {
+export function createReceipts(context: Tenant): Receipts {
   return {
     async nameOf(turn, { signal } = {}) {
       return receiptId(await openToWrite(context, { signal }), turn);
@@ -60,7 +60,7 @@ export function createReceipts(context: Session): Receipts {
       const work = await openToWrite(context, { signal });
       const id = receiptId(work, turn);
       const message = keyedHash(work, 'message', text);
-      const owner = toBase64url(work.session.random(OWNER_BYTES));
+      const owner = toBase64url(work.tenant.random(OWNER_BYTES));
       for (let look = 0; look < LOOKS; look++) {
         const stored = look === 0 ? undefined : await readReceipt(work, id);
         const verdict = stored && (await judge(work, { id, message, stored }));

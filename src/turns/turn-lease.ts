@@ -2,7 +2,7 @@ import { MemoryError } from '../errors.ts';
 import { decodeText, encodeText } from '../language/text.ts';
 import type { ETag, RequestOptions, WriteResult } from '../store/port.ts';
 import { readRecord, type StoredText, writeRecord } from '../tree/records/sealed-record.ts';
-import type { Work } from '../tree/session.ts';
+import type { Work } from '../tree/tenant.ts';
 import { encodeReceipt, parseReceipt, RECEIPT_BYTES, type Receipt, type Running } from './turn-records.ts';
 
 /** The right to run one turn. */

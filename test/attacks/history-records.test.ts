@@ -49,17 +49,17 @@ async function start(): Promise<Place> {
   const operator = await createOperator(site);
   await operator.rotate();
   await operator.migrate();
-  await expireTree(client.session, { historyDays: 30, afterDays: 3_000 });
+  await expireTree(client.tenant, { historyDays: 30, afterDays: 3_000 });
   for (const text of ['one', LONG, 'three']) await write(A, text, 'ann');
   await write(B, 'b', 'bob');
   await write(X, 'x', 'bob');
-  const first = await checkpointTree(client.session);
+  const first = await checkpointTree(client.tenant);
   await client.tree.remove(at(B), { actor: 'bob' });
   await client.tree.rename({ from: at(A), to: at(B) }, { actor: 'ann' });
   await client.tree.rename({ from: at('/memories/d'), to: at('/memories/e') }, { actor: 'bob' });
   const oldest = (await historyOf(client).list(B)).findLast(({ path }) => path === A);
   await historyOf(client).redact(oldest ?? expect.unreachable('there is a version'), { actor: 'cyd' });
-  const second = await checkpointTree(client.session, { since: first.line, actor: 'cyd' });
+  const second = await checkpointTree(client.tenant, { since: first.line, actor: 'cyd' });
   // Checkpoints expire after 90 days; the newest stays.
   await site.time.pause(100 * DAY);
   return { site, lines: [String(first.line), String(second.line)], objects: await objectsOf(site) };
@@ -92,22 +92,22 @@ function verbsOf(client: TestClient, { lines }: Place): Readonly<Record<string, 
         if (shown !== undefined) expect([...TEXTS, LONG]).toContain(shown.text().replace(' more', ''));
       }
     },
-    'restore-at': () => history.restoreAt(new Date(client.session.clock() - 1_000), { dryRun: true }),
+    'restore-at': () => history.restoreAt(new Date(client.tenant.clock() - 1_000), { dryRun: true }),
     undo: () => history.undo({ writer: 'ann', dryRun: true }),
     trace: async () => history.trace(await newest()),
     redact: async () => {
       for (const entry of await history.list(B)) await history.redact(entry).catch(refused);
     },
-    verify: () => verifyTree(client.session),
+    verify: () => verifyTree(client.tenant),
     'verify --since': async () => {
-      for (const since of lines) await verifyTree(client.session, { since });
+      for (const since of lines) await verifyTree(client.tenant, { since });
     },
     expire: async () => {
       // Where history is kept for longer, checkpoints are as well.
       for (const historyDays of [undefined, 3_000])
-        await expireTree(client.session, { historyDays, afterDays: 3_000 });
+        await expireTree(client.tenant, { historyDays, afterDays: 3_000 });
     },
-    checkpoint: () => checkpointTree(client.session, { since: lines[1] }),
+    checkpoint: () => checkpointTree(client.tenant, { since: lines[1] }),
     edit: () => client.append(B, ' more'),
     rename: () => client.rename(B, '/memories/c'),
     delete: () => client.remove('/memories/e'),
@@ -124,7 +124,7 @@ async function expectRefused(place: Place, key: ObjectKey, forged: Uint8Array): 
   await site.base.put(key, forged, { mode: 'overwrite' });
   const reader = await keepingClient(site);
   expect(await textsOf(reader)).toEqual({ [B]: 'three', '/memories/e/x': 'x' });
-  expect(await verifyTree(reader.session), key).not.toMatchObject({ findings: [] });
+  expect(await verifyTree(reader.tenant), key).not.toMatchObject({ findings: [] });
   for (const [verb, run] of Object.entries(verbsOf(await keepingClient(site), place))) {
     const failure: unknown = await run().then(
       () => undefined,

@@ -235,8 +235,8 @@ export const ATTACKS: Readonly<Record<string, Attack>> = {
     await world.site.time.pause(HOUR);
     await world.checkpoint();
     await world.site.time.pause(HOUR);
-    const { session } = await world.process();
-    if ((await checkpointTree(session, { since: line })).line !== undefined)
+    const { tenant } = await world.process();
+    if ((await checkpointTree(tenant, { since: line })).line !== undefined)
       throw new Error('a checkpoint vouches for an attack');
     return expected;
   },

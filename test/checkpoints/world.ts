@@ -93,13 +93,13 @@ export async function createWorld(
       for (const key of now.keys()) if (key.includes(part) && !then.has(key)) await drop(key);
       for (const [key, body] of then) if (key.includes(part)) await put(key, body);
     },
-    checkpoint: async () => (await writeCheckpoint((await fresh()).session)).line,
-    since: async (line) => (await verifyTree((await fresh()).session, { since: line })).findings,
+    checkpoint: async () => (await writeCheckpoint((await fresh()).tenant)).line,
+    since: async (line) => (await verifyTree((await fresh()).tenant, { since: line })).findings,
     async beginAnew() {
       // With a clock that is off further it is refused.
       const { editor, client } = await createOperator(site, await fresh(SAME_TIME_MS - DATE_STEP_MS));
-      await turnTenantHistory({ editor, stamps: client.session.stamps }, 'anew');
-      return (await writeCheckpoint((await fresh()).session)).line;
+      await turnTenantHistory({ editor, stamps: client.tenant.stamps }, 'anew');
+      return (await writeCheckpoint((await fresh()).tenant)).line;
     },
     async migrate(reencrypt) {
       const operator = await createOperator(site, await fresh());

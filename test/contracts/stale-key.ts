@@ -9,7 +9,7 @@ import { openTenant } from '../../src/open/open-memory.ts';
 import type { OpenTenant } from '../../src/open/wire-tenant.ts';
 import type { ObjectStore, StoredObject } from '../../src/store/port.ts';
 import { listRecords } from '../../src/tree/records/scan.ts';
-import type { Work } from '../../src/tree/session.ts';
+import type { Work } from '../../src/tree/tenant.ts';
 import { interceptStore, type StoreCall } from '../doubles/intercepted-store.ts';
 import { editorOf, putEveryClass, rotate } from '../support/key-operator.ts';
 import { readByDataKey, type StaleKey, stolenDataKey } from '../support/stale-key.ts';
@@ -120,13 +120,13 @@ async function fill(parts: OpenTenant): Promise<void> {
 async function workOn({ context }: OpenTenant): Promise<Work> {
   const keyring = await context.keyrings.load();
   if (keyring === undefined) throw new Error('there is no keyring');
-  return { session: context, keyring, call: { signal: undefined } };
+  return { tenant: context, keyring, call: { signal: undefined } };
 }
 
 async function readEverything(work: Work): Promise<ReadonlyMap<LogicalName, Uint8Array>> {
   const { records } = await listRecords(work);
   const read = records.map(
-    async ({ name, object }) => [name, (await stored(work.session.store, object.key)).body] as const,
+    async ({ name, object }) => [name, (await stored(work.tenant.store, object.key)).body] as const,
   );
   return new Map(await Promise.all(read));
 }
@@ -139,7 +139,7 @@ async function stored(store: ObjectStore, key: Parameters<ObjectStore['get']>[0]
 
 /** The bytes of the only tenant key. */
 async function steal(work: Work): Promise<StaleKey> {
-  const record = await editorOf(work.session).read();
+  const record = await editorOf(work.tenant).read();
   const [only, ...others] = record?.keyring.tenantKeys ?? [];
   if (record === undefined || only === undefined || others.length > 0) throw new Error('not one tenant key');
   const stale = { secret: copyOf(only.secret), keyringId: copyOf(record.keyring.keyringId), tenant: TENANT };

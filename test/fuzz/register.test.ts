@@ -35,10 +35,10 @@ async function read(content: Uint8Array): Promise<Verdict<RenameEntry | undefine
     keys: work.keyring.keys,
     name,
     content,
-    version: newVersion({ mtime: 1, random: work.session.random }),
-    random: work.session.random,
+    version: newVersion({ mtime: 1, random: work.tenant.random }),
+    random: work.tenant.random,
   });
-  await work.session.store.put(classKey(work.session.layout, 'journal', 'register'), body, {
+  await work.tenant.store.put(classKey(work.tenant.layout, 'journal', 'register'), body, {
     mode: 'overwrite',
   });
   return asyncVerdictOf(async () => (await readRegister(work)).entry);

@@ -128,7 +128,7 @@ interface Life {
 
 async function startLife({ site, keepsHistory, bug }: Racer, chance: Chance, calm: boolean): Promise<Life> {
   const client = await site.client({ delayMs: LONGEST_DELAY_MS, keepsHistory });
-  const { session } = await client.open();
+  const { tenant } = await client.open();
   const death = Promise.withResolvers<undefined>();
   const lastRequest = chance.happens(0.25) && !calm ? chance.between(1, 25) : Number.POSITIVE_INFINITY;
   let [requests, dead] = [0, false];
@@ -155,17 +155,17 @@ async function startLife({ site, keepsHistory, bug }: Racer, chance: Chance, cal
     base: site.base,
     pause: (ms) => site.time.pause(ms),
   };
-  const faulty = interceptStore(session.store, around);
+  const faulty = interceptStore(tenant.store, around);
   const store = bug?.store?.(faulty, buggy) ?? faulty;
-  const tree = createTree({ ...session, store, logger: silentLogger });
+  const tree = createTree({ ...tenant, store, logger: silentLogger });
   const memory = createMemory({
     tree,
     order: createCommandOrder(),
-    createSessions: (run) => openSessions(session, run),
-    createHistory: (run) => openHistory(run, { context: session, tree }),
+    createSessions: (run) => openSessions(tenant, run),
+    createHistory: (run) => openHistory(run, { context: tenant, tree }),
     profile: 'doc',
     onExists: 'error',
-    maxFileBytes: session.maxFileBytes,
+    maxFileBytes: tenant.maxFileBytes,
     logger: silentLogger,
     onClose: async () => {},
   });

@@ -41,7 +41,7 @@ describe('history', () => {
       'ann',
       'ann',
     ]);
-    expect((await verifyTree(reader.session)).findings).toEqual([]);
+    expect((await verifyTree(reader.tenant)).findings).toEqual([]);
   });
 
   it('goes with the objects of a tenant that are copied to another store', async () => {
@@ -53,7 +53,7 @@ describe('history', () => {
       (entry) => 'end' in entry && entry.end === 'replaced',
     );
     await historyOf(client).redact(replaced ?? expect.unreachable('a version is kept'), { actor: 'cyd' });
-    const { line } = await writeCheckpoint(client.session);
+    const { line } = await writeCheckpoint(client.tenant);
     const other = await openSite();
     await other.time.pause(site.time.clock());
     for await (const { objects } of site.base.list({ prefix: '' })) {
@@ -64,7 +64,7 @@ describe('history', () => {
     }
     const reader = await other.client();
     expect(await historyOf(reader).list()).toEqual(await historyOf(client).list());
-    expect((await verifyTree(reader.session, { since: line })).findings).toEqual([]);
+    expect((await verifyTree(reader.tenant, { since: line })).findings).toEqual([]);
   });
 
   it('is unreadable, actors and checkpoints with it, when its tenant is shredded at any request of an edit', async () => {
@@ -75,9 +75,9 @@ describe('history', () => {
       const client = await keepingClient(site);
       await write(client, 'one');
       await write(client, 'two');
-      await writeCheckpoint(client.session);
-      const { session } = await site.client();
-      const { store, layout, pause, clock } = session;
+      await writeCheckpoint(client.tenant);
+      const { tenant } = await site.client();
+      const { store, layout, pause, clock } = tenant;
       let sent = 0;
       client.intercept(async (_, proceed) => {
         if (sent++ === before) {
@@ -106,7 +106,7 @@ describe('history', () => {
       const client = await keepingClient(site);
       await write(client, 'one');
       await site.time.pause(60 * MINUTE);
-      const { line } = await writeCheckpoint(client.session);
+      const { line } = await writeCheckpoint(client.tenant);
       const renamer = await keepingClient(site);
       renamer.intercept(async (call, proceed) => {
         // On its way to remove the source.
@@ -116,11 +116,11 @@ describe('history', () => {
       });
       await expect(renamer.rename(PATH, '/memories/b')).rejects.toThrow();
       await site.time.pause(60 * MINUTE);
-      const { findings } = await verifyTree(client.session, { repair: true });
+      const { findings } = await verifyTree(client.tenant, { repair: true });
       expect(findings).toMatchObject([
         { kind: 'duplicate', state: 'removed', older: PATH, newer: '/memories/b' },
       ]);
-      expect((await verifyTree((await site.client()).session, { since: line })).findings).toEqual([]);
+      expect((await verifyTree((await site.client()).tenant, { since: line })).findings).toEqual([]);
       const kinds = (await historyOf(client).list(PATH)).map(({ kind: each, path }) => `${each} ${path}`);
       expect(kinds).toEqual([`renamed ${PATH}`, 'written /memories/b']);
     },

@@ -18,7 +18,7 @@ async function textsKept(client: TestClient, path: string): Promise<readonly str
   return Promise.all(written.map(async (entry) => (await history.read(entry)).text()));
 }
 
-const expire = ({ session }: TestClient): Promise<unknown> => expireTree(session, { historyDays: 30 });
+const expire = ({ tenant }: TestClient): Promise<unknown> => expireTree(tenant, { historyDays: 30 });
 
 describe.each(STORE_KINDS)('the expiry of history, on a %s store', (kind) => {
   // The third request finds the old record gone, or renews it.
@@ -44,7 +44,7 @@ describe.each(STORE_KINDS)('the expiry of history, on a %s store', (kind) => {
       await write(writer, A, 'two', 'bob');
       const reader = await keepingClient(site);
       expect(await textsKept(reader, A)).toEqual(['two', 'one']);
-      expect((await verifyTree(reader.session)).findings).toEqual([]);
+      expect((await verifyTree(reader.tenant)).findings).toEqual([]);
     },
   );
 
@@ -99,7 +99,7 @@ describe.each(STORE_KINDS)('the expiry of history, on a %s store', (kind) => {
     });
     expect(isBegun).toBe(true);
     expect(await textsOf(client)).toEqual({ [A]: 'bad', [C]: 'old' });
-    expect((await verifyTree(operator.session)).findings).toEqual([]);
+    expect((await verifyTree(operator.tenant)).findings).toEqual([]);
   });
 
   it('lets restoreAt withhold what has expired since its preview, or restore the rest when told to', async () => {
@@ -133,7 +133,7 @@ describe.each(STORE_KINDS)('the expiry of history, on a %s store', (kind) => {
     for (const text of ['one', 'two']) await write(client, A, text, 'ann');
     await write(client, B, 'stays', 'ann');
     await site.time.pause(DAY);
-    const { line } = await writeCheckpoint(client.session);
+    const { line } = await writeCheckpoint(client.tenant);
     await site.time.pause(DAY);
     for (const text of ['three', 'four']) await write(client, A, text, 'bad');
     await site.time.pause(20 * DAY);
@@ -146,10 +146,10 @@ describe.each(STORE_KINDS)('the expiry of history, on a %s store', (kind) => {
       await site.time.pause(days * DAY);
       await expire(client);
       const reader = await site.client();
-      const found = await verifyTree(reader.session, { since: line });
+      const found = await verifyTree(reader.tenant, { since: line });
       expect(found.findings).toMatchObject(findings);
       expect(found.findings).toHaveLength(findings.length);
-      expect((await verifyTree(reader.session)).findings).toEqual([]);
+      expect((await verifyTree(reader.tenant)).findings).toEqual([]);
     }
     expect((await historyOf(client).undo({ writer: 'bad' })).changes).toEqual([]);
   });

@@ -50,7 +50,7 @@ describe.each(STORE_KINDS)('where history is turned off at any request, on a %s 
     const ann = { actor: 'ann' };
     for (const path of [A, B, X]) await client.tree.create(at(path), bytes(`${path} of ann`), ann);
     await site.time.pause(1_000);
-    const moment = new Date(client.session.clock());
+    const moment = new Date(client.tenant.clock());
     await site.time.pause(1_000);
     const bad = { actor: 'bad' };
     await client.tree.rename({ from: at(A), to: at(C) }, bad);
@@ -99,7 +99,7 @@ describe.each(STORE_KINDS)('where history is turned off at any request, on a %s 
         const next = await newProcess(site);
         await DEEDS[deed](next, moment);
         expect(await textsOf(next), `before request ${turned}`).toEqual(restored);
-        expect((await verifyTree(next.session)).findings).toEqual([]);
+        expect((await verifyTree(next.tenant)).findings).toEqual([]);
       }
     },
   );
@@ -107,9 +107,9 @@ describe.each(STORE_KINDS)('where history is turned off at any request, on a %s 
 
 /** Neither verification finds anything, in a process that has seen nothing. */
 async function expectWhole(site: TestSite, since: string, when: unknown): Promise<void> {
-  const { session } = await newProcess(site);
-  expect((await verifyTree(session)).findings, JSON.stringify(when)).toEqual([]);
-  expect((await verifyTree(session, { since })).findings, JSON.stringify(when)).toEqual([]);
+  const { tenant } = await newProcess(site);
+  expect((await verifyTree(tenant)).findings, JSON.stringify(when)).toEqual([]);
+  expect((await verifyTree(tenant, { since })).findings, JSON.stringify(when)).toEqual([]);
 }
 
 describe.each(STORE_KINDS)(
@@ -132,7 +132,7 @@ describe.each(STORE_KINDS)(
         }
         await first.tree.rename({ from: at(A), to: at(X) });
         await site.time.pause(2 * HOUR);
-        const { line } = await writeCheckpoint(first.session);
+        const { line } = await writeCheckpoint(first.tenant);
         const client = await newProcess(site);
         await client.text(B);
         return { site, client, line };
@@ -172,7 +172,7 @@ it.each(STORE_KINDS)(
     for (const text of ['one', 'two']) await write(A, text, 'ann');
     for (const path of [B, X]) await write(path, path, 'ann');
     await site.time.pause(2 * HOUR);
-    const { line } = await writeCheckpoint(client.session);
+    const { line } = await writeCheckpoint(client.tenant);
     await site.time.pause(HOUR);
     await turn(site, 'off');
     for (const text of ['three', 'four']) await write(A, text, 'bad');
@@ -194,12 +194,12 @@ it.each(STORE_KINDS)(
       // What replaced the text that came behind it is not known, nor that text.
       [A, 'unrecorded', 'ann'],
     ]);
-    const { findings } = await verifyTree(client.session, { since: line });
+    const { findings } = await verifyTree(client.tenant, { since: line });
     expect(findings).toMatchObject(
       [A, B].map((path) => ({ kind: 'since', state: 'untold', why: 'history_off', path })),
     );
     expect(findings).toHaveLength(2);
-    expect((await verifyTree(client.session)).findings).toEqual([]);
+    expect((await verifyTree(client.tenant)).findings).toEqual([]);
     expect(await history.undo({ writer: 'bad' })).toMatchObject({ changes: [], left: [] });
   },
 );

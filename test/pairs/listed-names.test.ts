@@ -19,7 +19,7 @@ import type { TenantAdmin } from '../../src/open/tenant-admin.ts';
 import { searchedTree, searchFiles } from '../../src/page/server/search-files.ts';
 import { openTenantView } from '../../src/page/server/tenant-view.ts';
 import type { Memory } from '../../src/tool/memory-tool.ts';
-import type { Session } from '../../src/tree/session.ts';
+import type { Tenant } from '../../src/tree/tenant.ts';
 import { invocationOf } from '../doubles/invocation.ts';
 import { putUnchecked } from '../support/put-unchecked.ts';
 
@@ -33,7 +33,7 @@ let options: MemoryOptions;
 let memory: Memory;
 let admin: TenantAdmin;
 /** What another writer stands on, below everything that refuses a name. */
-let session: Session;
+let tenant: Tenant;
 const closing: (() => Promise<unknown>)[] = [];
 
 async function open(names: NameMode, history: 'on' | 'off'): Promise<void> {
@@ -51,7 +51,7 @@ async function open(names: NameMode, history: 'on' | 'off'): Promise<void> {
   closing.push(() => memory.close());
   const { parts, close } = await openTenant(options);
   closing.push(close);
-  session = parts.context;
+  tenant = parts.context;
   await memory.files.write(OWN, 'kestrel of our own\n');
 }
 
@@ -105,7 +105,7 @@ for (const names of ['plain', 'encrypted'] as const) {
       texts[TWIN] = 'kestrel, the twin\n';
       for (const [what, path] of Object.entries(THEIRS)) {
         texts[path] = `kestrel ${what}\n`;
-        await putUnchecked({ session }, path, texts[path]);
+        await putUnchecked({ tenant }, path, texts[path]);
       }
     });
 
@@ -199,9 +199,9 @@ for (const names of ['plain', 'encrypted'] as const) {
         expect((await files.read('/memories/moved'))?.text()).toBe('over');
         for (const gone of ['/memories/moved', '/memories/copy'])
           await say({ command: 'delete', path: gone });
-        await putUnchecked({ session }, path, 'again');
+        await putUnchecked({ tenant }, path, 'again');
         await files.remove(path);
-        await putUnchecked({ session }, path, 'again');
+        await putUnchecked({ tenant }, path, 'again');
       }
       await say({ command: 'delete', path: '/memories/u\u0308ber' });
       expect(await listed()).not.toContain(THEIRS['in NFD, below a directory in NFD']);
@@ -363,7 +363,7 @@ describe('entries that no writer of this tenant made', () => {
   it.each(Object.entries(VERBS))('do not stop %s', async (_, verb) => {
     await open('plain', 'on');
     for (const { key, size } of Object.values(JUNK)) {
-      await session.store.put(key as ObjectKey, new Uint8Array(size).fill(9), { mode: 'create' });
+      await tenant.store.put(key as ObjectKey, new Uint8Array(size).fill(9), { mode: 'create' });
     }
     await verb();
   });
@@ -373,7 +373,7 @@ describe('entries that no writer of this tenant made', () => {
     const names = ['junk.md', 'small.md', 'empty.md', 'stone.md'];
     for (const { key, size } of Object.values(JUNK)) {
       if (names.some((name) => key === `${data}${name}.sealed`))
-        await session.store.put(key as ObjectKey, new Uint8Array(size), { mode: 'create' });
+        await tenant.store.put(key as ObjectKey, new Uint8Array(size), { mode: 'create' });
     }
     const paths = names.map((name) => `/memories/${name}`);
     expect((await said((run) => runRm(paths, {}, run))).code).toBe(0);
@@ -384,7 +384,7 @@ describe('entries that no writer of this tenant made', () => {
   it('go with the directory that they lie in, where history is kept as well', async () => {
     await open('plain', 'on');
     const { key, size } = JUNK['a key above 1,024 bytes'] ?? { key: '', size: 0 };
-    await session.store.put(key as ObjectKey, new Uint8Array(size), { mode: 'create' });
+    await tenant.store.put(key as ObjectKey, new Uint8Array(size), { mode: 'create' });
     const [top = ''] = key.slice(data.length).split('/');
     expect((await said((run) => runRm([`/memories/${top}`], { recursive: true }, run))).code).toBe(0);
     expect(await listed()).toEqual([OWN]);

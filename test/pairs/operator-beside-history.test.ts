@@ -60,7 +60,7 @@ const DEEDS: Readonly<Record<string, (client: TestClient) => Promise<unknown>>> 
   },
   'an undo': (client) => historyOf(client).undo({ writer: 'bob', actor: 'cyd' }),
   'a restore of all files': (client) =>
-    historyOf(client).restoreAt(new Date(client.session.clock() - 2 * DAY - 1_000), { actor: 'cyd' }),
+    historyOf(client).restoreAt(new Date(client.tenant.clock() - 2 * DAY - 1_000), { actor: 'cyd' }),
   'a redaction': async (client) => {
     const history = historyOf(client);
     const entries = await history.list(A);
@@ -80,11 +80,11 @@ const VERBS: Readonly<Record<string, (site: TestSite) => Promise<unknown>>> = {
   'migrate --reencrypt': (site) => migrate(site, true),
   'verify --repair': async (site) => {
     await site.time.pause(61_000);
-    const { findings } = await verifyTree((await newProcess(site)).session, { repair: true });
+    const { findings } = await verifyTree((await newProcess(site)).tenant, { repair: true });
     return findings;
   },
-  checkpoint: async (site) => writeCheckpoint((await newProcess(site)).session),
-  expire: async (site) => expireTree((await newProcess(site)).session, { historyDays: 30, afterDays: 3_000 }),
+  checkpoint: async (site) => writeCheckpoint((await newProcess(site)).tenant),
+  expire: async (site) => expireTree((await newProcess(site)).tenant, { historyDays: 30, afterDays: 3_000 }),
 };
 
 /** Rotates the keys, and retires the old one where nothing young stands in the way. */
@@ -133,7 +133,7 @@ async function outcomeOf({ site }: Place): Promise<Outcome> {
     return `${kind} ${path} ${entry.end} by ${writer}: ${text}`;
   };
   const past = await Promise.all((await history.list()).map(told));
-  const { findings } = await verifyTree(reader.session);
+  const { findings } = await verifyTree(reader.tenant);
   // Of what happened at once any may be told first.
   return { texts, past: past.toSorted(), findings };
 }

@@ -125,9 +125,9 @@ function copiesOf(keys: SealingKeys, writes: readonly Write[]): SealingKeys {
  * of its version.
  */
 async function expectBoundsToGrow({ site, writes, keys }: Scene, told: string): Promise<void> {
-  const { session, keyring } = await (await site.client()).open();
+  const { tenant, keyring } = await (await site.client()).open();
   const bound = ({ key, body }: Pick<Write, 'key' | 'body'>): bigint => {
-    const path = parseFileKey(session.layout, keyring.names, key);
+    const path = parseFileKey(tenant.layout, keyring.names, key);
     if (path === undefined) throw new Error(`${key} is the key of no file`);
     return open({ keys, name: logicalName(path), object: body }).bound;
   };
@@ -137,7 +137,7 @@ async function expectBoundsToGrow({ site, writes, keys }: Scene, told: string): 
     const earlier = replaced === undefined ? undefined : boundAs.get(replaced);
     if (earlier !== undefined) expect(boundAs.get(etag), told).toBeGreaterThan(earlier);
   }
-  for (const [key, body] of await storedObjects({ store: site.base }, session.layout.data)) {
+  for (const [key, body] of await storedObjects({ store: site.base }, tenant.layout.data)) {
     if (readHeader(body) === undefined) continue;
     const others = writes.filter((write) => idOf(write.body) === idOf(body) && !equalBytes(write.body, body));
     for (const write of others) expect(bound({ key, body }), told).toBeGreaterThan(bound(write));

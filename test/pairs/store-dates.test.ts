@@ -54,7 +54,7 @@ describeOnBothKinds('the date that a store tells', (open) => {
     await other.append('/memories/e/b', 'c');
     expect(await client.text('/memories/e/b')).toBe('abc');
     await client.remove('/memories/e/b');
-    expect((await verifyTree(other.session)).findings).toEqual([]);
+    expect((await verifyTree(other.tenant)).findings).toEqual([]);
   });
 
   it.each<readonly [string, number]>([

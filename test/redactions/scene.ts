@@ -68,7 +68,7 @@ export async function createScene(options: SceneOptions = {}): Promise<Scene> {
   const surroundings = { versions: isVersioned ? versions : undefined };
   const processOf = (client: TestClient): Process => ({
     client,
-    history: createHistory(client.session, client.tree, surroundings),
+    history: createHistory(client.tenant, client.tree, surroundings),
   });
   const first = processOf(await site.client({ keepsHistory: true }));
   const write = async (text: string, actor: string): Promise<void> => {

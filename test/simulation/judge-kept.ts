@@ -8,8 +8,8 @@ import { VERSION_SAVER } from '../../src/history/save/version-saver.ts';
 import { envRootKey } from '../../src/keys/env-root-key.ts';
 import { createKeyringCache } from '../../src/keys/keyring-cache.ts';
 import { decodeFields } from '../../src/tree/records/sealed-record.ts';
-import type { Session } from '../../src/tree/session.ts';
 import { createSightings } from '../../src/tree/sightings.ts';
+import type { Tenant } from '../../src/tree/tenant.ts';
 import { createTree } from '../../src/tree/tree.ts';
 import { createVersionCaches } from '../../src/tree/version-cache.ts';
 import { silentLogger } from '../doubles/silent-logger.ts';
@@ -274,7 +274,7 @@ function openKept(server: Server): KeptHistory {
   const refuse = (): never => {
     throw new Error('a judge waits for nothing');
   };
-  const session: Session = {
+  const tenant: Tenant = {
     store,
     layout: LAYOUT,
     keyrings: createKeyringCache({
@@ -297,7 +297,7 @@ function openKept(server: Server): KeptHistory {
     logger: silentLogger,
     loadSaver: async () => VERSION_SAVER,
   };
-  return createHistory(session, createTree(session));
+  return createHistory(tenant, createTree(tenant));
 }
 
 async function readAll(

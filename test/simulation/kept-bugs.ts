@@ -3,7 +3,7 @@ import { logicalName } from '../../src/format/object-keys.ts';
 import { ID_BYTES } from '../../src/format/wrap.ts';
 import { VERSION_SAVER } from '../../src/history/save/version-saver.ts';
 import { parseMemoryPath } from '../../src/language/path.ts';
-import { openWork, type Session } from '../../src/tree/session.ts';
+import { openWork, type Tenant } from '../../src/tree/tenant.ts';
 import { isBelow } from './answer.ts';
 import { BOTH, type SeededBug } from './bugs.ts';
 import { type Operation, underWay } from './history.ts';
@@ -61,7 +61,7 @@ export const KEPT_BUGS: Readonly<Record<string, () => KeptBug>> = {
     }),
   }),
   'the record of a directory written before its rename is decided': () => {
-    let contexts: readonly Session[] = [];
+    let contexts: readonly Tenant[] = [];
     return {
       problem: 'a rename is written down that may be taken back',
       themeName: 'contested directories',
@@ -153,7 +153,7 @@ export const KEPT_BUGS: Readonly<Record<string, () => KeptBug>> = {
 };
 
 /** Writes down where a copy that a directory's rename has just made comes from. */
-async function recordCopy(context: Session, key: string, object: Uint8Array): Promise<void> {
+async function recordCopy(context: Tenant, key: string, object: Uint8Array): Promise<void> {
   const command = underWay.getStore()?.command;
   if (command?.command !== 'rename' || !key.startsWith(LAYOUT.data)) return;
   const path = pathOf(key as never);

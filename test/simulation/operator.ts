@@ -9,7 +9,7 @@ import { envRootKey } from '../../src/keys/env-root-key.ts';
 import { createKeyringEditor } from '../../src/keys/keyring-editor.ts';
 import type { ObjectStore } from '../../src/store/port.ts';
 import { buryOldTombstones } from '../../src/store/tombstones.ts';
-import type { Session } from '../../src/tree/session.ts';
+import type { Tenant } from '../../src/tree/tenant.ts';
 import type { StoreClass } from './sim-store.ts';
 import { LAYOUT, ROOT_KEY } from './tenant.ts';
 
@@ -37,7 +37,7 @@ const BURIAL_AGE_MS = 180_000;
 const AGED_MS = 120_000;
 
 export function createOperator(parts: {
-  readonly context: Session;
+  readonly context: Tenant;
   /** Below what makes deletes guarded. */
   readonly plain: ObjectStore;
   readonly storeClass: StoreClass;
@@ -50,7 +50,7 @@ export function createOperator(parts: {
   const rootKeys = [envRootKey(ROOT_KEY, { random })];
   const editor = createKeyringEditor({ store, layout: LAYOUT, rootKeys, clock, random });
   // A migration that takes no account of age: taking back has to stand it, too.
-  const hasty: Session = { ...context, store: aged(store) };
+  const hasty: Tenant = { ...context, store: aged(store) };
 
   /** Whatever is renamed, migrated or deleted beside a restore: each file that it comes upon can be opened, or is gone. */
   const expectNoDamage = ({ findings }: ExportReport): void => {

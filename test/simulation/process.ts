@@ -18,8 +18,8 @@ import '../../src/tree/rename/rename.ts';
 import '../../src/tree/rename/lease.ts';
 import '../../src/tree/rename/rename-directory.ts';
 import { createStamps } from '../../src/stamps.ts';
-import type { HistorySaver, Session } from '../../src/tree/session.ts';
 import { createSightings, type Sightings } from '../../src/tree/sightings.ts';
+import type { HistorySaver, Tenant } from '../../src/tree/tenant.ts';
 import { createTree } from '../../src/tree/tree.ts';
 import { createVersionCaches, DEFAULT_CACHE_BYTES } from '../../src/tree/version-cache.ts';
 import { silentLogger } from '../doubles/silent-logger.ts';
@@ -78,7 +78,7 @@ export interface Bug {
   /** Judges what a process sees instead of the process's own sightings. */
   sightings?(): Sightings;
   /** Stands before what saves versions. */
-  saver?(saver: HistorySaver, context: Session): HistorySaver;
+  saver?(saver: HistorySaver, context: Tenant): HistorySaver;
   /** On whose behalf a command is carried out while others of the process are under way. */
   actor?(actor: string | undefined, open: ReadonlySet<Operation>): string | undefined;
 }
@@ -159,7 +159,7 @@ export function createProcess(
     monotonic: life.monotonic,
     random: own.random,
   });
-  const context: Session = {
+  const context: Tenant = {
     ...own,
     store,
     layout: LAYOUT,

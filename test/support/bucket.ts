@@ -11,8 +11,8 @@ export async function keysOf({ base }: TestSite, cls?: string): Promise<readonly
 
 /** Makes the key of the file at a path. */
 export async function keyOf(client: TestClient, path: string): Promise<ObjectKey> {
-  const { session, keyring } = await client.open();
-  return fileKey(session.layout, keyring.names, at(path));
+  const { tenant, keyring } = await client.open();
+  return fileKey(tenant.layout, keyring.names, at(path));
 }
 
 /** All objects of a store, as they lie there. */

@@ -101,7 +101,7 @@ export async function startConversations(kind: StoreKind = 'guarded'): Promise<C
     },
     async worker() {
       const client = await site.client();
-      const { session } = await client.open();
+      const { tenant } = await client.open();
       client.calls.length = 0;
       return {
         client,
@@ -109,8 +109,8 @@ export async function startConversations(kind: StoreKind = 'guarded'): Promise<C
           deliverTurn({
             message: parseTurnMessage({ tenant: 'acme', conversation: 'chat', ...message }),
             memory,
-            receipts: createReceipts(session),
-            conversations: createConversations(session),
+            receipts: createReceipts(tenant),
+            conversations: createConversations(tenant),
             client: async () => anthropic,
             turn: { model: 'claude-sonnet-5-5', ...turn },
             signal,
@@ -163,9 +163,9 @@ export function killAt(client: TestClient, { request, side }: Kill): Promise<Sto
 }
 
 async function hold(site: TestSite, turn: string): Promise<ConversationLease> {
-  const { session } = await (await site.client()).open();
-  const name = await createReceipts(session).nameOf(turn);
-  const claim = await createConversations(session).claim('chat', { turn: name, leaseMs: LEASE_MS });
+  const { tenant } = await (await site.client()).open();
+  const name = await createReceipts(tenant).nameOf(turn);
+  const claim = await createConversations(tenant).claim('chat', { turn: name, leaseMs: LEASE_MS });
   if (claim.state !== 'ours') throw new Error(`the conversation is ${claim.state}`);
   return claim.lease;
 }

@@ -12,8 +12,8 @@ export async function keepingClient(site: TestSite): Promise<TestClient> {
   return client;
 }
 
-export function historyOf({ session, tree }: TestClient): History {
-  return createHistory(session, tree);
+export function historyOf({ tenant, tree }: TestClient): History {
+  return createHistory(tenant, tree);
 }
 
 /** Every file and its text. */

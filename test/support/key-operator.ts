@@ -13,7 +13,7 @@ import { newVersion } from '../../src/format/version.ts';
 import { envRootKey } from '../../src/keys/env-root-key.ts';
 import { forget, rotateKeyring } from '../../src/keys/keyring.ts';
 import { createKeyringEditor, type KeyringEditor } from '../../src/keys/keyring-editor.ts';
-import type { Session, Work } from '../../src/tree/session.ts';
+import type { Tenant, Work } from '../../src/tree/tenant.ts';
 import { TEST_ROOT_KEY, type TestClient, type TestSite } from './test-tree.ts';
 
 /** Who rotates a tenant's keys and migrates its objects: one more process, whose keyring editor reads past its caches. */
@@ -30,18 +30,18 @@ export interface KeyOperator {
 export async function createOperator(site: TestSite, client?: TestClient): Promise<KeyOperator> {
   const operator = client ?? (await site.client());
   const context = await operator.open();
-  const editor = editorOf(context.session);
+  const editor = editorOf(context.tenant);
   return {
     client: operator,
     editor,
-    rotate: () => rotate(editor, context.session),
-    migrate: (options) => migrateObjects(context.session, { editor, ttlMs: 0, ...options }),
+    rotate: () => rotate(editor, context.tenant),
+    migrate: (options) => migrateObjects(context.tenant, { editor, ttlMs: 0, ...options }),
     versions: () => versionsOf(editor),
   };
 }
 
 export function editorOf(
-  context: Session,
+  context: Tenant,
   rootKey: Uint8Array = TEST_ROOT_KEY,
   store = context.store,
 ): KeyringEditor {
@@ -52,7 +52,7 @@ export function editorOf(
 /** Appends a tenant key, however young the active one is. */
 export async function rotate(
   editor: KeyringEditor,
-  { stamps, random }: Pick<Session, 'stamps' | 'random'>,
+  { stamps, random }: Pick<Tenant, 'stamps' | 'random'>,
 ): Promise<void> {
   const { record } = await editor.change(({ keyring }) =>
     rotateKeyring(keyring, { random, created: stamps.now() }),
@@ -74,19 +74,19 @@ export async function putRecord(
   id: string,
   content: Uint8Array,
 ): Promise<ObjectKey> {
-  const { random } = work.session;
+  const { random } = work.tenant;
   const { keys } = work.keyring;
   const name = classLogicalName(cls, id);
   const sealed = seal({
     keys,
     name,
     content,
-    version: newVersion({ mtime: work.session.clock(), random }),
+    version: newVersion({ mtime: work.tenant.clock(), random }),
     origin: random(16),
     random,
   });
-  const key = classKey(work.session.layout, cls, id);
-  await work.session.store.put(key, sealed, { mode: 'overwrite' });
+  const key = classKey(work.tenant.layout, cls, id);
+  await work.tenant.store.put(key, sealed, { mode: 'overwrite' });
   return key;
 }
 
@@ -97,7 +97,7 @@ export async function putEveryClass(work: Work, content: Uint8Array): Promise<re
 
 /** Every object below the tenant's prefix, as it lies in the store. */
 export async function storedObjects(
-  { store }: Pick<Session, 'store'>,
+  { store }: Pick<Tenant, 'store'>,
   prefix = 'tenants/',
 ): Promise<ReadonlyMap<ObjectKey, Uint8Array>> {
   const objects = new Map<ObjectKey, Uint8Array>();

@@ -17,12 +17,12 @@ export async function migrateFile(
   const version = await readFile(work, at(path));
   if (version === undefined) throw new Error(`there is nothing at ${path}`);
   const { keys, content, bound, origin, stored } = version;
-  const { random } = work.session;
+  const { random } = work.tenant;
   const name = logicalName(at(path));
   const write = (stamp: Stamp): Uint8Array =>
     how === 'bound'
       ? rebind({ ...stamp, keys, object: stored.body, from: name, to: name, random })
       : seal({ ...stamp, keys, name, version, content, origin, random });
-  const key = fileKey(work.session.layout, work.keyring.names, at(path));
+  const key = fileKey(work.tenant.layout, work.keyring.names, at(path));
   await confirmedPut(work, { key, seal: write, after: bound, mode: { ifMatch: stored.etag } });
 }

@@ -19,7 +19,7 @@ import { openTenantView } from '../../src/page/server/tenant-view.ts';
 import type { ObjectStore } from '../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../src/store/sqlite/sqlite-store.ts';
 import type { Memory } from '../../src/tool/memory-tool.ts';
-import { openWork } from '../../src/tree/session.ts';
+import { openWork } from '../../src/tree/tenant.ts';
 
 /** The files of the page, as they are packed. */
 export async function builtPage(): Promise<ReadonlyMap<string, Asset>> {

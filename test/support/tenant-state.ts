@@ -8,7 +8,7 @@ import { openTenant } from '../../src/open/open-memory.ts';
 import type { MemoryOptions } from '../../src/open/options.ts';
 import type { OpenTenant } from '../../src/open/wire-tenant.ts';
 import { listRecords } from '../../src/tree/records/scan.ts';
-import type { Work } from '../../src/tree/session.ts';
+import type { Work } from '../../src/tree/tenant.ts';
 
 /** One object that a tenant has sealed, whatever its class. */
 export interface SealedRecord {
@@ -59,7 +59,7 @@ export async function stateOf(options: MemoryOptions): Promise<TenantState> {
     const listed = await listRecords(work);
     for (const record of listed.records) {
       const { name, object } = record;
-      const stored = await work.session.store.get(object.key);
+      const stored = await work.tenant.store.get(object.key);
       if (typeof stored !== 'object') throw new Error(`${name} is gone`);
       records[name] = read(work, name, stored.body);
       if (record.cls !== 'data') continue;
@@ -80,7 +80,7 @@ export async function keyStatusOf({ context, rootKeys }: OpenTenant): Promise<Ke
 export async function workOn({ context }: OpenTenant): Promise<Work> {
   const keyring = await context.keyrings.load();
   if (keyring === undefined) throw new Error('there is no keyring');
-  return { session: context, keyring, call: { signal: undefined } };
+  return { tenant: context, keyring, call: { signal: undefined } };
 }
 
 function read({ keyring: { keys } }: Work, name: Parameters<typeof open>[0]['name'], object: Uint8Array) {

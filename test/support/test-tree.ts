@@ -17,8 +17,8 @@ import '../../src/tree/rename/lease.ts';
 import '../../src/tree/rename/rename-directory.ts';
 import '../../src/tree/rename/rename.ts';
 import { createStamps, type Stamps } from '../../src/stamps.ts';
-import type { Session, Work } from '../../src/tree/session.ts';
 import { createSightings } from '../../src/tree/sightings.ts';
+import type { Tenant, Work } from '../../src/tree/tenant.ts';
 import { createTree, type Tree } from '../../src/tree/tree.ts';
 import { createVersionCaches, DEFAULT_CACHE_BYTES } from '../../src/tree/version-cache.ts';
 import {
@@ -72,7 +72,7 @@ export interface ClientOptions {
 /** One process that works on a work. */
 export interface TestClient {
   readonly tree: Tree;
-  readonly session: Session;
+  readonly tenant: Tenant;
   readonly layout: Layout;
   /** The requests of the work so far, those of the keyring included; emptied by `length = 0`. */
   readonly calls: StoreCall[];
@@ -154,7 +154,7 @@ async function createClient(site: Omit<TestSite, 'client'>, options: ClientOptio
     stamp: stamps.now,
     random,
   });
-  const context: Session = {
+  const context: Tenant = {
     store,
     layout,
     keyrings,
@@ -178,7 +178,7 @@ async function createClient(site: Omit<TestSite, 'client'>, options: ClientOptio
 
   return {
     tree,
-    session: context,
+    tenant: context,
     layout,
     calls,
     logged,
@@ -188,7 +188,7 @@ async function createClient(site: Omit<TestSite, 'client'>, options: ClientOptio
     async open(signal) {
       const keyring = await keyrings.load({ create: true });
       if (keyring === undefined) throw new Error('there is no keyring');
-      return { session: context, keyring, call: { signal } };
+      return { tenant: context, keyring, call: { signal } };
     },
     async text(path) {
       const content = await tree.read(at(path));
@@ -218,9 +218,9 @@ export function bytes(text: string): Uint8Array {
   return new TextEncoder().encode(text);
 }
 
-/** The same work in a session that differs in a few things. */
-export function withSession(work: Work, changes: Partial<Session>): Work {
-  return { ...work, session: { ...work.session, ...changes } };
+/** The same work of a tenant that differs in a few things. */
+export function withTenant(work: Work, changes: Partial<Tenant>): Work {
+  return { ...work, tenant: { ...work.tenant, ...changes } };
 }
 
 /** Work that counts as leased, for the steps of a rename on their own: its store renews no lease. */

@@ -10,7 +10,7 @@ import { filesIn, type ListedEntry } from '../../tree/list-directory.ts';
 import { pagesBelow } from '../../tree/list-objects.ts';
 import { readListed, SETTLED_MS } from '../../tree/read-file.ts';
 import { writeRecord } from '../../tree/records/sealed-record.ts';
-import { type Call, openWork, type Session, type Work } from '../../tree/session.ts';
+import { type Call, openWork, type Tenant, type Work } from '../../tree/tenant.ts';
 import { type Finding, isAlarm, isLeft } from '../findings.ts';
 import { readKeptFrom } from '../verify/kept-from.ts';
 import { verifySince } from '../verify/verify.ts';
@@ -76,23 +76,23 @@ export type CheckpointReport = NewCheckpoint | RefusedCheckpoint;
  * @throws MemoryError `invalid_command` for a `since` that is no line; as `writeCheckpoint`.
  */
 export async function checkpointTree(
-  session: Session,
+  tenant: Tenant,
   { since, historyDays, signal, onProgress, actor }: CheckpointOptions = {},
 ): Promise<CheckpointReport> {
   const call = { signal, onProgress, actor };
-  const line = since === undefined ? undefined : await lineIn(session, call, since);
-  const compared = line && (await verifySince(session, line, { ...call, historyDays }));
+  const line = since === undefined ? undefined : await lineIn(tenant, call, since);
+  const compared = line && (await verifySince(tenant, line, { ...call, historyDays }));
   const findings = compared?.findings.filter(isLeft) ?? [];
   if (findings.some(isAlarm)) return { line: undefined, findings };
-  const written = await writeCheckpoint(session, call, { above: line?.number });
-  const { from, otherwise } = await readKeptFrom(await openWritten(session, call), historyDays);
+  const written = await writeCheckpoint(tenant, call, { above: line?.number });
+  const { from, otherwise } = await readKeptFrom(await openWritten(tenant, call), historyDays);
   return { ...written, findings, ...(written.began.getTime() < from && { untold: otherwise }) };
 }
 
 /** Reads the option `since`; undefined for `last` where no checkpoint is stored. */
-async function lineIn(session: Session, call: Call, since: string): Promise<SinceLine | undefined> {
+async function lineIn(tenant: Tenant, call: Call, since: string): Promise<SinceLine | undefined> {
   if (since !== 'last') return parseLine(since);
-  const number = await newestNumber(await openWritten(session, call));
+  const number = await newestNumber(await openWritten(tenant, call));
   return number === 0 ? undefined : { number };
 }
 
@@ -117,13 +117,13 @@ const ATTEMPTS = 64;
  * @throws MemoryError `not_found` for a tenant that was never written to; what the store and the keyring throw.
  */
 export async function writeCheckpoint(
-  session: Session,
+  tenant: Tenant,
   call: Call = {},
   { above = 0, partBytes = PART_BYTES }: CheckpointWriting = {},
 ): Promise<WrittenCheckpoint> {
-  const work = await openWritten(session, call);
-  const began = session.stamps.now();
-  const [run, secret] = [toBase64url(session.random(ID_BYTES)), session.random(KEY_BYTES)];
+  const work = await openWritten(tenant, call);
+  const began = tenant.stamps.now();
+  const [run, secret] = [toBase64url(tenant.random(ID_BYTES)), tenant.random(KEY_BYTES)];
   const known = await openEarlier(work);
   const unread = new Set<string>();
   const parts = createParts({ run, secret, partBytes });
@@ -139,10 +139,10 @@ export async function writeCheckpoint(
       }
     }
   };
-  for await (const { on, listed } of pagesOfFiles(session, call)) await take(on, listed, known.find);
+  for await (const { on, listed } of pagesOfFiles(tenant, call)) await take(on, listed, known.find);
   await parts.end(work);
   const findTaken = openEntries(work, { run, parts: parts.digests.length });
-  for await (const { on, listed } of pagesOfFiles(session, call)) {
+  for await (const { on, listed } of pagesOfFiles(tenant, call)) {
     const later: ListedEntry[] = [];
     for (const file of listed) {
       const isTaken = isOf(on, file, await findTaken(file));
@@ -150,12 +150,12 @@ export async function writeCheckpoint(
     }
     await take(on, later, async () => undefined);
   }
-  const last = await openWritten(session, call);
+  const last = await openWritten(tenant, call);
   await parts.end(last);
   const head = {
     files,
     began,
-    ended: session.stamps.now(),
+    ended: tenant.stamps.now(),
     run,
     parts: parts.digests.length,
     secret,
@@ -169,19 +169,19 @@ export async function writeCheckpoint(
 
 /** Lists the files of the tenant, page by page, each with a fresh keyring: a walk may take longer than one may be held. */
 async function* pagesOfFiles(
-  session: Session,
+  tenant: Tenant,
   call: Call,
 ): AsyncGenerator<{ readonly on: Work; readonly listed: readonly ListedEntry[] }> {
-  const request = { prefix: session.layout.data };
-  for await (const { objects } of pagesBelow(await openWritten(session, call), request)) {
-    const on = await openWritten(session, call);
+  const request = { prefix: tenant.layout.data };
+  for await (const { objects } of pagesBelow(await openWritten(tenant, call), request)) {
+    const on = await openWritten(tenant, call);
     yield { on, listed: filesIn(on, objects) };
   }
 }
 
 /** Opens the work on a tenant. @throws MemoryError `not_found` for a tenant that was never written to. */
-async function openWritten(session: Session, call: Call): Promise<Work> {
-  const work = await openWork(session, call);
+async function openWritten(tenant: Tenant, call: Call): Promise<Work> {
+  const work = await openWork(tenant, call);
   if (work !== undefined) return work;
   throw new MemoryError('not_found', 'nothing was ever written for this tenant; is its name right?');
 }
@@ -201,7 +201,7 @@ async function versionsOf(
     if (!isSame) found.set(file, await read(work, file));
     onFile();
   };
-  await eachConcurrently(work.session, files, readOne, ({ size }) => size);
+  await eachConcurrently(work.tenant, files, readOne, ({ size }) => size);
   return found;
 }
 
@@ -209,8 +209,8 @@ async function versionsOf(
  * Tells whether an entry is of the object that the listing shows. An older version that was put back may have an entry as well:
  * where this process has seen another version there, the file is read, so that its guard can judge it.
  */
-function isOf({ session }: Work, file: ListedEntry, entry: CheckpointEntry | undefined): boolean {
-  return entry?.etag === file.etag && !session.sightings.knowsOther(file);
+function isOf({ tenant }: Work, file: ListedEntry, entry: CheckpointEntry | undefined): boolean {
+  return entry?.etag === file.etag && !tenant.sightings.knowsOther(file);
 }
 
 /** Reads a file and makes its entry; undefined where it is gone. */

@@ -3,7 +3,7 @@ import { keyOfAny } from '../../format/object-keys.ts';
 import { encodeText } from '../../language/text.ts';
 import type { ListedEntry } from '../../tree/list-directory.ts';
 import { listIds } from '../../tree/records/list-ids.ts';
-import type { Work } from '../../tree/session.ts';
+import type { Work } from '../../tree/tenant.ts';
 import { type CheckpointEntry, numberOfHead, runOfPart } from './checkpoint-record.ts';
 import { readHead, readParts } from './read-checkpoint.ts';
 
@@ -52,11 +52,11 @@ export async function openEarlier(
 
 export function openEntries(work: Work, run: Run): FindEntry {
   const entries = entriesOf(work, run);
-  const { session, keyring } = work;
+  const { tenant, keyring } = work;
   let next: { readonly entry: CheckpointEntry; readonly key: Uint8Array } | undefined;
   const advance = async (): Promise<void> => {
     const { done, value: entry } = await entries.next();
-    const keyOf = ({ path }: CheckpointEntry) => encodeText(keyOfAny(session.layout, keyring.names, path));
+    const keyOf = ({ path }: CheckpointEntry) => encodeText(keyOfAny(tenant.layout, keyring.names, path));
     next = done === true ? undefined : { entry, key: keyOf(entry) };
   };
   let begun = false;
@@ -78,7 +78,7 @@ async function* entriesOf(work: Work, run: Run): AsyncGenerator<CheckpointEntry,
   }
 }
 
-function readIfWhole<T>({ session: { logger } }: Work, reading: Promise<T>): Promise<T | undefined> {
+function readIfWhole<T>({ tenant: { logger } }: Work, reading: Promise<T>): Promise<T | undefined> {
   return unlessDamaged(reading, ({ code }): undefined => {
     logger.warn('an earlier checkpoint cannot be read; its files are read instead', { code });
   });

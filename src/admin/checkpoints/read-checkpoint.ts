@@ -3,7 +3,7 @@ import { hashPart } from '../../format/checkpoint-root.ts';
 import { inTurns } from '../../time.ts';
 import { listIds } from '../../tree/records/list-ids.ts';
 import { readRecord } from '../../tree/records/sealed-record.ts';
-import type { Work } from '../../tree/session.ts';
+import type { Work } from '../../tree/tenant.ts';
 import {
   type CheckpointEntry,
   type CheckpointHead,

@@ -12,7 +12,7 @@ import { accessHash, accessRecordId, dayOf } from '../../tree/records/access-rec
 import { bytesIn, timeIn } from '../../tree/records/record-values.ts';
 import { decodeFields, encodeFields, readRecord } from '../../tree/records/sealed-record.ts';
 import { readRegister } from '../../tree/rename/register.ts';
-import type { Work } from '../../tree/session.ts';
+import type { Work } from '../../tree/tenant.ts';
 import type { MigratedVersions, WrittenVersion } from '../keys/migrated-versions.ts';
 import { writeNote } from './write-note.ts';
 
@@ -52,7 +52,7 @@ export async function expireFiles(
 ): Promise<FileExpiry> {
   const { now, lastRead } = reads;
   const { migrated, limitMs, dryRun } = options;
-  const listing = createAges(work.session).boundIn(LISTING_HOLDS_MS);
+  const listing = createAges(work.tenant).boundIn(LISTING_HOLDS_MS);
   const { marks, etag } = await readMarks(work);
   const listed = await listFiles(work, migrated);
   const unused = listed.filter(
@@ -99,10 +99,10 @@ async function deleteUnused(
   const gone = new Set<string>();
   for (let start = 0; start < due.length; start += BATCH_FILES) {
     const batch = due.slice(start, start + BATCH_FILES);
-    const look = createAges(work.session).boundIn(LOOK_HOLDS_MS);
+    const look = createAges(work.tenant).boundIn(LOOK_HOLDS_MS);
     if (listing.isPast() || (await readRegister(work)).entry !== undefined) break;
     const unread: Unused[] = [];
-    await eachConcurrently(work.session, batch, async (each) => {
+    await eachConcurrently(work.tenant, batch, async (each) => {
       if (!(await wasReadLately(work, each))) unread.push(each);
     });
     const left = await deleteInTime(work, unread, look);
@@ -128,7 +128,7 @@ async function deleteInTime(
     return new Set(failures.map(({ key }) => key));
   } catch (error) {
     if (!isTooLate(error)) throw error;
-    work.session.logger.warn('files were left to a later run, because this one stood still', {
+    work.tenant.logger.warn('files were left to a later run, because this one stood still', {
       files: objects.length,
     });
     return keys;
@@ -158,11 +158,11 @@ async function deleteKept(
 
 /** Tells whether a process read the file since the listing. It asks for three days: clocks may disagree about the day. */
 async function wasReadLately(work: Work, { file }: Unused): Promise<boolean> {
-  const now = work.session.stamps.now();
+  const now = work.tenant.stamps.now();
   const days = [now - DAY_MS, now, now + DAY_MS].map(dayOf);
   const found = await Promise.all(
     days.map((day) =>
-      work.session.store.head(classKey(work.session.layout, 'access', accessRecordId({ day, file })), {
+      work.tenant.store.head(classKey(work.tenant.layout, 'access', accessRecordId({ day, file })), {
         signal: work.call.signal,
       }),
     ),
@@ -209,7 +209,7 @@ export async function writeMarks(work: Work, marks: ExpiryMarks, base: ETag | un
     if (await writeNote(work, RECORD, { content: encodeFields({ marks: list }), base })) return true;
   } catch (error) {
     if (!hasReason(error, 'disk_full')) throw error;
-    work.session.logger.warn('unused files were not marked, because the disk is full', {
+    work.tenant.logger.warn('unused files were not marked, because the disk is full', {
       files: list.length,
     });
     return false;

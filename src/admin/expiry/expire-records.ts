@@ -13,7 +13,7 @@ import { listDirectory } from '../../tree/list-directory.ts';
 import { readListed } from '../../tree/read-file.ts';
 import { parseAccessRecordId } from '../../tree/records/access-records.ts';
 import { type ListedId, pagesOfIds } from '../../tree/records/list-ids.ts';
-import type { Work } from '../../tree/session.ts';
+import type { Work } from '../../tree/tenant.ts';
 import { readHead as readConversation } from '../../turns/conversation-head.ts';
 import { parseConversationId } from '../../turns/conversation-id.ts';
 import { numberOfHead, partsOf } from '../checkpoints/checkpoint-record.ts';
@@ -157,7 +157,7 @@ export async function expireRecords(work: Work, run: RecordRun): Promise<RecordC
     const isDry = run.dryRun === true || (run.dryRun === 'files' && row.isSparedLikeFiles === true);
     if (days === undefined || (!isDry && row.follows !== undefined && !cleared.has(row.follows))) continue;
     const sendBy =
-      row.headHoldsMs === undefined ? undefined : createAges(work.session).boundIn(row.headHoldsMs);
+      row.headHoldsMs === undefined ? undefined : createAges(work.tenant).boundIn(row.headHoldsMs);
     const look = await lookAt(work, run, { row, limitMs: days * DAY_MS });
     const chosen = (await row.guard?.(look)) ?? { going: look.old };
     const gone = isDry ? sizeOf(chosen.going) : await deleteGroups(work, chosen, sendBy);
@@ -416,7 +416,7 @@ async function unnamedActors({ work, old, ageOf, now, limitMs }: Look): Promise<
   return {
     going: alone(unnamed.map(({ id, object }) => [id, object])),
     async after() {
-      await eachConcurrently(work.session, known, async ({ record }) => {
+      await eachConcurrently(work.tenant, known, async ({ record }) => {
         if (named.has(record.writer)) await renewActor(work, record);
       });
     },
@@ -434,13 +434,13 @@ async function readActors(work: Work, listed: readonly ListedId[]): Promise<read
     const record = await unlessDamaged(readActor(work, id));
     if (record?.etag === object.etag) known.push({ id, object, record });
   };
-  await eachConcurrently(work.session, listed, readOne, ({ object }) => object.size);
+  await eachConcurrently(work.tenant, listed, readOne, ({ object }) => object.size);
   return known;
 }
 
 /** Collects the hashes (base64url) of all actors that files and history name. Undefined: one of these cannot be opened. */
-async function readNamed({ session, ...rest }: Work): Promise<ReadonlySet<string> | undefined> {
-  const work = { ...rest, session: { ...session, maxFileBytes: MAX_CONTENT_BYTES } };
+async function readNamed({ tenant, ...rest }: Work): Promise<ReadonlySet<string> | undefined> {
+  const work = { ...rest, tenant: { ...tenant, maxFileBytes: MAX_CONTENT_BYTES } };
   const { versions, leaves, files, damaged } = await readWholePast(work);
   let isWhole = damaged.files.length + damaged.records.length === 0;
   const named = new Set<string | undefined>(leaves.map(({ by }) => by));
@@ -454,6 +454,6 @@ async function readNamed({ session, ...rest }: Work): Promise<ReadonlySet<string
     });
     if (file !== undefined) named.add(idOf(file.writer));
   };
-  await eachConcurrently(work.session, late, readLate, ({ size }) => size);
+  await eachConcurrently(work.tenant, late, readLate, ({ size }) => size);
   return isWhole ? new Set([...named].filter((writer) => writer !== undefined)) : undefined;
 }

@@ -1,7 +1,7 @@
 import { checkWholeNumber } from '../../errors.ts';
 import { DAY_MS } from '../../time.ts';
 import { readRegister } from '../../tree/rename/register.ts';
-import { type Call, openWork, type Session, type Work } from '../../tree/session.ts';
+import { type Call, openWork, type Tenant, type Work } from '../../tree/tenant.ts';
 import { readMigratedVersions } from '../keys/migrated-versions.ts';
 import { expireFiles, readMarks, writeMarks } from './expire-files.ts';
 import { expireRecords, listReadsAndTurns } from './expire-records.ts';
@@ -56,7 +56,7 @@ const MOST_DAYS = 3_650;
  * @throws MemoryError `misconfigured` for numbers out of range; `unavailable` when another run is at work; what the
  * store and the keyring throw.
  */
-export async function expireTree(context: Session, options: ExpiryOptions): Promise<ExpiryReport> {
+export async function expireTree(context: Tenant, options: ExpiryOptions): Promise<ExpiryReport> {
   const { afterDays, historyDays, recordDays = 30, conversationDays = 90 } = options;
   const dryRun = options.dryRun === true;
   const sparesFiles = options.dryRun === 'files' || dryRun;

@@ -3,7 +3,7 @@ import { objectRefused } from '../../format/object.ts';
 import type { ListedObject } from '../../store/port.ts';
 import { timeIn } from '../../tree/records/record-values.ts';
 import { decodeFields, encodeFields, readRecord } from '../../tree/records/sealed-record.ts';
-import type { Work } from '../../tree/session.ts';
+import type { Work } from '../../tree/tenant.ts';
 import { writeNote } from './write-note.ts';
 
 /** The record that tells a verification up to which time missing versions have expired. */

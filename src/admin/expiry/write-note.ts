@@ -2,7 +2,7 @@ import { hasReason } from '../../errors.ts';
 import type { ETag, ListedObject } from '../../store/port.ts';
 import { confirmedChange } from '../../tree/confirmed-change.ts';
 import { type RecordName, recordWrite, writeRecord } from '../../tree/records/sealed-record.ts';
-import type { Work } from '../../tree/session.ts';
+import type { Work } from '../../tree/tenant.ts';
 
 interface Note {
   readonly content: Uint8Array;
@@ -21,7 +21,7 @@ export async function writeNote(
   name: Pick<RecordName, 'cls' | 'id'>,
   { leaving = [], ...note }: Note,
 ): Promise<boolean> {
-  const { store } = work.session;
+  const { store } = work.tenant;
   if (store.changeAll === undefined) return 'etag' in (await writeRecord(work, name, note));
   const changeAll = store.changeAll.bind(store);
   const write = recordWrite(work, name, note);

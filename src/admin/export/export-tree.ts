@@ -8,7 +8,7 @@ import type { ObjectStore } from '../../store/port.ts';
 import { throwIfAborted } from '../../time.ts';
 import { readSealed } from '../../tree/read-file.ts';
 import { eachRecord, type FileRecord, listFileRecords } from '../../tree/records/scan.ts';
-import { type Call, openWork, type Session, type Work } from '../../tree/session.ts';
+import { type Call, openWork, type Tenant, type Work } from '../../tree/tenant.ts';
 import { countFindings, type Finding, sortFindings } from '../findings.ts';
 import { beginFolder, type NewFolder } from './new-folder.ts';
 
@@ -34,12 +34,12 @@ export interface ExportReport {
  * lies at `to`; what the store, the keyring and the file system throw.
  */
 export async function exportTree(
-  context: Session,
+  context: Tenant,
   request: ExportRequest,
   begin: (to: string) => Promise<NewFolder> = beginFolder,
 ): Promise<ExportReport> {
   const { to, signal } = request;
-  const source: Session = { ...context, store: readOnly(context.store) };
+  const source: Tenant = { ...context, store: readOnly(context.store) };
   await requireKeyring(source, signal);
   const work = await openWork(source, request);
   if (work === undefined) throw noKeyring();
@@ -67,7 +67,7 @@ function readOnly(store: ObjectStore): ObjectStore {
 }
 
 /** Asked for first, to distinguish a copy without it from a memory that was never written to. */
-async function requireKeyring({ store, layout }: Session, signal: AbortSignal | undefined): Promise<void> {
+async function requireKeyring({ store, layout }: Tenant, signal: AbortSignal | undefined): Promise<void> {
   // Not a HEAD: to that a bucket that does not exist looks the same.
   const found = await store.get(layout.keyring, { maxBytes: MAX_KEYRING_BYTES, signal }).catch(tooLarge);
   if (found === undefined) throw noKeyring();
@@ -116,13 +116,13 @@ type OpenedFile = OpenedObject | 'damaged' | 'too_large' | 'unreadable' | 'vanis
 async function openFile(work: Work, { name, object: { key, size } }: FileRecord): Promise<OpenedFile> {
   try {
     if (size === TOMBSTONE_BYTES) {
-      const stored = await work.session.store.get(key, {
+      const stored = await work.tenant.store.get(key, {
         maxBytes: TOMBSTONE_BYTES,
         signal: work.call.signal,
       });
       if (typeof stored === 'object' && isTombstone(stored.body)) return 'tombstone';
     }
-    const maxBytes = sealedSize(work.session.maxFileBytes);
+    const maxBytes = sealedSize(work.tenant.maxFileBytes);
     return (await readSealed(work, { key, name, maxBytes })) ?? 'vanished';
   } catch (error) {
     if (!(error instanceof MemoryError)) throw error;

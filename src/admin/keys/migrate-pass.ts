@@ -12,7 +12,7 @@ import {
   listRecords,
 } from '../../tree/records/scan.ts';
 import { isRegister } from '../../tree/rename/register.ts';
-import type { Progress, Session, Work } from '../../tree/session.ts';
+import type { Progress, Tenant, Work } from '../../tree/tenant.ts';
 import { countFindings, type Finding, findingOf, sortFindings } from '../findings.ts';
 import { createMigrationNotes, saysThatObjectsExpire, type WrittenVersion } from './migrated-versions.ts';
 import { type RenameWatch, watchRenames } from './rename-watch.ts';
@@ -47,7 +47,7 @@ export type SettledVersions = Map<ObjectKey, ETag>;
 interface PassRequest extends Omit<MigrationWork, 'renames'> {
   /** Stops the pass at an object under the active key whose data key was drawn under an older one. */
   readonly endsWhereKeyIsNeeded: boolean;
-  readonly context: Session;
+  readonly context: Tenant;
   readonly keyring: LoadedKeyring;
   readonly settled: SettledVersions;
   readonly signal: AbortSignal | undefined;
@@ -58,7 +58,7 @@ interface PassRequest extends Omit<MigrationWork, 'renames'> {
 export async function migrateOnce(request: PassRequest): Promise<MigrationPass> {
   const { context, signal, settled, onProgress } = request;
   const { active } = request.keyring.keys;
-  const work: Work = { session: context, keyring: request.keyring, call: { signal, onProgress } };
+  const work: Work = { tenant: context, keyring: request.keyring, call: { signal, onProgress } };
   const { records, ...counted } = await listRecords(work);
   // The watch looks later than the listing, so it knows each rename of which a copy was listed.
   const task = { ...request, renames: watchRenames() };

@@ -1,6 +1,6 @@
 import { LONGEST_TTL_MS, type LoadedKeyring } from '../../keys/keyring-cache.ts';
 import type { KeyringEditor } from '../../keys/keyring-editor.ts';
-import type { Progress, Session } from '../../tree/session.ts';
+import type { Progress, Tenant } from '../../tree/tenant.ts';
 import type { Finding } from '../findings.ts';
 import type { KeyVersionUse } from './key-status.ts';
 import { migrateOnce, type SettledVersions } from './migrate-pass.ts';
@@ -77,7 +77,7 @@ const CLOCK_STEP_MS = 1_000;
  *
  * @throws MemoryError what the store, the keyring and the root key throw; `aborted`.
  */
-export async function migrateObjects(context: Session, options: MigrateRequest): Promise<MigrationReport> {
+export async function migrateObjects(context: Tenant, options: MigrateRequest): Promise<MigrationReport> {
   const { editor, reencrypt = false, wait = false, ttlMs = LONGEST_TTL_MS, signal, onProgress } = options;
   const totals = { passes: 0, rebound: 0, skipped: 0 };
   const retired: number[] = [];
@@ -160,7 +160,7 @@ export async function migrateObjects(context: Session, options: MigrateRequest):
 }
 
 /** Loads the keyring of this process, and looks past its cache until it has at least `epoch`. */
-async function catchUp(context: Session, epoch: number, { signal }: MigrateOptions): Promise<LoadedKeyring> {
+async function catchUp(context: Tenant, epoch: number, { signal }: MigrateOptions): Promise<LoadedKeyring> {
   let loaded = await context.keyrings.load({ signal });
   for (let looks = 0; loaded === undefined || loaded.epoch < epoch; looks++) {
     if (looks > 0) await context.pause(CATCH_UP_MS, signal);
@@ -171,7 +171,7 @@ async function catchUp(context: Session, epoch: number, { signal }: MigrateOptio
 
 /** Waits in short pieces, so that a machine that slept looks at its clocks again soon. */
 async function waitFor(
-  context: Session,
+  context: Tenant,
   ms: number,
   { signal }: MigrateOptions,
   report: (until: number) => void,

@@ -6,7 +6,7 @@ import type { ETag, ObjectMeta } from '../../store/port.ts';
 import { DAY_MS } from '../../time.ts';
 import { timeIn } from '../../tree/records/record-values.ts';
 import { decodeFields, encodeFields, readRecord, writeRecord } from '../../tree/records/sealed-record.ts';
-import { uncancelled, type Work } from '../../tree/session.ts';
+import { uncancelled, type Work } from '../../tree/tenant.ts';
 
 /** The version that a writer made, and when, before migrations wrote it again. */
 export type WrittenVersion = Pick<ObjectMeta, 'etag' | 'lastModified'>;
@@ -40,7 +40,7 @@ const ATTEMPTS = 5;
 /** Reads the notes of migrations. One GET. Without readable notes objects count as written when they were migrated. */
 export async function readMigratedVersions(work: Work): Promise<MigratedVersions> {
   const stored = await unlessDamaged(readStored(work), ({ code }) => {
-    work.session.logger.warn('what migrations noted cannot be read; files will expire later', { code });
+    work.tenant.logger.warn('what migrations noted cannot be read; files will expire later', { code });
   });
   return { writtenVersion: (object) => stored?.versions.get(object.etag) ?? object };
 }
@@ -73,7 +73,7 @@ export function createMigrationNotes(work: Work, listed: ReadonlySet<ETag>): Mig
       await merge(unhurried, made, listed);
     } catch (error) {
       if (!(error instanceof MemoryError)) throw error;
-      work.session.logger.warn('what was migrated could not be noted; files will expire later', {
+      work.tenant.logger.warn('what was migrated could not be noted; files will expire later', {
         code: error.code,
       });
     }
@@ -100,7 +100,7 @@ async function merge(
   for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
     const { versions, etag: base } = await readStored(work);
     const replaced = new Set([...made.values()].map(({ etag }) => etag));
-    const now = work.session.stamps.now();
+    const now = work.tenant.stamps.now();
     // A younger one may be of another migration, and newer than what this one has listed.
     const mayBeThere = ([etag, { since }]: readonly [ETag, MigratedVersion]): boolean =>
       !replaced.has(etag) && (listed.has(etag) || now - since < FRESH_MS);

@@ -1,7 +1,7 @@
 import { hasCode } from '../../errors.ts';
 import { isWithin, type MemoryPath } from '../../language/path.ts';
 import { LEASE_MS, type RegisterState, type RenameEntry, readRegister } from '../../tree/rename/register.ts';
-import type { Work } from '../../tree/session.ts';
+import type { Work } from '../../tree/tenant.ts';
 
 /** Tells what belongs to the rename of a directory that is under way, so that it is left alone. */
 export interface RenameWatch {
@@ -23,7 +23,7 @@ export function watchRenames(): RenameWatch {
   return {
     isUnderWay: async (work) => (await entryOf(work)) !== undefined,
     async touches(work, path) {
-      const now = work.session.monotonic();
+      const now = work.tenant.monotonic();
       if (last === undefined || now - last.at >= LOOK_AGAIN_MS) last = { at: now, entry: entryOf(work) };
       const entry = await last.entry;
       return entry !== undefined && [entry.from, entry.to].some((directory) => isWithin(path, directory));

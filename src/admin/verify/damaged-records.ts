@@ -12,8 +12,8 @@ import {
 import type { MemoryPath } from '../../language/path.ts';
 import { openStored } from '../../tree/read-file.ts';
 import type { ListedRecord } from '../../tree/records/scan.ts';
-import type { Work } from '../../tree/session.ts';
 import { identityOf, type VersionIdentity } from '../../tree/sightings.ts';
+import type { Work } from '../../tree/tenant.ts';
 import type { HistoryFinding } from '../findings.ts';
 
 /** The most damaged records whose owners are looked for. */
@@ -91,7 +91,7 @@ async function whoseRecord(
     readonly versionOf: ReadonlyMap<LogicalName, VersionId>;
   },
 ): Promise<FoundRecord | undefined> {
-  const stored = await work.session.store.get(key, { signal: work.call.signal });
+  const stored = await work.tenant.store.get(key, { signal: work.call.signal });
   if (typeof stored !== 'object') return undefined;
   const copied = seen.identities.get(identityOf(stored.body));
   if (copied !== undefined) {

@@ -6,7 +6,7 @@ import { ageOf, type DatedMeta, type ETag } from '../../store/port.ts';
 import { eachConcurrently } from '../../tree/concurrency.ts';
 import { confirmedPut, deleteObjects } from '../../tree/confirmed-put.ts';
 import { copyVersion, laterOf, readListed } from '../../tree/read-file.ts';
-import type { Work } from '../../tree/session.ts';
+import type { Work } from '../../tree/tenant.ts';
 import type { DuplicateFinding, DuplicateState } from '../findings.ts';
 
 /** A rename may still be on its way between two places that changed less long ago (milliseconds, the server's clock). */
@@ -45,7 +45,7 @@ export async function settleDuplicates(
     findings.push(...(await settleGroup(work, request, group)));
   };
   // Of each group one file is read at most.
-  await eachConcurrently(work.session, request.groups, settleOne, (group) => group.at(-1)?.size ?? 0);
+  await eachConcurrently(work.tenant, request.groups, settleOne, (group) => group.at(-1)?.size ?? 0);
   return findings;
 }
 
@@ -78,7 +78,7 @@ async function settleGroup(
 
 /** The place as it was read, or undefined: its file went or changed while others were read. */
 async function lookAgain(work: Work, place: Place): Promise<DatedMeta | undefined> {
-  const found = await work.session.store.head(place.key, { signal: work.call.signal });
+  const found = await work.tenant.store.head(place.key, { signal: work.call.signal });
   return found?.etag === place.etag ? found : undefined;
 }
 
@@ -121,7 +121,7 @@ async function writeAgain(
   const version = await readListed(work, place);
   if (version === undefined) return undefined;
   const name = logicalName(path);
-  const origin = work.session.random(ID_BYTES);
+  const origin = work.tenant.random(ID_BYTES);
   const written = await confirmedPut(work, {
     key,
     seal: (stamp) => copyVersion(work, version, { ...stamp, from: name, to: name, origin }),

@@ -1,5 +1,5 @@
 import { DAY_MS } from '../../time.ts';
-import type { Work } from '../../tree/session.ts';
+import type { Work } from '../../tree/tenant.ts';
 import { expiredBefore } from '../expiry/history-note.ts';
 
 /** From when on all that was replaced or ended must be in the history, and why what went before need not. */
@@ -23,14 +23,14 @@ export async function readKeptFrom(
   work: Work,
   historyDays: number = Number.POSITIVE_INFINITY,
 ): Promise<KeptFrom> {
-  const { session, call } = work;
+  const { tenant, call } = work;
   // It may have been turned off and on meanwhile.
-  const keyring = await session.keyrings.look({ signal: call.signal });
+  const keyring = await tenant.keyrings.look({ signal: call.signal });
   const since = keyring?.keepsHistory ? keyring.keptSince : undefined;
   if (since === undefined)
     return { from: Number.POSITIVE_INFINITY, otherwise: 'history_off', since: Number.POSITIVE_INFINITY };
   // A process may have stood still between the save of a version and its replacement.
-  const kept = Math.max(await expiredBefore(work), session.clock() - historyDays * DAY_MS) + DAY_MS;
+  const kept = Math.max(await expiredBefore(work), tenant.clock() - historyDays * DAY_MS) + DAY_MS;
   return kept > since
     ? { from: kept, otherwise: 'not_kept', since }
     : { from: since, otherwise: 'history_off', since };

@@ -5,8 +5,8 @@ import { isHistoryName } from '../../history/save/history-record.ts';
 import { eachConcurrently } from '../../tree/concurrency.ts';
 import { listIds } from '../../tree/records/list-ids.ts';
 import { type Inspection, inspectRecord, type ListedRecord } from '../../tree/records/scan.ts';
-import type { Work } from '../../tree/session.ts';
 import { identityOf, type VersionIdentity } from '../../tree/sightings.ts';
+import type { Work } from '../../tree/tenant.ts';
 import { type Finding, findingOf, type HistoryFinding } from '../findings.ts';
 import { nameDamaged } from './damaged-records.ts';
 import { readKeptFrom } from './kept-from.ts';
@@ -65,7 +65,7 @@ export function watchHistory(): SeenHistory {
       ({ id, object }) => ({ cls: 'history', name: classLogicalName('history', id), object }) as const,
     );
     const late = listed.filter(({ name }) => !seen.has(name));
-    await eachConcurrently(work.session, late, seeOne, ({ object }) => object.size);
+    await eachConcurrently(work.tenant, late, seeOne, ({ object }) => object.size);
     return found;
   };
 

@@ -10,7 +10,7 @@ import {
   type ListedRecord,
   listFileRecords,
 } from '../../tree/records/scan.ts';
-import type { Work } from '../../tree/session.ts';
+import type { Work } from '../../tree/tenant.ts';
 import { type CheckpointEntry, NO_VERSION } from '../checkpoints/checkpoint-record.ts';
 import { readCheckpoint, type SinceLine } from '../checkpoints/read-checkpoint.ts';
 import { type Finding, findingOf, isUntold, type SinceFinding } from '../findings.ts';
@@ -160,7 +160,7 @@ async function lookAgain(
     if (inspection === undefined) gone.push(record.path);
     else take(record, inspection);
   };
-  await eachConcurrently(work.session, changed, look, ({ object }) => object.size);
+  await eachConcurrently(work.tenant, changed, look, ({ object }) => object.size);
   for (const path of gone) forget(path);
   return gone.length === 0;
 }

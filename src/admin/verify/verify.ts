@@ -15,7 +15,7 @@ import {
 } from '../../tree/records/scan.ts';
 import { isRegister, LEASE_MS, type RenameEntry, readRegister } from '../../tree/rename/register.ts';
 import { createRenameRegister } from '../../tree/rename/rename-register.ts';
-import { type Call, openWork, type Session, type Work } from '../../tree/session.ts';
+import { type Call, openWork, type Tenant, type Work } from '../../tree/tenant.ts';
 import { parseLine } from '../checkpoints/checkpoint-record.ts';
 import type { SinceLine } from '../checkpoints/read-checkpoint.ts';
 import { countFindings, type Finding, findingOf, type RenameFinding, sortFindings } from '../findings.ts';
@@ -53,7 +53,7 @@ export interface Verification {
  * @throws MemoryError what the store and the keyring throw.
  */
 export async function verifyTree(
-  context: Session,
+  context: Tenant,
   { since, ...options }: VerifyOptions = {},
 ): Promise<Verification> {
   return verifySince(context, since === undefined ? undefined : parseLine(since), options);
@@ -61,7 +61,7 @@ export async function verifyTree(
 
 /** Verifies as `verifyTree` does, against a checkpoint of which the number alone may be known. */
 export async function verifySince(
-  context: Session,
+  context: Tenant,
   line: SinceLine | undefined,
   { repair = false, historyDays, ...call }: Omit<VerifyOptions, 'since'>,
 ): Promise<Verification> {
@@ -232,7 +232,7 @@ async function malformed(
 
 /** Finds a time that is too far ahead for any process with a right clock (docs/protocols.md, "Clocks"). */
 function aheadOf(
-  { session: { clock, stamps } }: Work,
+  { tenant: { clock, stamps } }: Work,
   { name }: ListedRecord,
   { mtime, bound }: SealedVersion,
 ): readonly Finding[] {

@@ -3,7 +3,7 @@ import { MOST_KEPT_BYTES } from '../../format/sizes.ts';
 import type { HistoryEntry, WrittenEntry } from '../../history/past/entries.ts';
 import { decodeText } from '../../language/text.ts';
 import { dateOf, isoOf } from '../../time.ts';
-import type { Progress } from '../../tree/session.ts';
+import type { Progress } from '../../tree/tenant.ts';
 import { textFor } from '../files/files.ts';
 import { exactTimeOf } from '../files/list.ts';
 import { runOnAdmin } from '../keys/operate.ts';

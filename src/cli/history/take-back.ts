@@ -3,7 +3,7 @@ import { momentOf } from '../../history/change/moment.ts';
 import type { LeftFile, PlannedChange, PlanOutcome } from '../../history/change/plan.ts';
 import { isoOf } from '../../time.ts';
 import { type RedactedRule, sumRules } from '../../tool/redactions.ts';
-import type { Call } from '../../tree/session.ts';
+import type { Call } from '../../tree/tenant.ts';
 import { turnActor } from '../../turns/turn-trace.ts';
 import { type AdminRun, runOnAdmin } from '../keys/operate.ts';
 import { type Consent, requireYes } from '../run/consent.ts';

@@ -1,7 +1,7 @@
 import { type Finding, isLeft, isUnderWay, isUntold } from '../../admin/findings.ts';
 import type { KeyVersionUse } from '../../admin/keys/key-status.ts';
 import type { Verification } from '../../admin/verify/verify.ts';
-import type { Progress } from '../../tree/session.ts';
+import type { Progress } from '../../tree/tenant.ts';
 import { runOnAdmin } from '../keys/operate.ts';
 import { CONTINUES, EXIT_FAILED, EXIT_UNTOLD, type Invocation } from '../run/invocation.ts';
 import { ofAdmin, tellIfAbsent } from '../run/tenant-state.ts';

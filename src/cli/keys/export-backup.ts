@@ -5,7 +5,7 @@ import { MemoryError } from '../../errors.ts';
 import { loadSqlite, parseStoreLocation } from '../../open/store.ts';
 import { openFolderObjectStore } from '../../store/folder.ts';
 import type { ObjectStore } from '../../store/port.ts';
-import type { Progress } from '../../tree/session.ts';
+import type { Progress } from '../../tree/tenant.ts';
 import { EXIT_FAILED, type Invocation } from '../run/invocation.ts';
 import { findingLine } from '../show/finding-lines.ts';
 import { counted } from '../show/report.ts';

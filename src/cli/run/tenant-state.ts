@@ -2,7 +2,7 @@ import type { History } from '../../history/history.ts';
 import { parseMemoryPath } from '../../language/path.ts';
 import type { MemoryOptions } from '../../open/options.ts';
 import type { TenantAdmin } from '../../open/tenant-admin.ts';
-import { turningHistoryOn } from '../../tree/session.ts';
+import { turningHistoryOn } from '../../tree/tenant.ts';
 import type { Invocation } from './invocation.ts';
 
 /** What a program reads, in the last line of an answer, of a tenant that does not exist, or keeps no history. */

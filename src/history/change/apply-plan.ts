@@ -3,7 +3,7 @@ import { toBase64url } from '../../format/encoding.ts';
 import { ancestorsOf, directoriesOf, type MemoryPath } from '../../language/path.ts';
 import { eachConcurrently } from '../../tree/concurrency.ts';
 import type { FileVersion } from '../../tree/read-file.ts';
-import type { Call, KeptCall } from '../../tree/session.ts';
+import type { Call, KeptCall } from '../../tree/tenant.ts';
 import type { Tree } from '../../tree/tree.ts';
 import { type Change, type LeftFile, renameLayers, type Texts } from './plan.ts';
 import { type Writing, writeBack } from './write-back.ts';
@@ -30,7 +30,7 @@ interface Deeds extends Writing {
  * @throws MemoryError what the tree throws; a plan that is made again continues from there.
  */
 export async function applyPlan(deeds: Deeds, changes: readonly Change[]): Promise<Applied> {
-  const { session, call, texts } = deeds;
+  const { tenant, call, texts } = deeds;
   const done: Change[] = [];
   const redacted: LeftFile[] = [];
   let conflict: unknown;
@@ -47,7 +47,7 @@ export async function applyPlan(deeds: Deeds, changes: readonly Change[]): Promi
   };
   const bytesOf = ({ fromVersion, toVersion }: Change): number =>
     texts.sizeOf(fromVersion) + texts.sizeOf(toVersion);
-  for (const step of stepsOf(deeds, changes)) await eachConcurrently(session, step, doOne, bytesOf);
+  for (const step of stepsOf(deeds, changes)) await eachConcurrently(tenant, step, doOne, bytesOf);
   return { done, redacted, conflict };
 }
 

@@ -5,9 +5,9 @@ import {
   openWork,
   refuseToLose,
   refuseWriting,
-  type Session,
+  type Tenant,
   type Work,
-} from '../../tree/session.ts';
+} from '../../tree/tenant.ts';
 import type { Tree } from '../../tree/tree.ts';
 import { itemByItem } from '../past/model.ts';
 import type { Past } from '../past/past.ts';
@@ -55,7 +55,7 @@ const ROUNDS = 8;
  * where the plan is no longer the one that was agreed to; where other processes changed the files again and again, the conflict
  * of the last attempt; what the tree throws.
  */
-export async function carryOut(session: Session, tree: Tree, request: PlanRequest): Promise<PlanOutcome> {
+export async function carryOut(tenant: Tenant, tree: Tree, request: PlanRequest): Promise<PlanOutcome> {
   const { call, versions, dryRun, partial, digest, namesWriters } = request;
   const done: PlannedChange[] = [];
   const redacted: LeftFile[] = [];
@@ -65,9 +65,9 @@ export async function carryOut(session: Session, tree: Tree, request: PlanReques
   });
   let conflict: unknown;
   let agreed: HistoryPlan | undefined;
-  if (!dryRun) refuseWriting(session);
+  if (!dryRun) refuseWriting(tenant);
   for (let round = 1; round <= ROUNDS; round++) {
-    const work = await openWork(session, call);
+    const work = await openWork(tenant, call);
     if (work === undefined) return answer([], { left: [], outcome: 'nothing' });
     refuseToLose(work.keyring);
     const past = await readWholePast(work);
@@ -105,7 +105,7 @@ export async function carryOut(session: Session, tree: Tree, request: PlanReques
     if (left.length > 0 && !partial) return answer([...done, ...changes], { ...rest, outcome: 'withheld' });
     const isWritten = done.length > 0;
     if (changes.length === 0) return answer(done, { ...rest, outcome: isWritten ? 'written' : 'nothing' });
-    const applied = await applyPlan({ session, tree, call, versions, texts, isTight }, changes);
+    const applied = await applyPlan({ tenant, tree, call, versions, texts, isTight }, changes);
     done.push(...applied.done);
     redacted.push(...applied.redacted);
     conflict = applied.conflict;

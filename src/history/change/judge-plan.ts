@@ -1,7 +1,7 @@
 import { hasCode, type MemoryError } from '../../errors.ts';
 import { admitContent, admitName, refuseTooLarge } from '../../tree/admission.ts';
 import { eachConcurrently } from '../../tree/concurrency.ts';
-import type { Work } from '../../tree/session.ts';
+import type { Work } from '../../tree/tenant.ts';
 import type { Past } from '../past/past.ts';
 import {
   type Change,
@@ -36,7 +36,7 @@ export async function judgePlan(
   work: Work,
   { past, texts, draft }: { readonly past: Past; readonly texts: Texts; readonly draft: Draft },
 ): Promise<boolean> {
-  const { session } = work;
+  const { tenant } = work;
   const growths = new Map<Change, Growth>();
   for (;;) {
     settleDraft(draft);
@@ -51,11 +51,11 @@ export async function judgePlan(
     };
     // The text of a rename that was taken out goes to another path, and is judged there.
     const unjudged = planOf(draft).changes.filter((change) => !growths.has(change));
-    await eachConcurrently(session, unjudged, judgeOne, ({ toVersion }) => texts.sizeOf(toVersion));
+    await eachConcurrently(tenant, unjudged, judgeOne, ({ toVersion }) => texts.sizeOf(toVersion));
     const { changes } = planOf(draft);
     const grown = changes.flatMap((change) => growths.get(change) ?? []);
     const isGrowing = refused.size === 0 && grown.some(({ files, bytes }) => files > 0 || bytes > 0);
-    const room = isGrowing ? await session.quota?.left(work) : undefined;
+    const room = isGrowing ? await tenant.quota?.left(work) : undefined;
     if (room !== undefined) refuseBeyond(refused, grown, room);
     if (refused.size === 0) return room !== undefined && isTight(grown, room);
     addOrigins(refused, past, changes);
@@ -65,22 +65,22 @@ export async function judgePlan(
 
 /** Judges one change and tells how long the written text is; 0 without a text. @throws MemoryError where it is refused. */
 async function bytesWritten(
-  { session, call: { signal } }: Work,
+  { tenant, call: { signal } }: Work,
   texts: Texts,
   { path, to, toVersion }: Change,
 ): Promise<number> {
-  if (to !== undefined) await admitName(session, to, { signal });
+  if (to !== undefined) await admitName(tenant, to, { signal });
   if (toVersion === undefined) return 0;
   const size = texts.sizeOf(toVersion);
-  refuseTooLarge(session, { length: size });
-  if (session.policy === undefined) return size;
+  refuseTooLarge(tenant, { length: size });
+  if (tenant.policy === undefined) return size;
   const found = await texts.find(toVersion).catch((error: unknown) => {
     // Another process took the text out since the plan was made.
     if (!hasCode(error, 'not_found')) throw error;
   });
   if (found === undefined) return size;
   const written = { path, content: found.text };
-  return (await admitContent(session, written, { signal })).length;
+  return (await admitContent(tenant, written, { signal })).length;
 }
 
 function growthOf(texts: Texts, change: Change, written: number): Growth {

@@ -22,7 +22,7 @@ import {
 } from '../../store/remove-versions.ts';
 import { eachConcurrently } from '../../tree/concurrency.ts';
 import { openStored } from '../../tree/read-file.ts';
-import type { Work } from '../../tree/session.ts';
+import type { Work } from '../../tree/tenant.ts';
 import type { VersionId } from '../past/past.ts';
 import { decodeHistoryRecord, isRecordOf, type WrapFacts } from '../save/history-record.ts';
 
@@ -78,7 +78,7 @@ export async function removeKeptVersions(
   versions: ObjectVersions,
   given: Sought,
 ): Promise<number | undefined> {
-  const { layout } = work.session;
+  const { layout } = work.tenant;
   const own = [...given.records].filter((id) => isRecordOf(id, given.id));
   const keyOf = (id: string): ObjectKey => classKey(layout, 'history', id);
   let { text } = given;
@@ -150,7 +150,7 @@ function removeFrom(
     listings: places.map((place) => () => versions.below(place, { signal })),
     each: (page, removeOne) => {
       const texts = page.filter(({ size }) => size !== undefined);
-      return eachConcurrently(work.session, texts, removeOne, ({ size = 0 }) => size);
+      return eachConcurrently(work.tenant, texts, removeOne, ({ size = 0 }) => size);
     },
   });
 }
@@ -164,8 +164,8 @@ function neededToGoOn(): MemoryError {
   return new MemoryError('access_denied', 'A record stays, because only its text tells what else is to go.');
 }
 
-function pathOf({ session, keyring }: Work, key: ObjectKey): MemoryPath | undefined {
-  return parseFileKey(session.layout, keyring.names, key);
+function pathOf({ tenant, keyring }: Work, key: ObjectKey): MemoryPath | undefined {
+  return parseFileKey(tenant.layout, keyring.names, key);
 }
 
 /** Counts the versions that stay by path; versions whose path is unknown are left out. */
@@ -192,7 +192,7 @@ interface Look {
 
 async function lookAt(work: Work, look: LookRequest): Promise<Look> {
   const { key } = look.kept;
-  const parsed = parseClassKey(work.session.layout, key);
+  const parsed = parseClassKey(work.tenant.layout, key);
   if (parsed?.cls === 'history') return lookAtRecord(work, look, parsed.id);
   const path = pathOf(work, key);
   return path === undefined ? { holds: 'no' } : lookAtFile(work, look, path);

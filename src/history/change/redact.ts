@@ -10,7 +10,7 @@ import { type ListedEntry, listDirectory } from '../../tree/list-directory.ts';
 import { readSealed, SETTLED_MS, type SealedVersion } from '../../tree/read-file.ts';
 import { type ListedId, listIds } from '../../tree/records/list-ids.ts';
 import { readRecord, writeRecord } from '../../tree/records/sealed-record.ts';
-import type { Work } from '../../tree/session.ts';
+import type { Work } from '../../tree/tenant.ts';
 import type { Redaction } from '../past/entries.ts';
 import type { Past, VersionId } from '../past/past.ts';
 import { readMeantPast } from '../past/read.ts';
@@ -181,7 +181,7 @@ async function erase(
   versions: ObjectVersions | undefined,
 ): Promise<number | undefined> {
   await takeOutAll(work, erasure);
-  const { layout, cache } = work.session;
+  const { layout, cache } = work.tenant;
   for (const each of erasure.paths) cache.drop(fileKey(layout, work.keyring.names, each));
   return versions && removeKeptVersions(work, versions, erasure);
 }
@@ -207,14 +207,14 @@ async function takeOutAll(work: Work, erasure: Erasure): Promise<void> {
   );
 }
 
-async function waitForOthers({ session: { monotonic, pause }, call }: Work, erasure: Erasure): Promise<void> {
+async function waitForOthers({ tenant: { monotonic, pause }, call }: Work, erasure: Erasure): Promise<void> {
   erasure.waitsUntil ??= monotonic() + WAITED_MS;
   await pause(LOOK_AGAIN_MS, call.signal);
 }
 
 /** Tells whether others have had their time: a text that is still unjoined to the file belongs to another file. */
-function isOver({ session }: Work, { waitsUntil }: Erasure): boolean {
-  return waitsUntil !== undefined && session.monotonic() >= waitsUntil;
+function isOver({ tenant }: Work, { waitsUntil }: Erasure): boolean {
+  return waitsUntil !== undefined && tenant.monotonic() >= waitsUntil;
 }
 
 /**
@@ -242,7 +242,7 @@ async function lookAtFiles(work: Work, erasure: Erasure, found: Found): Promise<
     else erasure.seen.set(key, file.stored.etag);
   };
   const alike = files.filter(({ key, etag, size }) => size === erasure.size && isNew(erasure, key, etag));
-  await eachConcurrently(work.session, alike, lookAtOne, ({ size }) => size);
+  await eachConcurrently(work.tenant, alike, lookAtOne, ({ size }) => size);
   if (holding.length === 0) return;
   // The version itself is in a file where a rename was cut off: no process takes that back.
   const isItself = holding.some(({ id }) => id === erasure.id);
@@ -274,7 +274,7 @@ async function lookAtRecords(work: Work, erasure: Erasure, found: Found): Promis
   const asked = listed.filter(
     (each) => !each.id.startsWith(whole) && (isRecordOf(each.id, erasure.id) || mayHold(each)),
   );
-  await eachConcurrently(work.session, asked, lookAtOne, ({ object }) => object.size);
+  await eachConcurrently(work.tenant, asked, lookAtOne, ({ object }) => object.size);
 }
 
 /** Takes the text out of a record that has it, unless that is the one that goes last. */

@@ -3,7 +3,7 @@ import { sameBytes, toBase64url } from '../../format/encoding.ts';
 import type { MemoryPath } from '../../language/path.ts';
 import type { ETag, ObjectVersions } from '../../store/port.ts';
 import { type FileVersion, readFile } from '../../tree/read-file.ts';
-import { type Call, type KeptCall, openWork, type Session, type Work } from '../../tree/session.ts';
+import { type Call, type KeptCall, openWork, type Tenant, type Work } from '../../tree/tenant.ts';
 import type { Tree } from '../../tree/tree.ts';
 import type { Version, VersionId } from '../past/past.ts';
 import { isRedactedElsewhere, recordOf, takenOut } from '../past/read-version.ts';
@@ -12,7 +12,7 @@ import { redactWritten } from './redact.ts';
 
 /** The means to write texts back, and the call on whose behalf that is done. */
 export interface Writing {
-  readonly session: Session;
+  readonly tenant: Tenant;
   readonly tree: Tree;
   readonly call: KeptCall;
   /** The versions that a bucket keeps beside the current objects. */
@@ -38,11 +38,11 @@ interface WrittenBack {
  * where it may stay, with the `paths` and `versions` that may have it; what the tree throws.
  */
 export async function writeBack(writing: Writing, written: WrittenBack): Promise<void> {
-  const { session, tree } = writing;
+  const { tenant, tree } = writing;
   const { path, text, version, replaced } = written;
   const { call, sealed } = noting(writing.call, text.length);
   const isTakenOut = async (): Promise<boolean> => {
-    const work = await openWork(session, {});
+    const work = await openWork(tenant, {});
     return work !== undefined && isRedacted(work, version);
   };
   let etag: ETag | undefined;
@@ -109,11 +109,11 @@ async function takeBack(
   writing: Writing,
   written: Omit<WrittenBack, 'version'> & Sealed & { readonly etag: ETag | undefined },
 ): Promise<void> {
-  const { session, versions } = writing;
+  const { tenant, versions } = writing;
   const { path, text, replaced } = written;
   const { actor } = writing.call;
   const { call, sealed } = noting({ actor }, replaced?.content.length ?? 0);
-  const work = await openWork(session, call);
+  const work = await openWork(tenant, call);
   if (work === undefined) return;
   // Without an answer only the file tells whether it was written.
   const found = written.etag === undefined ? await readFile(work, path) : undefined;

@@ -1,6 +1,6 @@
 import { checkWholeNumber, MemoryError } from '../../errors.ts';
 import { dateOf } from '../../time.ts';
-import type { Call } from '../../tree/session.ts';
+import type { Call } from '../../tree/tenant.ts';
 import { eventsInOrder, type PastEvent, type PlacedEvent } from './order.ts';
 import type { Leave, Past, Version, VersionId } from './past.ts';
 

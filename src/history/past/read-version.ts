@@ -3,7 +3,7 @@ import { toBase64url } from '../../format/encoding.ts';
 import type { MemoryPath } from '../../language/path.ts';
 import { readFile } from '../../tree/read-file.ts';
 import { listIds } from '../../tree/records/list-ids.ts';
-import { type Call, openWork, type Session, type Work } from '../../tree/session.ts';
+import { type Call, openWork, type Tenant, type Work } from '../../tree/tenant.ts';
 import { historyRecordId, idBytes, isRecordOf } from '../save/history-record.ts';
 import type { Past, Version, VersionId } from './past.ts';
 import { readMeantPast, readNamed } from './read.ts';
@@ -25,11 +25,11 @@ const ROUNDS = 4;
  * @throws MemoryError `not_found`; `invalid_command` where several versions begin so; `integrity` for an id that two texts bear.
  */
 export async function readVersion(
-  session: Session,
+  tenant: Tenant,
   call: Call,
   { path: given, beginning }: GivenName,
 ): Promise<{ readonly path: MemoryPath; readonly version: Version; readonly bytes: Uint8Array }> {
-  const work = await openWork(session, call);
+  const work = await openWork(tenant, call);
   for (let round = 1; work !== undefined && round <= ROUNDS; round++) {
     const { path, past } = await readMeantPast(work, given, (at) => readNamed(work, at, beginning));
     const version = chosen(past, beginning);

@@ -8,7 +8,7 @@ import { filesIn, type ListedEntry, warnOfForeign } from '../../tree/list-direct
 import { pagesBelow } from '../../tree/list-objects.ts';
 import { readFile, readListed, type SealedVersion } from '../../tree/read-file.ts';
 import { type ListedId, listIds, pagesOfIds } from '../../tree/records/list-ids.ts';
-import type { Call, Work } from '../../tree/session.ts';
+import type { Call, Work } from '../../tree/tenant.ts';
 import {
   boundOfRecord,
   historyHash,
@@ -40,7 +40,7 @@ export async function readWholePast(work: Work, onProgress?: Call['onProgress'])
     const listed = new Set<ObjectKey>();
     let [pages, foreign] = [0, 0];
     isWhole = true;
-    for await (const { objects } of pagesBelow(work, { prefix: work.session.layout.data })) {
+    for await (const { objects } of pagesBelow(work, { prefix: work.tenant.layout.data })) {
       const all = filesIn(work, objects);
       foreign += objects.length - all.length;
       pages++;
@@ -127,7 +127,7 @@ export async function readNewestOfAll(
 ): Promise<Past> {
   const listFiles = async (): Promise<readonly ListedObject[]> => {
     const found: ListedObject[] = [];
-    for await (const { objects } of pagesBelow(work, { prefix: work.session.layout.data }))
+    for await (const { objects } of pagesBelow(work, { prefix: work.tenant.layout.data }))
       for (const each of objects) found.push(each);
     return found;
   };
@@ -322,7 +322,7 @@ async function addFiles(
     if (!(await addFile(collector, file.path, readListed(work, file)))) isWhole = false;
     onRead();
   };
-  await eachConcurrently(work.session, files, addOne, ({ size }) => size);
+  await eachConcurrently(work.tenant, files, addOne, ({ size }) => size);
   return isWhole;
 }
 
@@ -359,7 +359,7 @@ async function addRecords(
     }
     onRead();
   };
-  await eachConcurrently(work.session, listed, addOne, ({ object }) => object.size);
+  await eachConcurrently(work.tenant, listed, addOne, ({ object }) => object.size);
 }
 
 /** Tells whether an error means that one object cannot be read: a finding, and no reason to stop. */

@@ -1,7 +1,7 @@
 import { MemoryError } from '../../errors.ts';
 import { MAX_CONTENT_BYTES } from '../../format/sizes.ts';
 import { readRecord } from '../../tree/records/sealed-record.ts';
-import type { Work } from '../../tree/session.ts';
+import type { Work } from '../../tree/tenant.ts';
 import { decodeHistoryRecord, type HistoryRecord } from '../save/history-record.ts';
 
 /** Reads the content of a record of the history. One GET. Undefined: it has expired. @throws MemoryError `integrity`. */

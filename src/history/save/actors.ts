@@ -8,7 +8,7 @@ import { createAges, DAY_MS, dateOf, type Instant, oncePerKey } from '../../time
 import { eachConcurrently } from '../../tree/concurrency.ts';
 import { type ListedId, listIds } from '../../tree/records/list-ids.ts';
 import { decodeFields, encodeFields, readRecord } from '../../tree/records/sealed-record.ts';
-import { checkActor, uncancelled, type Work } from '../../tree/session.ts';
+import { checkActor, uncancelled, type Work } from '../../tree/tenant.ts';
 import { writeKept } from './write-kept.ts';
 
 /** The time for which a process relies on having named an actor, by whichever of its clocks ran faster. */
@@ -26,8 +26,8 @@ interface Named {
   readonly actors: Map<string, Promise<void>>;
 }
 
-/** The actors that this process has named in the store, by an object that lives as long as the session. */
-const named = new WeakMap<Work['session']['keyrings'], Named>();
+/** The actors that this process has named in the store, by an object that lives as long as the opened tenant. */
+const named = new WeakMap<Work['tenant']['keyrings'], Named>();
 /** The most actors that a process remembers; then it forgets all, and names each again. */
 const MOST_NAMED = 10_000;
 
@@ -44,19 +44,19 @@ export async function nameActor(work: Work, before?: 'delete'): Promise<void> {
     await oncePerKey(namedBy(work), actor, () => putActor(uncancelled(work), actor));
   } catch (error) {
     // The commands that share the write above may not take that room.
-    const isForDelete = before === 'delete' && work.session.store.changeAll !== undefined;
+    const isForDelete = before === 'delete' && work.tenant.store.changeAll !== undefined;
     if (!isForDelete || !hasReason(error, 'disk_full')) throw error;
     await putActor(uncancelled(work), actor, before);
   }
 }
 
-function namedBy({ session }: Work): Map<string, Promise<void>> {
-  const ages = createAges(session);
-  const known = named.get(session.keyrings);
+function namedBy({ tenant }: Work): Map<string, Promise<void>> {
+  const ages = createAges(tenant);
+  const known = named.get(tenant.keyrings);
   const isRecent = known !== undefined && ages.isWithin(known.since, NAMED_FOR_MS);
   if (isRecent && known.actors.size < MOST_NAMED) return known.actors;
   const fresh = { since: ages.now(), actors: new Map<string, Promise<void>>() };
-  named.set(session.keyrings, fresh);
+  named.set(tenant.keyrings, fresh);
   return fresh.actors;
 }
 
@@ -67,7 +67,7 @@ const ROUNDS = 8;
 async function putActor(work: Work, actor: string, before?: 'delete'): Promise<void> {
   const id = work.keyring.names.keyedHash('actors', actor);
   const record = { cls: 'actors', id, content: encodeFields({ actor }), before } as const;
-  const { store, layout } = work.session;
+  const { store, layout } = work.tenant;
   let base: ETag | undefined;
   for (let round = 0; round < ROUNDS; round++) {
     if ((await writeKept(work, { ...record, base })) === 'written') return;
@@ -126,7 +126,7 @@ export async function readActors(
   };
   const listed = await listIds(work, 'actors');
   const waiting = listed.filter(({ id }) => !read.has(id));
-  await eachConcurrently(work.session, waiting, readOne, () => MOST_ACTOR_BYTES);
+  await eachConcurrently(work.tenant, waiting, readOne, () => MOST_ACTOR_BYTES);
   return actors;
 }
 
@@ -137,5 +137,5 @@ export function writerOf({ call: { actor }, keyring }: Work): Uint8Array | undef
 
 /** Says when something is written down (at most the last moment that a `Date` holds) and on whose behalf. */
 export function noted(work: Work): { readonly at: number; readonly by: Uint8Array } {
-  return { at: dateOf(work.session.stamps.now()).getTime(), by: writerOf(work) ?? NO_ID };
+  return { at: dateOf(work.tenant.stamps.now()).getTime(), by: writerOf(work) ?? NO_ID };
 }

@@ -12,7 +12,7 @@ import { isWithin, MEMORY_ROOT, type MemoryPath } from '../../language/path.ts';
 import { encodeText } from '../../language/text.ts';
 import { boundIn, idIn, numberIn, pathIn, timeIn } from '../../tree/records/record-values.ts';
 import { decodeFields, encodeFields } from '../../tree/records/sealed-record.ts';
-import type { EndedFile, Work } from '../../tree/session.ts';
+import type { EndedFile, Work } from '../../tree/tenant.ts';
 
 /** The facts of one version of a file, as its wrap tells them. */
 export interface WrapFacts {

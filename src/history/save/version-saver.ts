@@ -10,14 +10,14 @@ import { confirmedChange } from '../../tree/confirmed-change.ts';
 import { headSized, sizedOf } from '../../tree/create-file.ts';
 import { type FileVersion, reviewFile, reviewListed } from '../../tree/read-file.ts';
 import { readRecord, recordWrite } from '../../tree/records/sealed-record.ts';
+import { reviewSettled } from '../../tree/settled.ts';
 import {
   type EndedFile,
   type HistorySaver,
   type ListedFile,
   uncancelled,
   type Work,
-} from '../../tree/session.ts';
-import { reviewSettled } from '../../tree/settled.ts';
+} from '../../tree/tenant.ts';
 import { nameActor, noted, writerOf } from './actors.ts';
 import {
   decodeHistoryRecord,
@@ -73,11 +73,11 @@ export const VERSION_SAVER: HistorySaver = {
       await this.saveReplaced(work, file.path, version, 'delete');
       saved.push([file.path, version.id, version.bound]);
     };
-    await eachConcurrently(work.session, files, saveOne, ({ size }) => size);
+    await eachConcurrently(work.tenant, files, saveOne, ({ size }) => size);
     return saved;
   },
   deleteListed(work, files, options) {
-    const { store } = work.session;
+    const { store } = work.tenant;
     if (store.changeAll === undefined) return undefined;
     return deleteAsOne(work, files, { ...options, changeAll: store.changeAll.bind(store) });
   },
@@ -98,7 +98,7 @@ export const VERSION_SAVER: HistorySaver = {
   },
 };
 
-async function logFailure({ session: { logger } }: Work, saving: Promise<void>): Promise<void> {
+async function logFailure({ tenant: { logger } }: Work, saving: Promise<void>): Promise<void> {
   try {
     await saving;
   } catch (error) {
@@ -159,7 +159,7 @@ interface End {
 function deletedAt(work: Work, at: MemoryPath): (files: readonly EndedFile[]) => End {
   return (files) => ({
     path: files.length === 1 && files[0]?.[0] === at ? at : WHOLE_TREE,
-    id: work.session.random(ID_BYTES),
+    id: work.tenant.random(ID_BYTES),
     record: { kind: 'deleted', ...noted(work), files },
   });
 }
@@ -173,7 +173,7 @@ async function saveEnds(
     const end = endOf(files.slice(start, start + MOST_ENDED));
     for (let bound: bigint | undefined, isWritten = false; !isWritten; ) {
       // On a conflict another record of the same rename has that bound, by a clock that showed the same.
-      bound = nextBound(work.session.stamps.now(), bound);
+      bound = nextBound(work.tenant.stamps.now(), bound);
       isWritten = (await writeKept(work, keptRecord(endRecord(work, end, bound)))) === 'written';
     }
   }
@@ -280,7 +280,7 @@ async function deleteBatch(
   files: readonly ListedFile[],
   { at, sendBy, changeAll }: Deletion,
 ): Promise<readonly DeleteFailure[]> {
-  const { layout, stamps } = work.session;
+  const { layout, stamps } = work.tenant;
   const failures: DeleteFailure[] = [];
   let leaving: readonly Leaving[] = await readLeaving(work, files);
   for (let round = 0; leaving.length > 0; round++) {
@@ -318,10 +318,10 @@ async function readLeaving(work: Work, files: readonly ListedFile[]): Promise<re
       saved: version && savedVersion(work, file.path, version, 'delete'),
     });
   };
-  await eachConcurrently(work.session, files, read, ({ size }) => size);
+  await eachConcurrently(work.tenant, files, read, ({ size }) => size);
   return leaving;
 }
 
 function withoutLimit(work: Work): Work {
-  return { ...work, session: { ...work.session, maxFileBytes: MAX_CONTENT_BYTES } };
+  return { ...work, tenant: { ...work.tenant, maxFileBytes: MAX_CONTENT_BYTES } };
 }

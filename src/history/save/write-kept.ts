@@ -2,7 +2,7 @@ import { hasCode, MemoryError } from '../../errors.ts';
 import type { ETag } from '../../store/port.ts';
 import { confirmedChange } from '../../tree/confirmed-change.ts';
 import { recordWrite, writeRecord } from '../../tree/records/sealed-record.ts';
-import type { Work } from '../../tree/session.ts';
+import type { Work } from '../../tree/tenant.ts';
 
 export interface KeptRecord {
   readonly cls: 'history' | 'actors';
@@ -24,7 +24,7 @@ export async function writeKept(
   work: Work,
   { cls, id, content, base, before }: KeptRecord,
 ): Promise<'written' | 'conflict'> {
-  const { store } = work.session;
+  const { store } = work.tenant;
   try {
     if (before === 'delete' && store.changeAll !== undefined) {
       const writes = [recordWrite(work, { cls, id }, { content, base })];

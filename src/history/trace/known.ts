@@ -1,6 +1,6 @@
 import { toBase64url } from '../../format/encoding.ts';
 import { DAY_MS } from '../../time.ts';
-import type { Work } from '../../tree/session.ts';
+import type { Work } from '../../tree/tenant.ts';
 import type { Past, VersionId } from '../past/past.ts';
 import { readWholePast } from '../past/read.ts';
 import { readActors } from '../save/actors.ts';
@@ -22,7 +22,7 @@ const TURNS_KEPT_MS = 15 * DAY_MS;
 
 /** Reads the turns, versions and actors of a tenant, at the cost of `readTurnRuns`, `readWholePast` and `readActors`. */
 export async function readKnown(work: Work): Promise<Known> {
-  const { clock } = work.session;
+  const { clock } = work.tenant;
   const turns = await readTurnRuns(work);
   // After the turns, so that each version that a turn wrote is in it.
   const past = await readWholePast(work);

@@ -4,7 +4,7 @@ import { MAX_CONTENT_BYTES } from '../../format/sizes.ts';
 import { eachConcurrently } from '../../tree/concurrency.ts';
 import { listIds } from '../../tree/records/list-ids.ts';
 import { readRecord } from '../../tree/records/sealed-record.ts';
-import type { Work } from '../../tree/session.ts';
+import type { Work } from '../../tree/tenant.ts';
 import { parseAnswer, parseSaved } from '../../turns/turn-records.ts';
 import { parseTurnTrace, type TurnTrace } from '../../turns/turn-trace.ts';
 
@@ -53,7 +53,7 @@ export async function readTurnRuns(work: Work): Promise<TurnRuns> {
   };
   const readAll = (cls: ObjectClass, listed: typeof answers): Promise<void> =>
     eachConcurrently(
-      work.session,
+      work.tenant,
       listed,
       ({ id }) => read(cls, id),
       ({ object }) => object.size,

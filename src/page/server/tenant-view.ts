@@ -14,7 +14,7 @@ import type { ConfiguredStore } from '../../open/store.ts';
 import { wireTenant } from '../../open/wire-tenant.ts';
 import { runCommand } from '../../tool/commands.ts';
 import type { Memory } from '../../tool/memory-tool.ts';
-import { openWork, type Progress } from '../../tree/session.ts';
+import { openWork, type Progress } from '../../tree/tenant.ts';
 import type {
   DirectoryReading,
   Facts,

@@ -3,7 +3,7 @@ import { toBase64url } from '../../format/encoding.ts';
 import { NO_ID } from '../../format/wrap.ts';
 import type { History } from '../../history/history.ts';
 import { readActors } from '../../history/save/actors.ts';
-import { openWork, type Session } from '../../tree/session.ts';
+import { openWork, type Tenant } from '../../tree/tenant.ts';
 import type { Tree } from '../../tree/tree.ts';
 import type { VersionReading, VersionsReading, WritersReading } from '../protocol.ts';
 import { contentOf } from './content.ts';
@@ -17,12 +17,12 @@ export interface WriterNames {
   nameOf(writer: Uint8Array, signal: AbortSignal): Promise<string | undefined>;
 }
 
-export function createWriterNames(session: Session): WriterNames {
+export function createWriterNames(tenant: Tenant): WriterNames {
   const names = new Map<string, string>();
   const read = new Set<string>();
   let reading: Promise<void> = Promise.resolve();
   const readOn = async (signal: AbortSignal): Promise<void> => {
-    const work = await openWork(session, { signal });
+    const work = await openWork(tenant, { signal });
     if (work === undefined) return;
     for (const [hash, actor] of await readActors(work, read)) names.set(hash, actor);
   };

@@ -3,7 +3,7 @@ import { KEYS_PER_REQUEST } from '../../store/port.ts';
 import { pause } from '../../time.ts';
 import { countFor, createCounts } from '../../tool/call-counts.ts';
 import { decodeEntry } from '../../tree/list-directory.ts';
-import { openWork, type Session } from '../../tree/session.ts';
+import { openWork, type Tenant } from '../../tree/tenant.ts';
 import type { ListedFile, TreeChange } from '../protocol.ts';
 import type { Asking } from './questions.ts';
 
@@ -24,7 +24,7 @@ interface Look {
  * @param nudge resolves when there is a reason to look at once.
  */
 export async function watchTree(
-  session: Session,
+  tenant: Tenant,
   { signal, send }: Asking,
   nudge: () => Promise<void>,
 ): Promise<never> {
@@ -40,7 +40,7 @@ export async function watchTree(
       await send({ ...part, requests: {}, everyMs: 0 } satisfies TreeChange);
     };
     const options = { before, signal, ...(before === undefined && { onPage }) };
-    const now: Look = await countFor(counts, () => look(session, options));
+    const now: Look = await countFor(counts, () => look(tenant, options));
     const { list = 0 } = counts.requests;
     const everyMs = PAUSE_MS * Math.max(1, Math.ceil(list / LISTS_PER_PAUSE));
     const difference = differenceOf(before, now, sent);
@@ -62,7 +62,7 @@ async function pauseOr(nudged: Promise<void>, ms: number, signal: AbortSignal): 
 }
 
 async function look(
-  session: Session,
+  tenant: Tenant,
   {
     before,
     signal,
@@ -74,12 +74,12 @@ async function look(
     readonly onPage?: (found: Look) => Promise<void>;
   },
 ): Promise<Look> {
-  const work = await openWork(session, { signal });
+  const work = await openWork(tenant, { signal });
   const files = new Map<string, ListedFile>();
   let foreign = 0;
   if (work === undefined) return { files, foreign };
-  const prefix = session.layout.data;
-  for await (const { objects } of session.store.list({ prefix, signal })) {
+  const prefix = tenant.layout.data;
+  for await (const { objects } of tenant.store.list({ prefix, signal })) {
     for (const object of objects) {
       const known = before?.files.get(object.key);
       if (known?.version === object.etag) {

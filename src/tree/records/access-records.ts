@@ -2,7 +2,7 @@ import { hasCode } from '../../errors.ts';
 import { classKey } from '../../format/object-keys.ts';
 import type { MemoryPath } from '../../language/path.ts';
 import { isoOf, oncePerKey } from '../../time.ts';
-import { type AccessRecords, uncancelled, type Work } from '../session.ts';
+import { type AccessRecords, uncancelled, type Work } from '../tenant.ts';
 import { writeRecord } from './sealed-record.ts';
 
 /** A record's id: the day, then the keyed hash of the path. */
@@ -23,7 +23,7 @@ export function createAccessRecords(): AccessRecords {
   let recorded = new Map<string, Promise<void>>();
   return {
     async record(work, path) {
-      const day = dayOf(work.session.stamps.now());
+      const day = dayOf(work.tenant.stamps.now());
       if (day !== today || recorded.size >= REMEMBERED_FILES) {
         today = day;
         recorded = new Map();
@@ -63,7 +63,7 @@ async function putRecord(work: Work, access: AccessId): Promise<void> {
     await writeRecord(unhurried, { cls: CLASS, id }, { content: new Uint8Array(), base: undefined });
   } catch (error) {
     if (!hasCode(error, 'outcome_unknown')) throw error;
-    const found = await work.session.store.head(classKey(work.session.layout, CLASS, id));
+    const found = await work.tenant.store.head(classKey(work.tenant.layout, CLASS, id));
     if (found === undefined) throw error;
   }
 }

@@ -1,7 +1,7 @@
 import { type ObjectClass, parseClassKey } from '../../format/object-keys.ts';
 import type { ListedObject } from '../../store/port.ts';
 import { pagesBelow } from '../list-objects.ts';
-import type { Work } from '../session.ts';
+import type { Work } from '../tenant.ts';
 
 /** A record of a class, as a listing shows it. */
 export interface ListedId {
@@ -22,7 +22,7 @@ export async function* pagesOfIds(
   cls: ObjectClass,
   beginning = '',
 ): AsyncGenerator<PageOfIds, void, undefined> {
-  const { layout } = work.session;
+  const { layout } = work.tenant;
   const prefix = `${layout.tenantPrefix}${cls}/${beginning}`;
   for await (const { objects, servedAt } of pagesBelow(work, { prefix })) {
     const ids = objects.flatMap((object) => {

@@ -19,7 +19,7 @@ import { throwIfAborted } from '../../time.ts';
 import { eachConcurrently } from '../concurrency.ts';
 import { pagesBelow } from '../list-objects.ts';
 import { readSealed, type SealedVersion } from '../read-file.ts';
-import type { Work } from '../session.ts';
+import type { Work } from '../tenant.ts';
 
 interface NamedObject {
   readonly name: LogicalName;
@@ -54,7 +54,7 @@ const STALE_TOMBSTONE_MS = 3_600_000;
 export async function listRecords(work: Work): Promise<RecordListing> {
   const records: ListedRecord[] = [];
   let [foreign, orphan] = [0, 0];
-  for await (const { objects, servedAt } of pagesBelow(work, { prefix: work.session.layout.tenantPrefix })) {
+  for await (const { objects, servedAt } of pagesBelow(work, { prefix: work.tenant.layout.tenantPrefix })) {
     for (const object of objects) {
       const kind = classify(work, object, servedAt);
       if (kind === 'foreign') foreign++;
@@ -71,7 +71,7 @@ function classify(
   object: ListedObject,
   servedAt: number,
 ): ListedRecord | 'foreign' | 'orphan' | undefined {
-  const { layout } = work.session;
+  const { layout } = work.tenant;
   const { key, size, lastModified } = object;
   if (isScratchKey(layout, key)) return undefined;
   // Seen only where deletes have been declared atomic since: elsewhere the store hides them.
@@ -84,7 +84,7 @@ function classify(
 
 /** Every object among the files, tombstones too, as `listRecords` tells them. */
 export async function listFileRecords(work: Work): Promise<RecordListing<FileRecord>> {
-  const { layout } = work.session;
+  const { layout } = work.tenant;
   const records: FileRecord[] = [];
   let foreign = 0;
   for await (const { objects } of pagesBelow(work, { prefix: layout.data })) {
@@ -97,13 +97,13 @@ export async function listFileRecords(work: Work): Promise<RecordListing<FileRec
   return { records, foreign, orphan: 0 };
 }
 
-function fileRecord({ session: { layout }, keyring }: Work, object: ListedObject): FileRecord | undefined {
+function fileRecord({ tenant: { layout }, keyring }: Work, object: ListedObject): FileRecord | undefined {
   const path = parseFileKey(layout, keyring.names, object.key);
   return path && { cls: 'data', path, name: logicalName(path), object };
 }
 
 /**
- * Calls `visit` for each record, as many at once as the session's bounds allow, and reports progress. After a failure
+ * Calls `visit` for each record, as many at once as the tenant's bounds allow, and reports progress. After a failure
  * or an abort no record is begun.
  */
 export async function eachRecord<R extends ListedRecord>(
@@ -118,7 +118,7 @@ export async function eachRecord<R extends ListedRecord>(
     await visit(record);
     onProgress?.({ done: ++done, total: records.length });
   };
-  await eachConcurrently(work.session, records, visitOne, ({ object }) => object.size);
+  await eachConcurrently(work.tenant, records, visitOne, ({ object }) => object.size);
 }
 
 /** What a record turned out to be. A key version is that of the tenant key which the object names. */
@@ -144,8 +144,8 @@ export async function inspectRecord(work: Work, record: ListedRecord): Promise<I
   const { key } = object;
   const limit =
     cls === 'data'
-      ? work.session.maxFileBytes
-      : Math.max(work.session.maxFileBytes + FACTS_BYTES, BESIDE_THE_TREE_BYTES);
+      ? work.tenant.maxFileBytes
+      : Math.max(work.tenant.maxFileBytes + FACTS_BYTES, BESIDE_THE_TREE_BYTES);
   const maxBytes = sealedSize(limit);
   try {
     const version = await readSealed(work, { key, name, maxBytes });
@@ -168,7 +168,7 @@ export async function inspectRecord(work: Work, record: ListedRecord): Promise<I
 
 /** Undefined: it is the one that this work began with. */
 async function newerKeyring({
-  session: { keyrings },
+  tenant: { keyrings },
   keyring,
   call: { signal },
 }: Work): Promise<LoadedKeyring | undefined> {
@@ -178,7 +178,7 @@ async function newerKeyring({
 
 /** The version of the key that a refused object names, as far as it can be told. */
 async function namedVersion(work: Work, key: ObjectKey, maxBytes: number): Promise<number | undefined> {
-  const stored = await work.session.store.get(key, { maxBytes, signal: work.call.signal });
+  const stored = await work.tenant.store.get(key, { maxBytes, signal: work.call.signal });
   return typeof stored === 'object' ? versionOf(work.keyring.keys, stored.body) : undefined;
 }
 

@@ -6,7 +6,7 @@ import { decodeText, encodeText } from '../../language/text.ts';
 import { ageOf, type ETag } from '../../store/port.ts';
 import { type ConditionalWrite, type ConfirmedPut, confirmedPut } from '../confirmed-put.ts';
 import { openStored, readSealed } from '../read-file.ts';
-import type { Work } from '../session.ts';
+import type { Work } from '../tenant.ts';
 
 /** The name of a record: an object beside the tree. */
 export interface RecordName {
@@ -32,7 +32,7 @@ interface StoredRecord {
 export async function readRecord(work: Work, name: RecordName): Promise<StoredRecord | undefined> {
   const { cls, id, maxBytes } = name;
   const version = await readSealed(work, {
-    key: classKey(work.session.layout, cls, id),
+    key: classKey(work.tenant.layout, cls, id),
     name: classLogicalName(cls, id),
     maxBytes: sealedSize(maxBytes),
   });
@@ -41,9 +41,9 @@ export async function readRecord(work: Work, name: RecordName): Promise<StoredRe
   return { content, mtime, etag: stored.etag, ageMs: ageOf(stored), body: stored.body };
 }
 
-/** Holds a version of a record, sealed, in the session's memory, instead of an earlier one. */
+/** Holds a version of a record, sealed, in the process's memory, instead of an earlier one. */
 export function holdRecord(
-  { session: { cache, layout } }: Work,
+  { tenant: { cache, layout } }: Work,
   { cls, id }: Pick<RecordName, 'cls' | 'id'>,
   version: Pick<StoredRecord, 'etag' | 'body'>,
 ): void {
@@ -51,16 +51,16 @@ export function holdRecord(
 }
 
 /**
- * Opens the version of a record that this session holds, without a request; undefined where it holds another one or none. The
+ * Opens the version of a record that this process holds, without a request; undefined where it holds another one or none. The
  * record may have been replaced since: only a request whose condition names the ETag shows that this version is the current one.
  */
 export function recallRecord(
-  { session, keyring }: Work,
+  { tenant, keyring }: Work,
   { cls, id }: Pick<RecordName, 'cls' | 'id'>,
   etag: ETag,
 ): Uint8Array | undefined {
-  const key = classKey(session.layout, cls, id);
-  const held = session.cache.find(key);
+  const key = classKey(tenant.layout, cls, id);
+  const held = tenant.cache.find(key);
   if (held?.etag !== etag) return undefined;
   try {
     return open({ keys: keyring.keys, name: classLogicalName(cls, id), object: held.body }).content;
@@ -94,7 +94,7 @@ export async function writeRecord(
 
 /** Prepares the write that `writeRecord` makes, for a caller that makes several changes as one. */
 export function recordWrite(
-  { session: { layout, stamps, random }, keyring }: Work,
+  { tenant: { layout, stamps, random }, keyring }: Work,
   { cls, id }: Pick<RecordName, 'cls' | 'id'>,
   { content, base, check }: RecordWrite,
 ): ConditionalWrite {
@@ -116,7 +116,7 @@ export function recordWrite(
  * only until its key is retired.
  */
 export function sealRecord(
-  { session: { stamps, random }, keyring: { keys } }: Work,
+  { tenant: { stamps, random }, keyring: { keys } }: Work,
   { cls, id }: Pick<RecordName, 'cls' | 'id'>,
   content: Uint8Array,
 ): Uint8Array {

@@ -84,7 +84,7 @@ export async function copyFiles(
       else failure = failure === undefined || hasCode(error, 'outcome_unknown') ? error : failure;
     }
   };
-  await eachConcurrently(work.session, task.files, copyOne, ({ size }) => size);
+  await eachConcurrently(work.tenant, task.files, copyOne, ({ size }) => size);
   return { copied, taken, left, failure };
 }
 
@@ -174,7 +174,7 @@ async function writeCopy(
   const to = rebase(from, rename.from, rename.to);
   const names = { from: logicalName(from), to: logicalName(to) };
   const outcome = await confirmedPut(work, {
-    key: fileKey(work.session.layout, work.keyring.names, to),
+    key: fileKey(work.tenant.layout, work.keyring.names, to),
     seal: (stamp) => copyVersion(work, source, { ...stamp, ...names, origin: rename.id }),
     after: laterOf(source.bound, copy.after),
     mode,
@@ -193,7 +193,7 @@ function copiedFile(
     readonly target: HeldVersion & Pick<WrittenCopy, 'bound'>;
   },
 ): CopiedFile {
-  const { layout } = work.session;
+  const { layout } = work.tenant;
   const { keyring } = work;
   const { id, bound, origin, stored } = copy.source;
   const to = rebase(copy.from, rename.from, rename.to);

@@ -2,8 +2,8 @@ import { equalBytes } from '../../format/sodium.ts';
 import { type DeleteFailure, isMissing, isResentConflict } from '../../store/port.ts';
 import { deleteObjects } from '../confirmed-put.ts';
 import { readFile } from '../read-file.ts';
-import type { EndedFile } from '../session.ts';
 import { isRefusal, type LeftFile, takeBack, undoPut } from '../take-back.ts';
+import type { EndedFile } from '../tenant.ts';
 import { type CopiedFile, copyAgain } from './copy-files.ts';
 import type { LeasedWork } from './lease.ts';
 import type { DirectoryRename } from './register.ts';
@@ -126,7 +126,7 @@ async function isEditOf(work: LeasedWork, { from, source }: CopiedFile): Promise
 /** Leaves a file that the server does not let go where it was, and takes its copy back if that goes. */
 async function leave(work: LeasedWork, file: CopiedFile, error: unknown): Promise<LeftFile> {
   if (!isRefusal(error)) throw error;
-  const found = await work.session.store.head(file.source.key, { signal: work.call.signal });
+  const found = await work.tenant.store.head(file.source.key, { signal: work.call.signal });
   // Only while the source is seen to be there.
   if (found === undefined) throw error;
   const { left } = await takeBack(work, [file.target]);

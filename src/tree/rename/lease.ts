@@ -9,7 +9,7 @@ import {
   type SendBound,
 } from '../../store/port.ts';
 import { createAges } from '../../time.ts';
-import { type Session, uncancelled, type Work } from '../session.ts';
+import { type Tenant, uncancelled, type Work } from '../tenant.ts';
 import { type DirectoryRename, type RenameEntry, type RenamePhase, writeRegister } from './register.ts';
 
 /**
@@ -29,7 +29,7 @@ declare const leased: unique symbol;
  * Work under the lease of a directory rename. Before every request its store makes sure that the register is still
  * ours. `takeLease` alone makes it, so that no step of a rename is called with a store that does not renew the lease.
  */
-export type LeasedWork = Work & { readonly session: Session & { readonly store: LeasedStore } };
+export type LeasedWork = Work & { readonly tenant: Tenant & { readonly store: LeasedStore } };
 type LeasedStore = ObjectStore & { readonly [leased]: true };
 
 /** The right to carry a rename out, held by writing the register again and again. */
@@ -61,9 +61,9 @@ export async function takeLease(work: Work, request: LeaseRequest): Promise<Rena
   let entry: RenameEntry = {
     ...rename,
     phase: request.phase,
-    owner: toBase64url(work.session.random(OWNER_BYTES)),
+    owner: toBase64url(work.tenant.random(OWNER_BYTES)),
   };
-  const ages = createAges(work.session);
+  const ages = createAges(work.tenant);
   let writtenAt = ages.now();
   const first = await writeRegister(quiet, entry, request.base);
   if ('conflict' in first) return 'overtaken';
@@ -91,11 +91,11 @@ export async function takeLease(work: Work, request: LeaseRequest): Promise<Rena
     return { isPast: () => ages.elapsed(since) >= SEND_MS };
   };
 
-  const store = holding(work.session.store, hold) as LeasedStore;
+  const store = holding(work.tenant.store, hold) as LeasedStore;
   return {
     rename,
-    work: { ...work, session: { ...work.session, store } },
-    finishing: { ...quiet, session: { ...quiet.session, store } },
+    work: { ...work, tenant: { ...work.tenant, store } },
+    finishing: { ...quiet, tenant: { ...quiet.tenant, store } },
     enter: (phase) => inTurn(() => write({ ...entry, phase })),
     async end() {
       await inTurn(() => write(undefined));

@@ -1,11 +1,11 @@
 import { hasCode, MemoryError } from '../../errors.ts';
 import { fileKey } from '../../format/object-keys.ts';
 import { MEMORY_ROOT, type MemoryPath, rebase, refuseTooDeep } from '../../language/path.ts';
-import type { Work } from '../session.ts';
+import type { Work } from '../tenant.ts';
 import type { Rename } from './rename-file.ts';
 
 /** @throws MemoryError `invalid_path` with the role `source` when there is no object key for a file of that path. */
-export function refuseWithoutKey({ session: { layout }, keyring }: Work, from: MemoryPath): void {
+export function refuseWithoutKey({ tenant: { layout }, keyring }: Work, from: MemoryPath): void {
   if (from !== MEMORY_ROOT) naming({ role: 'source' }, () => fileKey(layout, keyring.names, from));
 }
 
@@ -25,7 +25,7 @@ export function refuseNewPath(work: Work, rename: Rename, from: MemoryPath): voi
 }
 
 /** As `refuseNewPath`, without the limit of segments: a copy that is there already keeps within the key alone. */
-export function refuseNewKey({ session: { layout }, keyring }: Work, rename: Rename, from: MemoryPath): void {
+export function refuseNewKey({ tenant: { layout }, keyring }: Work, rename: Rename, from: MemoryPath): void {
   naming(toldOf(rename, from), () => fileKey(layout, keyring.names, rebase(from, rename.from, rename.to)));
 }
 

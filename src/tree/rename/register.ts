@@ -4,7 +4,7 @@ import { classLogicalName, type LogicalName } from '../../format/object-keys.ts'
 import type { ETag, WriteResult } from '../../store/port.ts';
 import { idIn, pathIn } from '../records/record-values.ts';
 import { decodeFields, encodeFields, readRecord, writeRecord } from '../records/sealed-record.ts';
-import type { Work } from '../session.ts';
+import type { Work } from '../tenant.ts';
 import type { Rename } from './rename-file.ts';
 
 /** Another process may take a register over that was not written for so long (milliseconds, the server's clock). */

@@ -54,7 +54,7 @@ export async function resumeRename(given: RenameLease, phase: RenamePhase): Prom
 }
 
 function withoutLimit(work: LeasedWork): LeasedWork {
-  return { ...work, session: { ...work.session, maxFileBytes: MAX_CONTENT_BYTES } };
+  return { ...work, tenant: { ...work.tenant, maxFileBytes: MAX_CONTENT_BYTES } };
 }
 
 /** Answers with the verdict once no rename is under way any more. */
@@ -191,7 +191,7 @@ async function goForward(
   // what others will have created in the source by then, too.
   await lease.end().catch(rejectUnknown);
   for (const { target, version } of copied) {
-    work.session.sightings.settle({ key: target.key, etag: target.etag, version });
+    work.tenant.sightings.settle({ key: target.key, etag: target.etag, version });
   }
   if (left.length > 0) return leftBehind(left);
   return keptBoth ? bothKept() : undefined;

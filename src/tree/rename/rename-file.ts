@@ -7,7 +7,6 @@ import { clashError, findClash } from '../clashes.ts';
 import { untilSettled } from '../concurrency.ts';
 import { confirmedPut, deleteObjects, type Stamp } from '../confirmed-put.ts';
 import { copyVersion, laterOf, readFile, type SealedVersion } from '../read-file.ts';
-import type { Work } from '../session.ts';
 import { keep } from '../settled.ts';
 import {
   isMigrated,
@@ -20,6 +19,7 @@ import {
   type Written,
   type WrittenCopy,
 } from '../take-back.ts';
+import type { Work } from '../tenant.ts';
 
 export interface Rename {
   readonly from: MemoryPath;
@@ -38,8 +38,8 @@ export interface Rename {
  */
 export async function renameFile(work: Work, from: Rename, source: SealedVersion): Promise<void> {
   // Its own mark, for the copy of another rename of the same file is the same version.
-  const rename: MarkedRename = { ...from, id: work.session.random(ID_BYTES) };
-  const key = fileKey(work.session.layout, work.keyring.names, rename.to);
+  const rename: MarkedRename = { ...from, id: work.tenant.random(ID_BYTES) };
+  const key = fileKey(work.tenant.layout, work.keyring.names, rename.to);
   const written = await confirmedPut(work, {
     key,
     seal: (stamp) => copyFor(work, { rename, source, stamp }),
@@ -78,7 +78,7 @@ interface Copied {
  * version alone that may be renamed: then our copy is taken back.
  */
 async function removeSource(work: Work, rename: MarkedRename, first: Copied): Promise<void> {
-  const key = fileKey(work.session.layout, work.keyring.names, rename.from);
+  const key = fileKey(work.tenant.layout, work.keyring.names, rename.from);
   let copied = first;
   try {
     await untilSettled(work, async () => {
@@ -145,7 +145,7 @@ async function withdraw(
   copied: { readonly key: ObjectKey; readonly target: Written },
   error: unknown,
 ): Promise<unknown> {
-  const source = await work.session.store.head(copied.key).catch(() => undefined);
+  const source = await work.tenant.store.head(copied.key).catch(() => undefined);
   if (source === undefined) return notTakenBack(error);
   const { builtOn, left } = await takeBack(work, [copied.target]);
   if (left.length > 0) return leftBehind(left);

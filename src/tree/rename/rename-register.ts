@@ -2,7 +2,7 @@ import { hasCode, MemoryError, type MemoryErrorCode } from '../../errors.ts';
 import { ID_BYTES } from '../../format/wrap.ts';
 import { untilAborted } from '../../time.ts';
 import { beginWait } from '../../waits.ts';
-import { uncancelled, type Work } from '../session.ts';
+import { uncancelled, type Work } from '../tenant.ts';
 import type { RenameLease } from './lease.ts';
 import { LEASE_MS, type RegisterState, type RenameEntry, readRegister } from './register.ts';
 import type { Rename } from './rename-file.ts';
@@ -40,7 +40,7 @@ export function createRenameRegister(): RenameRegister {
   };
 
   const lookUntilIdle = async (work: Work, first: RegisterState): Promise<RegisterState> => {
-    const { clock } = work.session;
+    const { clock } = work.tenant;
     const deadline = clock() + PATIENCE_MS;
     const tell = beginWait('rename', { ms: PATIENCE_MS, clock });
     for (let state = first; state.entry !== undefined; state = await look(work)) {
@@ -49,7 +49,7 @@ export function createRenameRegister(): RenameRegister {
         throw new MemoryError('unavailable', 'another process is renaming a directory');
       }
       tell();
-      await work.session.pause(LOOK_AGAIN_MS, work.call.signal);
+      await work.tenant.pause(LOOK_AGAIN_MS, work.call.signal);
     }
     return known ?? first;
   };
@@ -70,7 +70,7 @@ export function createRenameRegister(): RenameRegister {
       const { takeLease } = await import('./lease.ts');
       for (let state = known ?? (await look(work)); ; state = await look(work)) {
         const { etag } = await lookUntilIdle(work, state);
-        const rename = { ...paths, id: work.session.random(ID_BYTES), by: work.saver?.writerOf(work) };
+        const rename = { ...paths, id: work.tenant.random(ID_BYTES), by: work.saver?.writerOf(work) };
         const lease = await takeLease(work, { rename, phase: 'copying', base: etag });
         if (lease !== 'overtaken') return remembering(lease);
       }
@@ -96,14 +96,14 @@ async function takeOver(work: Work, { entry, etag, ageMs }: RegisterState): Prom
   const { resumeRename } = await import('./rename-directory.ts');
   const lease = await takeLease(work, { rename: renameOf(entry), phase: entry.phase, base: etag });
   if (lease === 'overtaken') return false;
-  work.session.logger.warn('finishing the rename of a directory that another process began', {
+  work.tenant.logger.warn('finishing the rename of a directory that another process began', {
     phase: entry.phase,
   });
   try {
     const verdict = await resumeRename(lease, entry.phase);
     if (verdict !== undefined) {
       const { code } = verdict;
-      work.session.logger.warn(
+      work.tenant.logger.warn(
         'the rename of another process ended with an error that its caller does not hear',
         {
           code,
@@ -125,7 +125,7 @@ function renameOf({ id, by, from, to }: RenameEntry): RenameLease['rename'] {
 }
 
 /**
- * Finishes what a process that is gone has left behind. One look is enough for the life of a session, unless it finds a
+ * Finishes what a process that is gone has left behind. One look is enough for the life of a process, unless it finds a
  * rename under way: the process that runs it may die within its lease, so the first command after the lease looks again.
  */
 interface Recovery {
@@ -148,7 +148,7 @@ export function createRecovery(renames: RenameRegister): Recovery {
 
   /** A failure is the operator's to know and no reason to refuse a command; the next one looks again. */
   const look = async (work: Work): Promise<Recovered> => {
-    const { logger, monotonic } = work.session;
+    const { logger, monotonic } = work.tenant;
     lookAgainAt = Number.POSITIVE_INFINITY;
     try {
       const recovered = await renames.recover(uncancelled(work));
@@ -164,7 +164,7 @@ export function createRecovery(renames: RenameRegister): Recovery {
   };
 
   const lookWhereNeeded = (work: Work): Promise<Recovered> => {
-    if (work.session.monotonic() >= lookAgainAt) looking = undefined;
+    if (work.tenant.monotonic() >= lookAgainAt) looking = undefined;
     looking ??= look(work);
     return untilAborted(looking, work.call.signal);
   };

@@ -1,8 +1,8 @@
 import { MemoryError } from '../../errors.ts';
 import { isWithin, MEMORY_ROOT } from '../../language/path.ts';
 import { listDirectory, listPath } from '../list-directory.ts';
-import type { Work } from '../session.ts';
 import { readSettled } from '../settled.ts';
+import type { Work } from '../tenant.ts';
 import { refuseDeepSource, refuseNewPath, refuseWithoutKey } from './new-path.ts';
 import { anotherVersion, type Rename, renameFile, targetExists } from './rename-file.ts';
 import type { RenameRegister } from './rename-register.ts';

@@ -7,7 +7,7 @@ import type { ETag, RequestOptions } from '../../store/port.ts';
 import { createAges, DAY_MS } from '../../time.ts';
 import { deleteObjects } from '../../tree/confirmed-put.ts';
 import { type StoredText, writeRecord } from '../../tree/records/sealed-record.ts';
-import { uncancelled, type Work } from '../../tree/session.ts';
+import { uncancelled, type Work } from '../../tree/tenant.ts';
 import {
   type ConversationHead,
   encodeHead,
@@ -114,15 +114,15 @@ async function storeBody(
   const content = { text: decodeText(encoded) ?? '' };
   const inline = (): number => encodeHead({ ...given.head, content }).length;
   if (encoded.length < HEAD_BYTES && inline() <= HEAD_BYTES - HOLD_BYTES) return { content };
-  const id = bodyId(head, toBase64url(work.session.random(BODY_ID_BYTES)));
+  const id = bodyId(head, toBase64url(work.tenant.random(BODY_ID_BYTES)));
   const written = await writeRecord(work, { cls: CLASS, id }, { content: encoded, base: undefined });
   if ('etag' in written) return { content: { record: id }, record: { id, etag: written.etag } };
   throw new MemoryError('unavailable', 'another record has the name of a new conversation');
 }
 
 /** Expiry deletes a body that no head has named for a day: behind a process that stood still none may name it any more. */
-function nameable({ session }: Work): () => void {
-  const bound = createAges(session).boundIn(NAMED_WITHIN_MS);
+function nameable({ tenant }: Work): () => void {
+  const bound = createAges(tenant).boundIn(NAMED_WITHIN_MS);
   return () => {
     if (bound.isPast()) {
       throw new MemoryError('unavailable', 'The process stood still while it stored a conversation.');
@@ -149,9 +149,9 @@ async function replaceOwn(
 
 /** What no head names is removed by the expiry at last. */
 async function removeBody(work: Work, { id, etag }: BodyRecord): Promise<void> {
-  const key = classKey(work.session.layout, CLASS, id);
+  const key = classKey(work.tenant.layout, CLASS, id);
   await deleteObjects(work, [{ key, ifMatch: etag }]).catch((error: unknown) => {
-    work.session.logger.warn('a part of a conversation that is not used any more was left', {
+    work.tenant.logger.warn('a part of a conversation that is not used any more was left', {
       code: codeOf(error),
     });
   });

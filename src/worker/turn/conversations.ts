@@ -4,7 +4,7 @@ import { classKey } from '../../format/object-keys.ts';
 import { encodeText } from '../../language/text.ts';
 import type { RequestOptions } from '../../store/port.ts';
 import { readRecord } from '../../tree/records/sealed-record.ts';
-import { openToWrite, type Session, type Work } from '../../tree/session.ts';
+import { openToWrite, type Tenant, type Work } from '../../tree/tenant.ts';
 import { type ConversationHead, readHead, writeHead } from '../../turns/conversation-head.ts';
 import { CLASS, headId } from '../../turns/conversation-id.ts';
 import { LOOKS, storeAnswer } from '../../turns/turn-lease.ts';
@@ -41,7 +41,7 @@ export interface Conversations {
 
 const OWNER_BYTES = 16;
 
-export function createConversations(context: Session): Conversations {
+export function createConversations(context: Tenant): Conversations {
   return {
     async claim(conversation, { turn, leaseMs: exactMs, signal }) {
       const work = await openToWrite(context, { signal });
@@ -54,7 +54,7 @@ export function createConversations(context: Session): Conversations {
           if (body !== undefined) return { state: 'carried', answer: lastAnswer(body.conversation) };
         }
         if (former !== undefined && former.turn !== turn && ageMs <= former.leaseMs) return { state: 'busy' };
-        const owner = toBase64url(work.session.random(OWNER_BYTES));
+        const owner = toBase64url(work.tenant.random(OWNER_BYTES));
         const taken = { ...stored, held: { turn, owner, leaseMs: Math.ceil(exactMs) } };
         const written = await writeHead(work, id, { head: taken, base });
         if ('conflict' in written) continue;
@@ -108,7 +108,7 @@ async function refuseIfHeld(
  * the next turn takes its place there. Without a receipt no delivery asks for it any more: expiry has taken both.
  */
 async function completeLast(work: Work, conversation: Conversation): Promise<void> {
-  const { store, layout } = work.session;
+  const { store, layout } = work.tenant;
   const { turn } = conversation.last;
   const isThere = async (cls: 'answers' | 'receipts'): Promise<boolean> =>
     (await store.head(classKey(layout, cls, turn), { signal: work.call.signal })) !== undefined;

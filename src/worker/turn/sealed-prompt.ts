@@ -7,7 +7,7 @@ import type { MemoryOptions } from '../../open/options.ts';
 import type { RequestOptions } from '../../store/port.ts';
 import { DAY_MS } from '../../time.ts';
 import { openRecord, readRecord, sealRecord, writeRecord } from '../../tree/records/sealed-record.ts';
-import { openToWrite, refuseWriting, type Session, type Work } from '../../tree/session.ts';
+import { openToWrite, refuseWriting, type Tenant, type Work } from '../../tree/tenant.ts';
 import { CLASS, promptId } from '../../turns/conversation-id.ts';
 import { parsePrompt } from '../../turns/turn-records.ts';
 import { MAX_CONVERSATION_BYTES } from './conversation.ts';
@@ -100,7 +100,7 @@ async function sealOne(work: Work, { prompt, ...named }: PromptRequest): Promise
  * not in the store any more.
  */
 export async function openPrompt(
-  context: Session,
+  context: Tenant,
   { sealedPrompt, ...message }: TurnMessage,
   { signal }: RequestOptions,
 ): Promise<TurnMessage> {

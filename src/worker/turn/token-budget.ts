@@ -3,7 +3,7 @@ import { MemoryError } from '../../errors.ts';
 import type { RequestOptions } from '../../store/port.ts';
 import { DAY_MS, pause } from '../../time.ts';
 import { encodeFields, readRecord, writeRecord } from '../../tree/records/sealed-record.ts';
-import { openToWrite, type Session, type Work } from '../../tree/session.ts';
+import { openToWrite, type Tenant, type Work } from '../../tree/tenant.ts';
 import { keyedHash } from '../../turns/turn-lease.ts';
 import { parseCount } from '../../turns/turn-records.ts';
 import type { Delivery } from './turn-verdict.ts';
@@ -25,7 +25,7 @@ const LOOKS = 64;
 const LONGEST_PAUSE_MS = 200;
 
 export function createTokenBudget(
-  context: Session,
+  context: Tenant,
   { tokensPerDay }: { readonly tokensPerDay: number },
 ): TokenBudget {
   const today = (): number => Math.floor(context.clock() / DAY_MS);

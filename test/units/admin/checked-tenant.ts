@@ -45,9 +45,9 @@ export async function createCheckedTenant(site: TestSite, history: 'on' | 'off')
     later,
     bucket,
     nameOf,
-    checkpoint: async () => (await writeCheckpoint((await site.client()).session)).line,
+    checkpoint: async () => (await writeCheckpoint((await site.client()).tenant)).line,
     async since(line, historyDays) {
-      const { findings } = await verifyTree((await site.client()).session, { since: line, historyDays });
+      const { findings } = await verifyTree((await site.client()).tenant, { since: line, historyDays });
       return findings.map(told);
     },
     async putBack(old, part = '') {

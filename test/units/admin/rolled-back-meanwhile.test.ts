@@ -34,7 +34,7 @@ async function begin(): Promise<Scene> {
   const client = await keepingClient(site);
   for (const name of ['a', 'b', 'c']) await client.create(`/memories/${name}`, name);
   await site.time.pause(HOUR);
-  const { line } = await checkpointTree(client.session);
+  const { line } = await checkpointTree(client.tenant);
   if (line === undefined) throw new Error('no checkpoint was taken');
   const key = await keyOf(client, PATH);
   const rollBack = await keepObject(site, key);
@@ -55,10 +55,10 @@ async function keepObject({ base }: TestSite, key: ObjectKey): Promise<() => Pro
 
 type Verb = (scene: Scene) => Promise<unknown>;
 
-const intoFolder: Verb = async ({ client: { session } }) => {
+const intoFolder: Verb = async ({ client: { tenant } }) => {
   const folder = await mkdtemp(join(tmpdir(), 'rolled-back-'));
   onTestFinished(() => rm(folder, { recursive: true }));
-  return exportTree(session, { to: join(folder, 'to') });
+  return exportTree(tenant, { to: join(folder, 'to') });
 };
 
 /** As `export` does: each file of a listing, whole. */
@@ -75,14 +75,14 @@ const migrating =
   };
 
 const VERBS: Readonly<Record<string, Verb>> = {
-  checkpoint: ({ client }) => checkpointTree(client.session),
-  'checkpoint --since': ({ client, line }) => checkpointTree(client.session, { since: line }),
-  verify: ({ client }) => verifyTree(client.session),
-  'verify --repair': ({ client }) => verifyTree(client.session, { repair: true }),
-  'verify --since': ({ client, line }) => verifyTree(client.session, { since: line }),
+  checkpoint: ({ client }) => checkpointTree(client.tenant),
+  'checkpoint --since': ({ client, line }) => checkpointTree(client.tenant, { since: line }),
+  verify: ({ client }) => verifyTree(client.tenant),
+  'verify --repair': ({ client }) => verifyTree(client.tenant, { repair: true }),
+  'verify --since': ({ client, line }) => verifyTree(client.tenant, { since: line }),
   'verify --since, which finds something and looks again': async ({ site, client, line }) => {
     await site.base.delete([{ key: await keyOf(client, '/memories/a') }]);
-    return verifyTree(client.session, { since: line });
+    return verifyTree(client.tenant, { since: line });
   },
   'keys migrate': migrating(false),
   'keys migrate --reencrypt': migrating(true),
@@ -149,7 +149,7 @@ describe('an older version that is put back while a verb of the operator runs', 
   );
 
   it.each([
-    ['a checkpoint', ({ client }: KeyOperator) => checkpointTree(client.session)],
+    ['a checkpoint', ({ client }: KeyOperator) => checkpointTree(client.tenant)],
     ['a migration', (operator: KeyOperator) => operator.migrate()],
   ])('is told by %s also where an earlier look of the run has seen it in its place', async (_, verb) => {
     const { site, client, key } = await begin();
@@ -171,7 +171,7 @@ describe('an older version that is put back while a verb of the operator runs', 
   it('is in no checkpoint, whose line would vouch for it', async () => {
     const { client, rollBack } = await begin();
     await rollBack();
-    const { line, ...taken } = await checkpointTree(client.session);
+    const { line, ...taken } = await checkpointTree(client.tenant);
     expect([line !== undefined, taken]).toEqual([
       true,
       expect.objectContaining({ files: 2, unread: [PATH] }),

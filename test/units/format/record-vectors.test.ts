@@ -97,7 +97,7 @@ it.each(added.openedTombstones)(
     const site = await createSite(makesTombstones ? 'unguarded' : 'guarded');
     const work = await (await site.client()).open();
     const name = { cls: 'answers', id: 'one', maxBytes: 1_024 } as const;
-    await site.base.put(classKey(work.session.layout, name.cls, name.id), fromHex(bytes), {
+    await site.base.put(classKey(work.tenant.layout, name.cls, name.id), fromHex(bytes), {
       mode: 'overwrite',
     });
     const found = readRecord(work, name);

@@ -18,7 +18,7 @@ const VERBS: readonly (readonly [string, Verb])[] = [
 ];
 
 describe('texts under way', () => {
-  it.each(VERBS)('hold no more bytes together than the session allows: %s', async (_, verb) => {
+  it.each(VERBS)('hold no more bytes together than the tenant allows: %s', async (_, verb) => {
     const site = await openSite();
     const client = await keepingClient(site);
     const paths = Array.from({ length: FILES }, (_, index) => at(`/memories/${index}`));
@@ -41,8 +41,8 @@ describe('texts under way', () => {
       return answer;
     });
     const policy = () => 'allow' as const;
-    const session = { ...client.session, policy, concurrentBytes: BOUND };
-    await verb(createHistory(session, createTree(session)), moment);
+    const tenant = { ...client.tenant, policy, concurrentBytes: BOUND };
+    await verb(createHistory(tenant, createTree(tenant)), moment);
     expect(asked).toBeGreaterThanOrEqual(FILES * SIZE);
     expect(most).toBeGreaterThan(0);
     expect(most).toBeLessThanOrEqual(BOUND);

@@ -18,8 +18,8 @@ const DEEDS: Readonly<Record<string, (client: TestClient) => Promise<unknown>>> 
 const TEXTS = ['a', 'a and', 'a and more', 'b'];
 
 /** Every text that is to be had, and the versions that another one replaced and that are nowhere. */
-async function found({ session, tree }: TestClient) {
-  const history = createHistory(session, tree);
+async function found({ tenant, tree }: TestClient) {
+  const history = createHistory(tenant, tree);
   const entries = await history.list();
   const written = entries.flatMap((entry) => (entry.kind === 'written' ? [entry] : []));
   const renamed = entries.flatMap((entry) => ('to' in entry ? [entry.to] : []));

@@ -10,7 +10,7 @@ import {
   type WrapFacts,
 } from '../../../src/history/save/history-record.ts';
 import { writeRecord } from '../../../src/tree/records/sealed-record.ts';
-import type { EndedFile } from '../../../src/tree/session.ts';
+import type { EndedFile } from '../../../src/tree/tenant.ts';
 import { added, fromHex, input, toHex } from '../../support/format-vectors.ts';
 import { createSite } from '../../support/test-tree.ts';
 

@@ -6,7 +6,7 @@ import { createHistory, type History } from '../../../src/history/history.ts';
 import type { HistoryEntry } from '../../../src/history/past/entries.ts';
 import { envRootKey } from '../../../src/keys/env-root-key.ts';
 import { createKeyringEditor } from '../../../src/keys/keyring-editor.ts';
-import type { Progress } from '../../../src/tree/session.ts';
+import type { Progress } from '../../../src/tree/tenant.ts';
 import { countCalls } from '../../doubles/intercepted-store.ts';
 import { historyOf, keepingClient } from '../../support/history-site.ts';
 import {
@@ -189,7 +189,7 @@ describeOnBothKinds('the history of a tenant that keeps it', (newSite) => {
     const site = await newSite();
     const client = await site.client({ ttlMs: 60_000 });
     const turn = (to: 'on' | 'off') => {
-      const { store, layout, clock, random } = client.session;
+      const { store, layout, clock, random } = client.tenant;
       const rootKeys = [envRootKey(TEST_ROOT_KEY)];
       const editor = createKeyringEditor({ store, layout, rootKeys, clock, random });
       return turnTenantHistory({ editor, stamps: inTime(clock) }, to);

@@ -17,8 +17,8 @@ async function start(site: TestSite): Promise<readonly [TestClient, TestClient]>
 }
 
 /** What is said of renames and deletes, the newest first. */
-async function told({ session, tree }: TestClient, path?: string): Promise<readonly string[]> {
-  const entries = await createHistory(session, tree).list(path);
+async function told({ tenant, tree }: TestClient, path?: string): Promise<readonly string[]> {
+  const entries = await createHistory(tenant, tree).list(path);
   return entries.flatMap((entry) =>
     entry.kind === 'written' ? [] : [`${entry.kind} ${entry.path}${entry.to ? ` to ${entry.to}` : ''}`],
   );
@@ -75,7 +75,7 @@ describeOnBothKinds('the history of a directory that is renamed', (newSite) => {
     await first.create('/memories/g/a', 'of another directory');
     await site.time.pause(61_000);
     await first.tree.rename({ from: at('/memories/g'), to: at('/memories/h') }, { actor: 'bob' });
-    const history = createHistory(first.session, first.tree);
+    const history = createHistory(first.tenant, first.tree);
     const renames = (await history.list()).filter(({ kind }) => kind === 'renamed');
     expect(renames.map(({ path, writer }) => `${path} by ${writer}`).sort()).toEqual([
       ...NAMES.map((name) => `${FROM}/${name} by ann`),
@@ -92,7 +92,7 @@ describeOnBothKinds('the history of a directory that is renamed', (newSite) => {
     behindTheRecord(renamer, () => first.append(`${FROM}/b`, ' and more'));
     await renamer.rename(FROM, TO);
     expect([...(await told(first))].sort()).toEqual(ALL);
-    const entries = await createHistory(first.session, first.tree).list(`${TO}/b`);
+    const entries = await createHistory(first.tenant, first.tree).list(`${TO}/b`);
     expect(entries.map(({ kind, path }) => `${kind} ${path}`)).toEqual([
       `renamed ${FROM}/b`,
       `written ${TO}/b`,
@@ -165,7 +165,7 @@ describeOnBothKinds('a version that a rename was cut off with', (newSite) => {
     });
     await dying.rename(other, one).catch(() => {});
     expect(await client.paths()).toEqual([one, other]);
-    const history = createHistory(client.session, client.tree);
+    const history = createHistory(client.tenant, client.tree);
     for (const path of [one, other]) {
       const entries = await history.list(path);
       expect(entries).toContainEqual(expect.objectContaining({ kind: 'written', path, end: 'current' }));
@@ -188,7 +188,7 @@ describeOnBothKinds('two versions that were written in one millisecond', (newSit
     await client.remove(`${FROM}/a`);
     expect(records).toBe(2);
     await client.create(`${FROM}/a`, 'two');
-    const history = createHistory(client.session, client.tree);
+    const history = createHistory(client.tenant, client.tree);
     const entries = await history.list(`${FROM}/a`);
     const texts = await Promise.all(entries.map(async (entry) => (await history.read(entry)).text()));
     expect(texts.sort()).toEqual(['one', 'two']);

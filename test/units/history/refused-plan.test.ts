@@ -43,8 +43,8 @@ async function historyWith(
     await site.time.pause(2);
     return proceed();
   });
-  const session = { ...client.session, policy };
-  return { history: createHistory(session, createTree(session)), client };
+  const tenant = { ...client.tenant, policy };
+  return { history: createHistory(tenant, createTree(tenant)), client };
 }
 
 function writesOf({ calls }: TestClient): readonly string[] {
@@ -179,8 +179,8 @@ describe('what has no room', () => {
   it('is a text that is larger than a file may be', async () => {
     const { site, moment } = await poisoned();
     const { history, client } = await historyWith(site, {});
-    const session = { ...client.session, maxFileBytes: 10 };
-    const small = createHistory(session, createTree(session));
+    const tenant = { ...client.tenant, maxFileBytes: 10 };
+    const small = createHistory(tenant, createTree(tenant));
     const why = { reason: 'refused', limit: 'file_bytes' };
     const { left } = await restoreAt(small, moment, { dryRun: true });
     expect(left).toEqual(expect.arrayContaining([expect.objectContaining({ path: A, ...why })]));

@@ -138,7 +138,7 @@ async function play(kind: StoreKind, seed: number): Promise<void> {
     } else {
       const state = draws.one(states);
       if (state === undefined) throw new Error('there is no state');
-      const outcome = await createHistory(client.session, client.tree).restoreAt(new Date(state.time));
+      const outcome = await createHistory(client.tenant, client.tree).restoreAt(new Date(state.time));
       const label = JSON.stringify({ kind, seed, restores, outcome });
       const what = outcome.changes.length === 0 ? 'nothing' : 'written';
       expect(outcome, label).toMatchObject({ outcome: what, left: [] });

@@ -57,7 +57,7 @@ async function redact(client: TestClient, version: string): Promise<void> {
   if (record?.kind !== 'replaced') throw new Error('there is no such record');
   const { text: _, ...rest } = record;
   const content = encodeHistoryRecord({ ...rest, kind: 'redacted' });
-  await client.session.store.delete([{ key: classKey(client.layout, 'history', id) }]);
+  await client.tenant.store.delete([{ key: classKey(client.layout, 'history', id) }]);
   await writeRecord(work, { cls: 'history', id }, { content, base: undefined });
 }
 
@@ -164,9 +164,9 @@ describeOnBothKinds('the files of a moment', (newSite) => {
       reason: 'expired',
       version: expect.any(String),
     });
-    const { session, tree } = client;
+    const { tenant, tree } = client;
     await site.time.pause(3 * 86_400_000);
-    const late = await createHistory(session, tree, { retentionDays: 2 }).restoreAt(then, {
+    const late = await createHistory(tenant, tree, { retentionDays: 2 }).restoreAt(then, {
       below: '/memories/x',
     });
     expect(late).toEqual({

@@ -181,7 +181,7 @@ describeOnBothKinds('what one actor did', (newSite) => {
         .undo({ writer: 'bad', ...OPERATOR })
         .catch(() => {});
       client.intercept((_, proceed) => proceed());
-      await client.session.pause(61_000);
+      await client.tenant.pause(61_000);
       const outcome = await historyOf(client).undo({ writer: 'bad', ...OPERATOR });
       const label = JSON.stringify({ death, outcome });
       expect(outcome.left, label).toEqual([]);

@@ -12,7 +12,7 @@ import type { ObjectStore } from '../../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import type { Memory } from '../../../src/tool/memory-tool.ts';
 import type { Policy } from '../../../src/tree/policy.ts';
-import type { Call } from '../../../src/tree/session.ts';
+import type { Call } from '../../../src/tree/tenant.ts';
 import { silentLogger } from '../../doubles/silent-logger.ts';
 
 const AT = '/memories/d/a';

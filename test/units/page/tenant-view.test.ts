@@ -4,7 +4,7 @@ import { parseMemoryPath } from '../../../src/language/path.ts';
 import { openTenant } from '../../../src/open/open-memory.ts';
 import type { FileReading, ObjectReading, TreeChange } from '../../../src/page/protocol.ts';
 import { openTenantView, type PageView } from '../../../src/page/server/tenant-view.ts';
-import { openWork } from '../../../src/tree/session.ts';
+import { openWork } from '../../../src/tree/tenant.ts';
 import { type AgentSite, listedOnly, openAgent } from '../../support/page-site.ts';
 
 const IMAGE = Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex');

@@ -7,7 +7,7 @@ import { decodePage, encodePage } from '../../../src/sessions/page.ts';
 import { parsePageId } from '../../../src/sessions/session-key.ts';
 import { createSessions, type Sessions } from '../../../src/sessions/sessions.ts';
 import { readRecord } from '../../../src/tree/records/sealed-record.ts';
-import type { Session, Work } from '../../../src/tree/session.ts';
+import type { Tenant, Work } from '../../../src/tree/tenant.ts';
 import { putRecord, storedObjects } from '../../support/key-operator.ts';
 import { bytes, createSite, describeOnBothKinds, type TestClient } from '../../support/test-tree.ts';
 
@@ -19,17 +19,17 @@ const PREFIX = 'tenants/acme/sessions/';
 async function start(names?: NameMode): Promise<{
   readonly client: TestClient;
   readonly work: Work;
-  readonly session: Session;
+  readonly tenant: Tenant;
   readonly sessions: Sessions;
   pages(): Promise<ReadonlyMap<ObjectKey, Uint8Array>>;
 }> {
   const site = await createSite();
   const client = await site.client(names === undefined ? {} : { names });
   const work = await client.open();
-  const { session } = work;
-  const sessions = createSessions(session);
+  const { tenant } = work;
+  const sessions = createSessions(tenant);
   for (const key of [KEY, SUB]) await sessions.append(key, [TEXT]);
-  return { client, work, session, sessions, pages: () => storedObjects(session, PREFIX) };
+  return { client, work, tenant, sessions, pages: () => storedObjects(tenant, PREFIX) };
 }
 
 it('hides lines, projects, sessions and subagents, in either name mode', async () => {
@@ -48,15 +48,15 @@ it('hides lines, projects, sessions and subagents, in either name mode', async (
 });
 
 it('a damaged page is named by verify, keeps its transcript from being read, and others from nothing', async () => {
-  const { client, session, sessions, pages } = await start();
+  const { client, tenant, sessions, pages } = await start();
   await sessions.append({ ...KEY, sessionId: 'other' }, [TEXT]);
-  expect((await verifyTree(session)).findings).toEqual([]);
+  expect((await verifyTree(tenant)).findings).toEqual([]);
   const [key, body] =
     [...(await pages())].find(([each]) => parsePageId(each.slice(PREFIX.length))?.isMain) ?? [];
   if (key === undefined || body === undefined) throw new Error('there is no page');
-  await session.store.put(key, body.with(230, 1 ^ (body[230] ?? 0)), { mode: 'overwrite' });
+  await tenant.store.put(key, body.with(230, 1 ^ (body[230] ?? 0)), { mode: 'overwrite' });
   const name = `/sessions/${key.slice(PREFIX.length)}`;
-  expect((await verifyTree(session)).findings).toEqual([{ kind: 'damaged_record', name }]);
+  expect((await verifyTree(tenant)).findings).toEqual([{ kind: 'damaged_record', name }]);
   const damaged =
     (await sessions.load(KEY).catch(() => undefined)) === undefined ? KEY : { ...KEY, sessionId: 'other' };
   await expect(sessions.load(damaged)).rejects.toMatchObject({ code: 'integrity' });
@@ -66,13 +66,13 @@ it('a damaged page is named by verify, keeps its transcript from being read, and
 });
 
 it('a page is refused in the place of another one, also where hashes meet', async () => {
-  const { work, session, sessions, pages } = await start();
+  const { work, tenant, sessions, pages } = await start();
   const ids = [...(await pages()).keys()].map((key) => key.slice(PREFIX.length));
   const [main = '', sub = ''] = ids;
   const record = await readRecord(work, { cls: 'sessions', id: main, maxBytes: 1_000_000 });
   // The bytes of one page at the key of the other one do not open there.
   const bodies = [...(await pages()).values()];
-  await session.store.put(`${PREFIX}${sub}` as ObjectKey, bodies[0] ?? bytes(''), { mode: 'overwrite' });
+  await tenant.store.put(`${PREFIX}${sub}` as ObjectKey, bodies[0] ?? bytes(''), { mode: 'overwrite' });
   await expect(sessions.load(SUB)).rejects.toMatchObject({ code: 'integrity' });
   // Sealed for that key, it still says whose it is.
   await putRecord(work, 'sessions', sub, record?.content ?? bytes(''));
@@ -103,10 +103,10 @@ it('a page that is malformed is refused', async () => {
 describeOnBothKinds('a tenant that is shredded', (newSite) => {
   it('has no session any more that could be read', async () => {
     const site = await newSite();
-    const { session } = await (await site.client()).open();
-    const sessions = createSessions(session);
+    const { tenant } = await (await site.client()).open();
+    const sessions = createSessions(tenant);
     await sessions.append(KEY, [TEXT]);
-    await shredTenant(session);
+    await shredTenant(tenant);
     // Longer than a keyring stays in a cache.
     await site.time.pause(3_600_000);
     await expect(sessions.load(KEY)).rejects.toMatchObject({ code: 'key_unavailable' });
@@ -114,7 +114,7 @@ describeOnBothKinds('a tenant that is shredded', (newSite) => {
 });
 
 it('a memory for reading loads and lists, and writes and deletes nothing', async () => {
-  const { session, client } = await start();
+  const { tenant: session, client } = await start();
   const reader = createSessions({ ...session, readOnly: true });
   client.calls.length = 0;
   expect(await reader.load(KEY)).toEqual([TEXT]);

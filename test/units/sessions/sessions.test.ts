@@ -32,9 +32,9 @@ interface Process {
 
 async function startProcess(site: TestSite, options?: ClientOptions): Promise<Process> {
   const client = await site.client(options);
-  const { session } = await client.open();
+  const { tenant } = await client.open();
   client.calls.length = 0;
-  return { client, sessions: createSessions(session) };
+  return { client, sessions: createSessions(tenant) };
 }
 
 /** Counts the lines it was given; what it folds it has not seen before. */
@@ -54,8 +54,8 @@ describeOnBothKinds('an append to a transcript that is known', (newSite) => {
   /** Transcripts of so many lines, to which one line each is appended then, in turn; what each of these appends sent. */
   const appendInTurn = async (counts: readonly number[]) => {
     const client = await (await newSite()).client();
-    const { session } = await client.open();
-    const sessions = createSessions(session, BOUND);
+    const { tenant } = await client.open();
+    const sessions = createSessions(tenant, BOUND);
     for (const [i, count] of counts.entries()) await sessions.append(keyOf(i), lines(...uuidsOf(i, count)));
     const sent: unknown[] = [];
     for (let round = 0; round < 3; round++) {

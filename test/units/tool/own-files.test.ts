@@ -36,23 +36,23 @@ describe.each(STORE_KINDS)('the only process of a tenant, on a(n) %s store', (ki
   /** A memory whose pauses are counted, by the milliseconds that were asked for. */
   async function start(): Promise<{ memory: Memory; pauses: number[] }> {
     const site = await createSite(kind);
-    const { session } = await (await site.client()).open();
+    const { tenant } = await (await site.client()).open();
     const pauses: number[] = [];
     const tree = createTree({
-      ...session,
+      ...tenant,
       pause(ms, signal) {
         pauses.push(ms);
-        return session.pause(ms, signal);
+        return tenant.pause(ms, signal);
       },
     });
     const memory = createMemory({
       tree,
       order: createCommandOrder(),
-      createSessions: (run) => openSessions(session, run),
-      createHistory: (run) => openHistory(run, { context: session, tree }),
+      createSessions: (run) => openSessions(tenant, run),
+      createHistory: (run) => openHistory(run, { context: tenant, tree }),
       profile: 'doc',
       onExists: 'error',
-      maxFileBytes: session.maxFileBytes,
+      maxFileBytes: tenant.maxFileBytes,
       logger: silentLogger,
       onClose: async () => site.base[Symbol.asyncDispose](),
     });

@@ -4,7 +4,7 @@ import { findClash, listSettled, patiently } from '../../../src/tree/clashes.ts'
 import { confirmedPut } from '../../../src/tree/confirmed-put.ts';
 import { textWrite } from '../../../src/tree/create-file.ts';
 import { listDirectory } from '../../../src/tree/list-directory.ts';
-import type { Work } from '../../../src/tree/session.ts';
+import type { Work } from '../../../src/tree/tenant.ts';
 import { type LongWait, onLongWait } from '../../../src/waits.ts';
 import { countCalls } from '../../doubles/intercepted-store.ts';
 import { type NotedOptions, noteOptions } from '../../doubles/noted-options.ts';
@@ -14,7 +14,7 @@ import {
   createSite,
   type TestClient,
   type TestSite,
-  withSession,
+  withTenant,
 } from '../../support/test-tree.ts';
 
 const DAY = 86_400_000;
@@ -40,9 +40,9 @@ describe('the look for clashes', () => {
     const { client, work } = await start();
     await put(work, '/memories/a');
     client.calls.length = 0;
-    const begun = work.session.clock();
+    const begun = work.tenant.clock();
     expect(await findClash(work, at('/memories/a/b'))).toBe('file_above');
-    expect(work.session.clock() - begun).toBe(3_000);
+    expect(work.tenant.clock() - begun).toBe(3_000);
     expect(countCalls(client.calls)).toEqual({ head: 31, list: 1, get: 1 });
   });
 
@@ -50,12 +50,12 @@ describe('the look for clashes', () => {
     for (const skew of [-DAY, 0, DAY]) {
       const { client, work } = await start();
       await put(work, '/memories/a');
-      await work.session.pause(3_000);
-      const begun = work.session.clock();
+      await work.tenant.pause(3_000);
+      const begun = work.tenant.clock();
       client.calls.length = 0;
-      const skewed = withSession(work, { clock: () => work.session.clock() + skew });
+      const skewed = withTenant(work, { clock: () => work.tenant.clock() + skew });
       expect(await findClash(skewed, at('/memories/a/b'))).toBe('file_above');
-      expect(work.session.clock() - begun).toBe(100);
+      expect(work.tenant.clock() - begun).toBe(100);
       await site.base[Symbol.asyncDispose]();
     }
     site = await createSite();
@@ -67,14 +67,14 @@ describe('the look for clashes', () => {
     await put(work, '/memories/a');
     client.intercept(async (call, proceed) => {
       if (call.verb === 'head') {
-        await other.session.store.delete([{ key: call.key }]);
+        await other.tenant.store.delete([{ key: call.key }]);
         await put(other, '/memories/a');
       }
       return proceed();
     });
-    const begun = work.session.clock();
+    const begun = work.tenant.clock();
     expect(await findClash(work, at('/memories/a/b'))).toBe('file_above');
-    expect(work.session.clock() - begun).toBe(3_000);
+    expect(work.tenant.clock() - begun).toBe(3_000);
   });
 
   it('names the directory of the path before a file above it', async () => {
@@ -89,23 +89,23 @@ describe('the look for clashes', () => {
     const running: string[] = [];
     client.intercept(async (call, proceed) => {
       running.push(call.verb);
-      await work.session.pause(10);
+      await work.tenant.pause(10);
       return proceed();
     });
     const looking = findClash(work, at('/memories/a/b/c'));
-    await work.session.pause(5);
+    await work.tenant.pause(5);
     expect(running.toSorted()).toEqual(['head', 'head', 'list']);
     await looking;
     const pages: (number | undefined)[] = [];
-    const { list } = work.session.store;
+    const { list } = work.tenant.store;
     const store: ObjectStore = {
-      ...work.session.store,
+      ...work.tenant.store,
       list(options) {
         pages.push(options.maxKeys);
         return list(options);
       },
     };
-    await findClash(withSession(work, { store }), at('/memories/a'));
+    await findClash(withTenant(work, { store }), at('/memories/a'));
     expect(pages).toEqual([1]);
   });
 
@@ -115,7 +115,7 @@ describe('the look for clashes', () => {
     await put(work, '/memories/d/a/b');
     const { files: first } = await listDirectory(work, at('/memories/d'));
     const settling = listSettled(work, at('/memories/d'), first);
-    await work.session.pause(150);
+    await work.tenant.pause(150);
     await client.remove('/memories/d/a');
     await put(work, '/memories/d/new');
     const paths = (await settling).map(({ path }) => path);
@@ -135,23 +135,23 @@ describe('the look for clashes', () => {
   it('waits for the younger of the files that clash, however old the other one is', async () => {
     const { client, work } = await start();
     await put(work, '/memories/d/a');
-    await work.session.pause(61_000);
+    await work.tenant.pause(61_000);
     await put(work, '/memories/d/a/b');
     const { files: first } = await listDirectory(work, at('/memories/d'));
     const settling = listSettled(work, at('/memories/d'), first);
-    await work.session.pause(150);
+    await work.tenant.pause(150);
     await client.remove('/memories/d/a/b');
     expect((await settling).map(({ path }) => path)).toEqual(['/memories/d/a']);
   });
 
   it('is unavailable after ten seconds, and looks ever more rarely until then', async () => {
     const { work } = await start();
-    const begun = work.session.clock();
+    const begun = work.tenant.clock();
     const looks: number[] = [];
     const told: LongWait[] = [];
     const ceaseListening = onLongWait((wait) => told.push(wait));
     const waiting = patiently(work, async () => {
-      looks.push(work.session.clock() - begun);
+      looks.push(work.tenant.clock() - begun);
       return 'again' as const;
     });
     await expect(waiting).rejects.toMatchObject({ code: 'unavailable' });
@@ -168,11 +168,11 @@ describe('the look for clashes', () => {
     await put(work, '/memories/a');
     const noted: NotedOptions[] = [];
     const looking = findClash(
-      withSession(work, { store: noteOptions(work.session.store, noted) }),
+      withTenant(work, { store: noteOptions(work.tenant.store, noted) }),
       at('/memories/a/b'),
     );
     const told = expect(looking).rejects.toMatchObject({ code: 'aborted' });
-    await work.session.pause(50);
+    await work.tenant.pause(50);
     for (const each of noted) expect(each.signal).toBe(signal);
     client.calls.length = 0;
     controller.abort();

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { untilSettled } from '../../../src/tree/concurrency.ts';
-import type { Call, Session, Work } from '../../../src/tree/session.ts';
+import type { Call, Tenant, Work } from '../../../src/tree/tenant.ts';
 import { createVirtualTime } from '../../doubles/virtual-time.ts';
-import { withSession } from '../../support/test-tree.ts';
+import { withTenant } from '../../support/test-tree.ts';
 
 describe('an attempt that may have to be repeated', () => {
-  function workOf(session: Pick<Session, 'pause' | 'random'>, call: Call = {}): Work {
-    return { session, call } as unknown as Work;
+  function workOf(tenant: Pick<Tenant, 'pause' | 'random'>, call: Call = {}): Work {
+    return { tenant, call } as unknown as Work;
   }
 
   function contender() {
@@ -46,7 +46,7 @@ describe('an attempt that may have to be repeated', () => {
       let left = 9;
       pauses.length = 0;
       const random = (length: number): Uint8Array => new Uint8Array(length).fill(byte);
-      await untilSettled(withSession(work, { random }), async () => (left-- > 0 ? 'again' : undefined));
+      await untilSettled(withTenant(work, { random }), async () => (left-- > 0 ? 'again' : undefined));
       expect(pauses).toEqual([8, 16, 32, 64, 128, 256, 400, 400, 400].map((ms) => ms * part));
     }
   });

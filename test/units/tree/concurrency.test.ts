@@ -8,7 +8,7 @@ import { verifyTree } from '../../../src/admin/verify/verify.ts';
 import { eachConcurrently } from '../../../src/tree/concurrency.ts';
 import { renamePath } from '../../../src/tree/rename/rename.ts';
 import { createRenameRegister } from '../../../src/tree/rename/rename-register.ts';
-import type { Work } from '../../../src/tree/session.ts';
+import type { Work } from '../../../src/tree/tenant.ts';
 import { roundsDuring } from '../../support/event-loop.ts';
 import { editorOf, rotate } from '../../support/key-operator.ts';
 import { at, createSite, type TestClient } from '../../support/test-tree.ts';
@@ -97,11 +97,11 @@ const MOST_BYTES = 350_000;
 const VERBS: Readonly<Record<string, (work: Work) => Promise<unknown>>> = {
   'the rename of a directory': (work) =>
     renamePath(work, createRenameRegister(), { from: at('/memories/d'), to: at('/memories/e') }),
-  'a verification': (work) => verifyTree(work.session),
-  'a migration': (work) => migrateObjects(work.session, { editor: editorOf(work.session) }),
+  'a verification': (work) => verifyTree(work.tenant),
+  'a migration': (work) => migrateObjects(work.tenant, { editor: editorOf(work.tenant) }),
   async 'an export'(work) {
     const base = await mkdtemp(join(tmpdir(), 'side-by-side-'));
-    await exportTree(work.session, { to: join(base, 'to') }).finally(() => rm(base, { recursive: true }));
+    await exportTree(work.tenant, { to: join(base, 'to') }).finally(() => rm(base, { recursive: true }));
   },
 };
 
@@ -110,7 +110,7 @@ describe.each(Object.entries(VERBS))('%s', (title, verb) => {
     const client = await (await createSite()).client();
     for (let i = 0; i < count; i++) await client.create(`/memories/d/${i}`, 'x'.repeat(bytes));
     const work = await client.open();
-    if (title === 'a migration') await rotate(editorOf(work.session), work.session);
+    if (title === 'a migration') await rotate(editorOf(work.tenant), work.tenant);
     return client;
   }
 
@@ -118,7 +118,7 @@ describe.each(Object.entries(VERBS))('%s', (title, verb) => {
     const client = await withFiles(FILES, FILE_BYTES);
     const sizes = new Map<string, number>();
     const work = await client.open();
-    for await (const { objects } of work.session.store.list({ prefix: work.session.layout.data })) {
+    for await (const { objects } of work.tenant.store.list({ prefix: work.tenant.layout.data })) {
       for (const { key, size } of objects) sizes.set(key, size);
     }
     let [bytes, most] = [0, 0];
@@ -134,7 +134,7 @@ describe.each(Object.entries(VERBS))('%s', (title, verb) => {
     });
     await verb({
       ...(await client.open()),
-      session: { ...(await client.open()).session, concurrentBytes: MOST_BYTES },
+      tenant: { ...(await client.open()).tenant, concurrentBytes: MOST_BYTES },
     });
     expect(most).toBeLessThanOrEqual(MOST_BYTES);
     expect(most).toBeGreaterThan(MOST_BYTES - 1.5 * FILE_BYTES);
@@ -144,7 +144,7 @@ describe.each(Object.entries(VERBS))('%s', (title, verb) => {
     const client = await withFiles(FILES, 1_048_576);
     const work = {
       ...(await client.open()),
-      session: { ...(await client.open()).session, concurrency: 1, maxFileBytes: 1_048_576 },
+      tenant: { ...(await client.open()).tenant, concurrency: 1, maxFileBytes: 1_048_576 },
     };
     expect(await roundsDuring(() => verb(work))).toBeGreaterThanOrEqual(FILES);
   });

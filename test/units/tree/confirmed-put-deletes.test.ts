@@ -3,7 +3,7 @@ import { MemoryError } from '../../../src/errors.ts';
 import type { ObjectKey } from '../../../src/format/object-keys.ts';
 import type { DeleteFailure, DeleteOptions } from '../../../src/store/port.ts';
 import { deleteObjects } from '../../../src/tree/confirmed-put.ts';
-import type { Work } from '../../../src/tree/session.ts';
+import type { Work } from '../../../src/tree/tenant.ts';
 import { createVersionCaches } from '../../../src/tree/version-cache.ts';
 
 const TARGETS = ['gone', 'missing', 'changed', 'failed'].map((key) => ({ key: key as ObjectKey }));
@@ -27,7 +27,7 @@ describe('deleting objects', () => {
       sawNothing: ({ key, since }: { key: string; since: number }) => events.push(['gone', key, since]),
     };
     const cache = createVersionCaches(0)();
-    return { events, work: { session: { store, sightings, cache }, call: {} } as unknown as Work };
+    return { events, work: { tenant: { store, sightings, cache }, call: {} } as unknown as Work };
   }
 
   it('tells the sightings what is certainly gone, as of the time before it was sent', async () => {

@@ -6,9 +6,9 @@ import { nextBound } from '../../../src/format/wrap.ts';
 import type { ETag, SendBound } from '../../../src/store/port.ts';
 import { type ConditionalWrite, confirmedPut } from '../../../src/tree/confirmed-put.ts';
 import { textWrite } from '../../../src/tree/create-file.ts';
-import type { Work } from '../../../src/tree/session.ts';
+import type { Work } from '../../../src/tree/tenant.ts';
 import { atFirst, loseAnswer, noAnswer, sendTwice } from '../../doubles/intercepted-store.ts';
-import { at, bytes, describeOnBothKinds, type TestClient, withSession } from '../../support/test-tree.ts';
+import { at, bytes, describeOnBothKinds, type TestClient, withTenant } from '../../support/test-tree.ts';
 
 const PATH = at('/memories/notes.md');
 
@@ -17,7 +17,7 @@ describeOnBothKinds('a confirmed PUT', (newSite) => {
     const client = await (await newSite()).client();
     await client.create(PATH, 'base');
     const work = await client.open();
-    const base = (await work.session.store.head(keyOf(work)))?.etag;
+    const base = (await work.tenant.store.head(keyOf(work)))?.etag;
     if (base === undefined) throw new Error('the base is missing');
     client.calls.length = 0;
     return { client, work, base };
@@ -32,7 +32,7 @@ describeOnBothKinds('a confirmed PUT', (newSite) => {
 
   it('binds each attempt later than the one before, also by a clock that goes back', async () => {
     const { work, base } = await start();
-    const { clock, keyrings } = work.session;
+    const { clock, keyrings } = work.tenant;
     let [attempts, readings] = [0, 0];
     const sendBy = (): SendBound => {
       const attempt = ++attempts;
@@ -41,7 +41,7 @@ describeOnBothKinds('a confirmed PUT', (newSite) => {
     const back = { clock: () => clock() - ++readings * 60_000, keyrings: { ...keyrings, sendBy } };
     const bounds: bigint[] = [];
     const write = edit(work, 'new', base);
-    const outcome = await confirmedPut(withSession(work, back), {
+    const outcome = await confirmedPut(withTenant(work, back), {
       ...write,
       seal(stamp) {
         bounds.push(nextBound(stamp.clock, stamp.after));
@@ -116,7 +116,7 @@ describeOnBothKinds('a confirmed PUT', (newSite) => {
       atFirst('put', async (proceed) => {
         const first = await proceed();
         const { etag } = first as { etag: ETag };
-        await work.session.store.put(keyOf(work), sealed(work, 'newer'), {
+        await work.tenant.store.put(keyOf(work), sealed(work, 'newer'), {
           mode: { ifMatch: etag },
         });
         throw noAnswer();
@@ -130,8 +130,8 @@ describeOnBothKinds('a confirmed PUT', (newSite) => {
     const { client, work, base } = await start();
     client.intercept(
       atFirst('put', async () => {
-        const current = await work.session.store.head(keyOf(work));
-        await work.session.store.delete([{ key: keyOf(work), ifMatch: current?.etag }]);
+        const current = await work.tenant.store.head(keyOf(work));
+        await work.tenant.store.delete([{ key: keyOf(work), ifMatch: current?.etag }]);
         throw noAnswer();
       }),
     );
@@ -144,7 +144,7 @@ describeOnBothKinds('a confirmed PUT', (newSite) => {
     await client.remove(PATH);
     client.intercept(
       atFirst('put', async () => {
-        await work.session.store.put(keyOf(work), sealed(work, 'theirs'), { mode: 'create' });
+        await work.tenant.store.put(keyOf(work), sealed(work, 'theirs'), { mode: 'create' });
         throw noAnswer();
       }),
     );
@@ -159,8 +159,8 @@ describeOnBothKinds('a confirmed PUT', (newSite) => {
     client.intercept(
       atFirst('put', async (proceed) => {
         return sendTwice(proceed).finally(async () => {
-          const found = await other.session.store.head(keyOf(other));
-          await other.session.store.delete([{ key: keyOf(other), ifMatch: found?.etag }]);
+          const found = await other.tenant.store.head(keyOf(other));
+          await other.tenant.store.delete([{ key: keyOf(other), ifMatch: found?.etag }]);
         });
       }),
     );
@@ -201,8 +201,8 @@ describeOnBothKinds('a confirmed PUT', (newSite) => {
       const { client, work, base } = await start();
       const key = keyOf(work);
       expect(await client.text(PATH)).toBe('base');
-      const stored = await work.session.store.get(key);
-      await work.session.store.delete([{ key, ifMatch: base }]);
+      const stored = await work.tenant.store.get(key);
+      await work.tenant.store.delete([{ key, ifMatch: base }]);
       if (what === 'an edit') {
         expect(await confirmedPut(work, edit(work, 'new', base))).toEqual({ conflict: 'missing' });
       } else {
@@ -211,7 +211,7 @@ describeOnBothKinds('a confirmed PUT', (newSite) => {
         client.intercept((_, proceed) => proceed());
       }
       if (typeof stored !== 'object') throw new Error('the base is missing');
-      await work.session.store.put(key, stored.body, { mode: 'create' });
+      await work.tenant.store.put(key, stored.body, { mode: 'create' });
       await expect(client.text(PATH)).rejects.toMatchObject({ code: 'integrity' });
     },
   );
@@ -225,7 +225,7 @@ describeOnBothKinds('a confirmed PUT', (newSite) => {
       await proceed();
       expect(await client.text(PATH)).toBe('new');
       await client.append(PATH, 'er');
-      await work.session.store.put(keyOf(work), call.body, { mode: 'overwrite' });
+      await work.tenant.store.put(keyOf(work), call.body, { mode: 'overwrite' });
       throw noAnswer();
     });
     await expect(confirmedPut(work, edit(work, 'new', base))).rejects.toMatchObject(UNKNOWN);
@@ -233,7 +233,7 @@ describeOnBothKinds('a confirmed PUT', (newSite) => {
 
   it('takes nothing that it reads back, and did not seal itself, for a version that was there', async () => {
     const { client, work, base } = await start();
-    const { store } = work.session;
+    const { store } = work.tenant;
     const whole = await store.get(keyOf(work));
     if (typeof whole !== 'object') throw new Error('the base is missing');
     expect(await client.text(PATH)).toBe('base');
@@ -261,7 +261,7 @@ const UNKNOWN = { code: 'outcome_unknown' };
 
 /** What lies in the store, as the outcome of its write names it. */
 async function written(work: Work): Promise<unknown> {
-  const found = await work.session.store.get(keyOf(work));
+  const found = await work.tenant.store.get(keyOf(work));
   if (typeof found !== 'object') return undefined;
   const { etag, body } = found;
   const { bound } = open({ keys: work.keyring.keys, name: logicalName(at(PATH)), object: body });
@@ -269,7 +269,7 @@ async function written(work: Work): Promise<unknown> {
 }
 
 function keyOf(work: Work): ReturnType<typeof fileKey> {
-  return fileKey(work.session.layout, work.keyring.names, PATH);
+  return fileKey(work.tenant.layout, work.keyring.names, PATH);
 }
 
 function edit(work: Work, text: string, base: ETag): ConditionalWrite {
@@ -278,7 +278,7 @@ function edit(work: Work, text: string, base: ETag): ConditionalWrite {
 
 /** What another process would send. */
 function sealed(work: Work, text: string): Uint8Array {
-  return textWrite(work, PATH, bytes(text)).write.seal({ clock: work.session.clock(), after: undefined });
+  return textWrite(work, PATH, bytes(text)).write.seal({ clock: work.tenant.clock(), after: undefined });
 }
 
 function create(work: Work, text: string): ConditionalWrite {

@@ -8,7 +8,7 @@ import { readFile } from '../../../src/tree/read-file.ts';
 import { atFirst, countCalls } from '../../doubles/intercepted-store.ts';
 import { type NotedOptions, noteOptions } from '../../doubles/noted-options.ts';
 import { MIGRATIONS, migrateFile } from '../../support/migrate-file.ts';
-import { at, bytes, createSite, inTime, type TestSite, withSession } from '../../support/test-tree.ts';
+import { at, bytes, createSite, inTime, type TestSite, withTenant } from '../../support/test-tree.ts';
 
 const PATH = '/memories/a';
 
@@ -21,14 +21,14 @@ describe('writing a file', () => {
     const client = await site.client();
     await client.create(PATH, 'text');
     const work = await client.open();
-    const replaced = await readFile(withSession(work, { clock: () => work.session.clock() }), at(PATH));
+    const replaced = await readFile(withTenant(work, { clock: () => work.tenant.clock() }), at(PATH));
     if (replaced === undefined) throw new Error('there is no file');
     const clock = (): number => 1_234_567;
     const keys = work.keyring.keys;
     const name = logicalName(at(PATH));
     const sealed = (before?: typeof replaced): OpenedObject => {
       const { write } = textWrite(
-        withSession(work, { stamps: inTime(clock) }),
+        withTenant(work, { stamps: inTime(clock) }),
         at(PATH),
         bytes('new'),
         before,
@@ -81,7 +81,7 @@ describe('writing a file', () => {
     const opened = await client.open(signal);
     const noted: NotedOptions[] = [];
     await overwriteFile(
-      withSession(opened, { store: noteOptions(opened.session.store, noted) }),
+      withTenant(opened, { store: noteOptions(opened.tenant.store, noted) }),
       at(PATH),
       bytes('text'),
     );
@@ -111,9 +111,9 @@ describe('writing a file', () => {
         return proceed();
       }),
     );
-    const late = withSession(work, {
-      clock: moving(work.session.clock),
-      keyrings: { ...work.session.keyrings, sendBy },
+    const late = withTenant(work, {
+      clock: moving(work.tenant.clock),
+      keyrings: { ...work.tenant.keyrings, sendBy },
     });
     await expect(createFile(late, at(PATH), bytes('new'))).rejects.toMatchObject({ code: 'is_directory' });
     expect(bounds).toBe(2);
@@ -139,9 +139,9 @@ describe('writing a file', () => {
       if (call.verb === 'put') puts++;
       return answer;
     });
-    const late = withSession(work, {
-      clock: moving(work.session.clock),
-      keyrings: { ...work.session.keyrings, sendBy, look },
+    const late = withTenant(work, {
+      clock: moving(work.tenant.clock),
+      keyrings: { ...work.tenant.keyrings, sendBy, look },
     });
     await expect(createFile(late, at(PATH), bytes('new'))).rejects.toMatchObject({ code: 'is_directory' });
     expect([bounds, puts]).toEqual([2, 2]);

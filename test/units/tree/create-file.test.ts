@@ -72,8 +72,8 @@ describeOnBothKinds('creating a file', (newSite) => {
         const key = fileKey(client.layout, work.keyring.names, at(path));
         const seen: boolean[] = [];
         const isSettled = async (): Promise<boolean> => {
-          const found = await work.session.store.head(key);
-          return found !== undefined && work.session.sightings.isSettled({ key, etag: found.etag });
+          const found = await work.tenant.store.head(key);
+          return found !== undefined && work.tenant.sightings.isSettled({ key, etag: found.etag });
         };
         client.intercept(
           atFirst('list', async (proceed) => {

@@ -4,7 +4,7 @@ import { MemoryError } from '../../../src/errors.ts';
 import { createEditQueue } from '../../../src/tree/edit-queue.ts';
 import type { Edit } from '../../../src/tree/edit-round.ts';
 import { readFile } from '../../../src/tree/read-file.ts';
-import type { Call, Work } from '../../../src/tree/session.ts';
+import type { Call, Work } from '../../../src/tree/tenant.ts';
 import { atFirst } from '../../doubles/intercepted-store.ts';
 import { at, bytes, createSite, type TestClient } from '../../support/test-tree.ts';
 

@@ -16,7 +16,7 @@ const WRITERS = {
   edit: (client: TestClient, path: string) => client.append(path, '+'),
   overwrite: (client: TestClient, path: string) => client.tree.overwrite(at(path), bytes('over')),
   'replace a version': async (client: TestClient, path: string) => {
-    const { store, layout } = (await client.open()).session;
+    const { store, layout } = (await client.open()).tenant;
     const version = (await store.head(fileKey(layout, (await client.open()).keyring.names, at(path))))?.etag;
     if (version === undefined) throw new MemoryError('not_found', 'there is none');
     await client.tree.replace(at(path), { content: bytes('over'), version });

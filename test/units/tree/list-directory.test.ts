@@ -32,7 +32,7 @@ describeOnBothKinds('listing a directory', (newSite) => {
     for (const names of ['encrypted', 'plain'] as const) {
       const client = await site.client({ names, tenant: names });
       const work = await client.open();
-      const key = fileKey(work.session.layout, work.keyring.names, at('/memories/a'));
+      const key = fileKey(work.tenant.layout, work.keyring.names, at('/memories/a'));
       await site.base.put(`${key}.bak` as ObjectKey, new Uint8Array(300), { mode: 'create' });
       expect(await listPath(work, at('/memories/a'))).toMatchObject({
         kind: 'directory',

@@ -4,7 +4,7 @@ import type { ListedObject, ObjectStore } from '../../../src/store/port.ts';
 import { listDirectory } from '../../../src/tree/list-directory.ts';
 import { listObjects } from '../../../src/tree/list-objects.ts';
 import { roundsDuring } from '../../support/event-loop.ts';
-import { at, createSite, type TestClient, type TestSite, withSession } from '../../support/test-tree.ts';
+import { at, createSite, type TestClient, type TestSite, withTenant } from '../../support/test-tree.ts';
 
 const read = (object: ListedObject): ListedObject => object;
 
@@ -40,16 +40,16 @@ describe('listing many objects', { timeout: 60_000 }, () => {
     const work = await client.open();
     const prefix = client.layout.data;
     const bounds: string[] = [];
-    const { list } = work.session.store;
+    const { list } = work.tenant.store;
     const store: ObjectStore = {
-      ...work.session.store,
+      ...work.tenant.store,
       list(options) {
         if (options.startAfter !== undefined) bounds.push(options.startAfter);
         return list(options);
       },
     };
     const listAll = () =>
-      listObjects(withSession(work, { store }), { prefix, maxObjects: 1e6, read, concurrent: true });
+      listObjects(withTenant(work, { store }), { prefix, maxObjects: 1e6, read, concurrent: true });
     await listAll();
     const [, ...ends] = bounds;
     expect(ends.length).toBeGreaterThan(1);
@@ -99,12 +99,12 @@ describe('listing many objects', { timeout: 60_000 }, () => {
       concurrent: false,
     });
     const store: ObjectStore = {
-      ...work.session.store,
+      ...work.tenant.store,
       async *list() {
         yield { objects, servedAt: 0 };
       },
     };
-    const listing = () => listDirectory(withSession(work, { store }), at('/memories'));
+    const listing = () => listDirectory(withTenant(work, { store }), at('/memories'));
     expect(await roundsDuring(listing)).toBeGreaterThanOrEqual(5);
     await site.base[Symbol.asyncDispose]();
   });

@@ -10,7 +10,7 @@ const putBack = { code: 'integrity', details: { reason: 'put_back' } };
 /** The file as it lies in the store, to be put back, or taken away, past every process. */
 async function stored(site: TestSite, client: TestClient) {
   const {
-    session: { layout },
+    tenant: { layout },
     keyring,
   } = await client.open();
   const key = fileKey(layout, keyring.names, PATH);

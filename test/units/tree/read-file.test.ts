@@ -16,7 +16,7 @@ import {
   TEST_ROOT_KEY,
   type TestClient,
   type TestSite,
-  withSession,
+  withTenant,
 } from '../../support/test-tree.ts';
 
 describeOnBothKinds('reading a file', (newSite) => {
@@ -69,8 +69,8 @@ describeOnBothKinds('reading a file', (newSite) => {
     const other = await site.client();
     await other.create('/memories/new', 'new');
     const { keyring } = await other.open();
-    const keyrings = { ...work.session.keyrings, lookFor: async () => keyring };
-    const version = await readFile(withSession(work, { keyrings }), at('/memories/new'));
+    const keyrings = { ...work.tenant.keyrings, lookFor: async () => keyring };
+    const version = await readFile(withTenant(work, { keyrings }), at('/memories/new'));
     expect(version?.keys).toBe(keyring.keys);
   });
 
@@ -79,7 +79,7 @@ describeOnBothKinds('reading a file', (newSite) => {
     const client = await site.client();
     await client.create('/memories/a', 'text');
     const {
-      session: { layout },
+      tenant: { layout },
       keyring,
     } = await client.open();
     const key = fileKey(layout, keyring.names, at('/memories/a'));
@@ -100,12 +100,12 @@ describeOnBothKinds('reading a file', (newSite) => {
     const { signal } = new AbortController();
     const work = await client.open(signal);
     const signals: unknown[] = [];
-    const lookFor: typeof work.session.keyrings.lookFor = async (_, options) => {
+    const lookFor: typeof work.tenant.keyrings.lookFor = async (_, options) => {
       signals.push(options?.signal);
       return 'no_keyring';
     };
     const reading = readFile(
-      withSession(work, { keyrings: { ...work.session.keyrings, lookFor } }),
+      withTenant(work, { keyrings: { ...work.tenant.keyrings, lookFor } }),
       at('/memories/a'),
     );
     await expect(reading).rejects.toMatchObject({ code: 'integrity', details: { reason: 'unknown_key' } });
@@ -168,7 +168,7 @@ describeOnBothKinds('reading a file', (newSite) => {
 
   it('lets a verification look all the same, so that it names nothing that is whole', async () => {
     const { client } = await flooded();
-    const { findings } = await verifyTree((await client.open()).session);
+    const { findings } = await verifyTree((await client.open()).tenant);
     expect(findings).toEqual([{ kind: 'unknown_key', name: '/memories/junk' }]);
   });
 
@@ -202,7 +202,7 @@ describeOnBothKinds('reading a file', (newSite) => {
     if (version === undefined) throw new Error('there is no file');
     const { id, mtime, previous, writer, origin } = version;
     expect(previous.some((byte) => byte !== 0)).toBe(true);
-    const slow = withSession(work, { clock: () => 0 });
+    const slow = withTenant(work, { clock: () => 0 });
     const { keys } = version;
     const retired = {
       ...version,
@@ -238,10 +238,10 @@ describeOnBothKinds('reading a file', (newSite) => {
       keys: work.keyring.keys,
       name: logicalName(at('/memories/b')),
       content: bytes('theirs'),
-      version: newVersion({ mtime: 0, random: work.session.random }),
-      random: work.session.random,
+      version: newVersion({ mtime: 0, random: work.tenant.random }),
+      random: work.tenant.random,
     });
-    const key = fileKey(work.session.layout, work.keyring.names, at('/memories/a'));
+    const key = fileKey(work.tenant.layout, work.keyring.names, at('/memories/a'));
     await site.base.put(key, object, { mode: 'overwrite' });
     await expect(client.text('/memories/a')).rejects.toMatchObject({ code: 'integrity' });
   });
@@ -262,7 +262,7 @@ async function rotate({ base, time }: TestSite, { layout }: TestClient): Promise
 /** The file as it lies in the store, but for the id of its key. */
 async function underMadeUpKey(site: TestSite, client: TestClient, path: string, id: number): Promise<void> {
   const {
-    session: { layout },
+    tenant: { layout },
     keyring,
   } = await client.open();
   const key = fileKey(layout, keyring.names, at(path));

@@ -30,7 +30,7 @@ describeOnBothKinds('a server that refuses an object for a reason of its own', (
   }
   const keyAt = async (client: TestClient, path: string): Promise<string> => {
     const {
-      session: { layout },
+      tenant: { layout },
       keyring,
     } = await client.open();
     return fileKey(layout, keyring.names, at(path));
@@ -202,7 +202,7 @@ describeOnBothKinds('a rename of a directory that a process left while it moved'
   it('is finished without a source that was damaged', async () => {
     const { site, other } = await leave();
     const {
-      session: { layout },
+      tenant: { layout },
       keyring,
     } = await other.open();
     const key = fileKey(layout, keyring.names, at(`${FROM}/b`));

@@ -10,7 +10,7 @@ import {
   describeOnBothKinds,
   type TestClient,
   type TestSite,
-  withSession,
+  withTenant,
 } from '../../support/test-tree.ts';
 
 const DIRECTORY = '/memories/d';
@@ -193,7 +193,7 @@ describeOnBothKinds('deleting a path', (newSite) => {
       const { signal } = new AbortController();
       const opened = await client.open(signal);
       const noted: NotedOptions[] = [];
-      const work = withSession(opened, { store: noteOptions(opened.session.store, noted) });
+      const work = withTenant(opened, { store: noteOptions(opened.tenant.store, noted) });
       client.intercept(atFirst('delete', () => Promise.reject(new MemoryError('access_denied', 'no'))));
       const removing = removePath(work, createRenameRegister(), { path: at(path) });
       await expect(removing).rejects.toMatchObject({ code: 'access_denied' });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { MemoryError } from '../../../src/errors.ts';
-import type { Progress } from '../../../src/tree/session.ts';
+import type { Progress } from '../../../src/tree/tenant.ts';
 import { type Around, atFirst, countCalls, noAnswer, sendTwice } from '../../doubles/intercepted-store.ts';
 import { at, createSite, describeOnBothKinds } from '../../support/test-tree.ts';
 

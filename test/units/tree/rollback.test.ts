@@ -24,7 +24,7 @@ interface Attacker {
 
 async function attackerOf(site: TestSite, client: TestClient): Promise<Attacker> {
   const {
-    session: { layout },
+    tenant: { layout },
     keyring,
   } = await client.open();
   const keepObject = async (key: ObjectKey): Promise<() => Promise<void>> => {
@@ -205,9 +205,9 @@ describeOnBothKinds('an older version that is put back in its place', (newSite) 
     const putBack = await attacker.keep(PATH);
     await client.append(PATH, '+new');
     const work = await client.open();
-    expect(await verifyTree(work.session)).toMatchObject({ files: 1, findings: [] });
+    expect(await verifyTree(work.tenant)).toMatchObject({ files: 1, findings: [] });
     await putBack();
-    expect(await verifyTree(work.session)).toMatchObject({
+    expect(await verifyTree(work.tenant)).toMatchObject({
       files: 0,
       findings: [{ kind: 'damaged', path: PATH }],
     });

@@ -11,8 +11,8 @@ import { osRandom as random } from '../../../src/store/os-random.ts';
 import type { ObjectStore } from '../../../src/store/port.ts';
 import { openS3ObjectStore } from '../../../src/store/s3/s3-store.ts';
 import { pause } from '../../../src/time.ts';
-import type { Work } from '../../../src/tree/session.ts';
 import { createSightings } from '../../../src/tree/sightings.ts';
+import type { Work } from '../../../src/tree/tenant.ts';
 import { createTree } from '../../../src/tree/tree.ts';
 import { createVersionCaches } from '../../../src/tree/version-cache.ts';
 import { laterStore } from '../../doubles/later-store.ts';
@@ -69,7 +69,7 @@ describeOnS3('a process whose PUTs are held on their way', ['minio'], (server) =
     const clocks = { clock, monotonic };
     const context = { store, layout, keyrings, ...clocks, random, pause, logger: silentLogger };
     const limits = { maxFileBytes: 32 * MIB, concurrency: 32, concurrentBytes: 64 * MIB };
-    const session = {
+    const tenant = {
       ...context,
       ...limits,
       stamps: createStamps(clocks),
@@ -77,19 +77,19 @@ describeOnS3('a process whose PUTs are held on their way', ['minio'], (server) =
       cache: createVersionCaches(0)(),
       loadSaver: async () => VERSION_SAVER,
     };
-    return { work: { session, keyring, call: {} }, ahead };
+    return { work: { tenant, keyring, call: {} }, ahead };
   }
 
   /** A worker behind the proxy that has just loaded the keyring, which was rotated since. */
   async function start(): Promise<Client & { readonly retire: () => Promise<void> }> {
     const worker = await client({ slow: true });
     const operator = await client({ laterMs: TWO_MINUTES });
-    const editor = editorOf(operator.work.session);
-    await rotate(editor, operator.work.session);
+    const editor = editorOf(operator.work.tenant);
+    await rotate(editor, operator.work.tenant);
     const retire = async (): Promise<void> => {
       worker.ahead.wall += TWO_MINUTES;
       worker.ahead.steady += TWO_MINUTES;
-      const report = await migrateObjects(operator.work.session, { editor, ttlMs: TTL_MS });
+      const report = await migrateObjects(operator.work.tenant, { editor, ttlMs: TTL_MS });
       expect(report).toMatchObject({ retired: [1] });
     };
     proxy.requests.length = 0;
@@ -117,13 +117,13 @@ describeOnS3('a process whose PUTs are held on their way', ['minio'], (server) =
   }
 
   async function readBack(path: string): Promise<Uint8Array | undefined> {
-    return createTree((await client()).work.session).read(at(path));
+    return createTree((await client()).work.tenant).read(at(path));
   }
 
   it('loses no create that arrives two minutes later, behind the retirement of its key', async () => {
     const { work, retire } = await start();
     holdFirst(isPut, retire, 'forward');
-    await createTree(work.session).create(at('/memories/new'), bytes('new'));
+    await createTree(work.tenant).create(at('/memories/new'), bytes('new'));
     expect(await readBack('/memories/new')).toEqual(bytes('new'));
     // Once as it was, and once more over itself under the active key.
     expect(sent()).toHaveLength(2);
@@ -133,7 +133,7 @@ describeOnS3('a process whose PUTs are held on their way', ['minio'], (server) =
   it('sends no create again that was lost two minutes later: it may have landed and been deleted', async () => {
     const { work, retire } = await start();
     holdFirst(isPut, retire, 'lose_request');
-    const created = createTree(work.session).create(at('/memories/new'), bytes('new'));
+    const created = createTree(work.tenant).create(at('/memories/new'), bytes('new'));
     await expect(created).rejects.toMatchObject({ code: 'outcome_unknown' });
     expect(await readBack('/memories/new')).toBeUndefined();
     expect(sent()).toHaveLength(1);
@@ -142,7 +142,7 @@ describeOnS3('a process whose PUTs are held on their way', ['minio'], (server) =
   it('knows a create again whose answer was lost two minutes later, and writes it again', async () => {
     const { work, retire } = await start();
     holdFirst(isPut, retire, 'lose_answer');
-    await createTree(work.session).create(at('/memories/new'), bytes('new'));
+    await createTree(work.tenant).create(at('/memories/new'), bytes('new'));
     expect(await readBack('/memories/new')).toEqual(bytes('new'));
     expect(checksums().size).toBe(2);
   });
@@ -153,7 +153,7 @@ describeOnS3('a process whose PUTs are held on their way', ['minio'], (server) =
       isPut(request) && request.url.includes('partNumber=1');
     holdFirst(isPart, retire, 'forward');
     const content = new Uint8Array(11 * MIB).fill(7);
-    await createTree(work.session).create(at('/memories/large'), content);
+    await createTree(work.tenant).create(at('/memories/large'), content);
     const requests = proxy.requests.filter(({ url }) => /[?&]uploadId=/.test(url));
     expect(requests.filter(({ method }) => method === 'POST')).toHaveLength(1);
     expect(requests.filter(({ method }) => method === 'DELETE')).toHaveLength(1);

@@ -8,7 +8,7 @@ import { isTooLate, lateness, type ObjectStore, type PutOptions } from '../../..
 import { confirmedPut, type Stamp } from '../../../src/tree/confirmed-put.ts';
 import { createFile, overwriteFile, textWrite } from '../../../src/tree/create-file.ts';
 import { createAccessRecords } from '../../../src/tree/records/access-records.ts';
-import type { Work } from '../../../src/tree/session.ts';
+import type { Work } from '../../../src/tree/tenant.ts';
 import { createTree } from '../../../src/tree/tree.ts';
 import { createReceipts } from '../../../src/turns/receipts.ts';
 import { atFirst, noAnswer } from '../../doubles/intercepted-store.ts';
@@ -19,7 +19,7 @@ import {
   describeOnBothKinds,
   type TestClient,
   type TestSite,
-  withSession,
+  withTenant,
 } from '../../support/test-tree.ts';
 
 const TTL_MS = 60_000;
@@ -83,14 +83,14 @@ describeOnBothKinds('what was sealed under a key that is retired before it arriv
   async function behind({ site, worker, retire }: Scene, place: string, work?: Work): Promise<Work> {
     const open = work ?? (await worker.open());
     await site.time.pause(OLD_MS);
-    return withSession(open, {
-      store: slowNetwork(open.session.store, (key) => key.includes(place), retire),
+    return withTenant(open, {
+      store: slowNetwork(open.tenant.store, (key) => key.includes(place), retire),
     });
   }
 
   async function expectAllReadable({ site }: Scene): Promise<void> {
     const work = await (await site.client()).open();
-    const { findings, keyVersions } = await verifyTree(work.session);
+    const { findings, keyVersions } = await verifyTree(work.tenant);
     expect(findings).toEqual([]);
     expect(keyVersions).toEqual([{ version: 2, objects: expect.any(Number), active: true }]);
   }
@@ -116,7 +116,7 @@ describeOnBothKinds('what was sealed under a key that is retired before it arriv
   it('is readable all the same: a file that was renamed', async () => {
     const scene = await start();
     const work = await behind(scene, '/data/');
-    await createTree(work.session).rename({ from: at('/memories/there'), to: at('/memories/moved') });
+    await createTree(work.tenant).rename({ from: at('/memories/there'), to: at('/memories/moved') });
     expect(await (await scene.site.client()).text('/memories/moved')).toBe('text');
     await expectAllReadable(scene);
   });
@@ -126,9 +126,9 @@ describeOnBothKinds('what was sealed under a key that is retired before it arriv
     const opened = await behind(scene, '/data/');
     // One that takes the keyring from its cache as it began: loaded ahead, it would seal with the new key.
     const first: KeyringCache['load'] = async () => opened.keyring;
-    const keyrings: KeyringCache = { ...opened.session.keyrings, load: first };
-    const work = withSession(opened, { keyrings });
-    const moving = createTree(work.session).rename({ from: at('/memories/dir'), to: at('/memories/moved') });
+    const keyrings: KeyringCache = { ...opened.tenant.keyrings, load: first };
+    const work = withTenant(opened, { keyrings });
+    const moving = createTree(work.tenant).rename({ from: at('/memories/dir'), to: at('/memories/moved') });
     await expect(moving).rejects.toMatchObject({ code: 'outcome_unknown' });
     const other = await scene.site.client();
     expect(await other.text('/memories/dir/there')).toBe('text');
@@ -143,7 +143,7 @@ describeOnBothKinds('what was sealed under a key that is retired before it arriv
   it('is readable all the same: the register of renames', async () => {
     const scene = await start();
     const work = await behind(scene, '/journal/');
-    await createTree(work.session).rename({ from: at('/memories/dir'), to: at('/memories/moved') });
+    await createTree(work.tenant).rename({ from: at('/memories/dir'), to: at('/memories/moved') });
     expect(await (await scene.site.client()).text('/memories/moved/there')).toBe('text');
     await expectAllReadable(scene);
   });
@@ -158,11 +158,11 @@ describeOnBothKinds('what was sealed under a key that is retired before it arriv
   it('is readable all the same: the receipt of a turn', async () => {
     const scene = await start();
     const work = await behind(scene, '/receipts/');
-    const claim = await createReceipts(work.session).claim('turn', { leaseMs: 900_000, message: 'hello' });
+    const claim = await createReceipts(work.tenant).claim('turn', { leaseMs: 900_000, message: 'hello' });
     expect(claim.state).toBe('ours');
     expect(
       (
-        await createReceipts((await scene.worker.open()).session).claim('turn', {
+        await createReceipts((await scene.worker.open()).tenant).claim('turn', {
           leaseMs: 1,
           message: 'hello',
         })
@@ -174,11 +174,11 @@ describeOnBothKinds('what was sealed under a key that is retired before it arriv
   it('is readable all the same: the answer of a turn', async () => {
     const scene = await start();
     const open = await scene.worker.open();
-    let receipts = createReceipts(open.session);
+    let receipts = createReceipts(open.tenant);
     const { base } = scene.site;
     await scene.site.time.pause(OLD_MS);
-    const store = slowNetwork(open.session.store, (key) => key.includes('/answers/'), scene.retire);
-    receipts = createReceipts({ ...open.session, store });
+    const store = slowNetwork(open.tenant.store, (key) => key.includes('/answers/'), scene.retire);
+    receipts = createReceipts({ ...open.tenant, store });
     const claim = await receipts.claim('turn', { leaseMs: 900_000, message: 'hello' });
     if (claim.state !== 'ours') throw new Error('the turn is taken');
     // Young receipts are left alone by a migration, and would keep the key.
@@ -205,7 +205,7 @@ describeOnBothKinds('what was sealed under a key that is retired before it arriv
     const open = await worker.open();
     await site.time.pause(OLD_MS);
     const store = slowNetwork(
-      open.session.store,
+      open.tenant.store,
       (key) => key.includes('/data/'),
       async () => {
         await site.time.pause(REST_MS);
@@ -214,7 +214,7 @@ describeOnBothKinds('what was sealed under a key that is retired before it arriv
       },
     );
     // The old key is in the keyring when the worker looks, and goes right afterwards.
-    await createFile(withSession(open, { store }), at('/memories/new'), bytes('new'));
+    await createFile(withTenant(open, { store }), at('/memories/new'), bytes('new'));
     landed.resolve();
     expect(await retiring).toMatchObject({ retired: [1] });
     expect(await (await site.client()).text('/memories/new')).toBe('new');
@@ -226,18 +226,18 @@ describeOnBothKinds('what was sealed under a key that is retired before it arriv
     const open = await behind(scene, '/none/');
     const other = await site.client();
     const store = slowNetwork(
-      open.session.store,
+      open.tenant.store,
       (key) => key.includes('/data/'),
       () => site.time.pause(15_000),
     );
     const keyrings = {
-      ...open.session.keyrings,
+      ...open.tenant.keyrings,
       look: async () => {
         await other.append('/memories/new', ' and more');
-        return open.session.keyrings.look();
+        return open.tenant.keyrings.look();
       },
     };
-    await createFile(withSession(open, { store, keyrings }), at('/memories/new'), bytes('new'));
+    await createFile(withTenant(open, { store, keyrings }), at('/memories/new'), bytes('new'));
     expect(await other.text('/memories/new')).toBe('new and more');
   });
 });
@@ -295,10 +295,10 @@ describeOnBothKinds('a process that stood still between sealing and sending', (n
     await (await site.client()).create('/memories/there', 'text');
     const clocks = clocksOf(site);
     const worker = await site.client({ ...clocks, ttlMs: TTL_MS, keepsHistory });
-    const { keyring, session } = await worker.open();
+    const { keyring, tenant } = await worker.open();
     const name = logicalName(at('/memories/there'));
     const keys = ['/memories/there', '/memories/new'].map((path) =>
-      fileKey(session.layout, keyring.names, at(path)),
+      fileKey(tenant.layout, keyring.names, at(path)),
     );
     const sent: OpenedObject[] = [];
     worker.intercept(async (call, proceed) => {
@@ -350,8 +350,8 @@ describeOnBothKinds('a process that stood still between sealing and sending', (n
     const other = await site.client();
     await other.create('/memories/there', 'text');
     const worker = await site.client();
-    const { keyring, session } = await worker.open();
-    const key = fileKey(session.layout, keyring.names, at('/memories/there'));
+    const { keyring, tenant } = await worker.open();
+    const key = fileKey(tenant.layout, keyring.names, at('/memories/there'));
     const sent: OpenedObject[] = [];
     worker.intercept(async (call, proceed) => {
       if (call.verb !== 'put' || call.key !== key) return proceed();

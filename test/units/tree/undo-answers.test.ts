@@ -4,7 +4,6 @@ import { fileKey } from '../../../src/format/object-keys.ts';
 import { newVersion, type VersionIdBytes } from '../../../src/format/version.ts';
 import { type ObjectStore, resentConflict } from '../../../src/store/port.ts';
 import { readFile } from '../../../src/tree/read-file.ts';
-import type { Work } from '../../../src/tree/session.ts';
 import {
   isStill,
   notTakenBack,
@@ -13,10 +12,11 @@ import {
   undoPut,
   type Written,
 } from '../../../src/tree/take-back.ts';
+import type { Work } from '../../../src/tree/tenant.ts';
 import { atFirst, countCalls, noAnswer, sendTwice } from '../../doubles/intercepted-store.ts';
 import { type NotedOptions, noteOptions } from '../../doubles/noted-options.ts';
 import { migrateFile } from '../../support/migrate-file.ts';
-import { at, createSite, type TestClient, type TestSite, withSession } from '../../support/test-tree.ts';
+import { at, createSite, type TestClient, type TestSite, withTenant } from '../../support/test-tree.ts';
 
 const PATH = '/memories/a';
 
@@ -34,7 +34,7 @@ describe('taking a write back', () => {
     const [client, other] = [await site.client(), await site.client()];
     await client.create(PATH, 'text');
     const work = await client.open();
-    const key = fileKey(work.session.layout, work.keyring.names, at(PATH));
+    const key = fileKey(work.tenant.layout, work.keyring.names, at(PATH));
     const first = await readFile(work, at(PATH));
     if (first === undefined) throw new Error('nothing was written');
     client.calls.length = 0;
@@ -50,7 +50,7 @@ describe('taking a write back', () => {
     await undoPut(
       {
         ...work,
-        session: { ...work.session, store: noteOptions(work.session.store, noted) },
+        tenant: { ...work.tenant, store: noteOptions(work.tenant.store, noted) },
         call: { signal },
       },
       written,
@@ -104,12 +104,12 @@ describe('taking a write back', () => {
   it('removes the other copies, too, behind one of which nothing is known', async () => {
     const { client, work, written } = await start();
     await client.create('/memories/b', 'text');
-    const key = fileKey(work.session.layout, work.keyring.names, at('/memories/b'));
+    const key = fileKey(work.tenant.layout, work.keyring.names, at('/memories/b'));
     const second = await readFile(work, at('/memories/b'));
     if (second === undefined) throw new Error('nothing was written');
     const mark = { created: second.id };
     client.intercept(atFirst('delete', () => Promise.reject(noAnswer())));
-    const taking = takeBack(withSession(work, { concurrency: 1 }), [
+    const taking = takeBack(withTenant(work, { concurrency: 1 }), [
       written,
       { path: at('/memories/b'), key, etag: second.stored.etag, mark },
     ]);
@@ -154,7 +154,7 @@ describe('taking a write back', () => {
     if (found === undefined) throw new Error('there is no file');
     expect(isStill(written, found)).toBe(true);
     expect(isStill(written, { ...found, origin: new Uint8Array(16).fill(1) })).toBe(false);
-    const again = newVersion({ mtime: found.mtime, random: work.session.random });
+    const again = newVersion({ mtime: found.mtime, random: work.tenant.random });
     expect(isStill(written, { ...found, ...again })).toBe(false);
   });
 
@@ -162,10 +162,7 @@ describe('taking a write back', () => {
     const { work, written } = await start();
     const down = new MemoryError('unavailable', 'down');
     const failing: ObjectStore['delete'] = () => Promise.reject(down);
-    const undoing = undoPut(
-      withSession(work, { store: { ...work.session.store, delete: failing } }),
-      written,
-    );
+    const undoing = undoPut(withTenant(work, { store: { ...work.tenant.store, delete: failing } }), written);
     await expect(undoing).rejects.toMatchObject({ code: 'outcome_unknown', cause: down });
     const unknown = new MemoryError('outcome_unknown', 'no answer');
     expect(notTakenBack(unknown)).toBe(unknown);

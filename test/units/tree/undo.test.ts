@@ -2,8 +2,8 @@ import { expect, it } from 'vitest';
 import { MemoryError } from '../../../src/errors.ts';
 import { fileKey } from '../../../src/format/object-keys.ts';
 import { readFile } from '../../../src/tree/read-file.ts';
-import type { Work } from '../../../src/tree/session.ts';
 import { orTakeBack, undoPut, type Written } from '../../../src/tree/take-back.ts';
+import type { Work } from '../../../src/tree/tenant.ts';
 import { noAnswer } from '../../doubles/intercepted-store.ts';
 import { MIGRATIONS, migrateFile } from '../../support/migrate-file.ts';
 import { at, describeOnBothKinds, type TestClient, type TestSite } from '../../support/test-tree.ts';
@@ -21,7 +21,7 @@ describeOnBothKinds('taking a write back', (newSite) => {
     const client = await site.client();
     await client.create(PATH, 'text');
     const work = await client.open();
-    const key = fileKey(work.session.layout, work.keyring.names, at(PATH));
+    const key = fileKey(work.tenant.layout, work.keyring.names, at(PATH));
     const first = await readFile(work, at(PATH));
     if (first === undefined) throw new Error('nothing was written');
     const written: Written = {

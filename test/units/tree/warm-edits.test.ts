@@ -134,8 +134,8 @@ describeOnBothKinds('a file that the process read or wrote last', (newSite) => {
 
   it('is edited after a rotation and a migration of its keys, and after its key is gone', async () => {
     const { site, client, other } = await start();
-    const { session } = await other.open();
-    const { store, layout, clock, random } = session;
+    const { tenant } = await other.open();
+    const { store, layout, clock, random } = tenant;
     const editor = createKeyringEditor({
       store,
       layout,
@@ -147,7 +147,7 @@ describeOnBothKinds('a file that the process read or wrote last', (newSite) => {
     expect(await bill(client, () => client.append(PATH, ' two'))).toEqual([undefined, { put: 1 }]);
     await site.time.pause(3_600_000);
     // Its first pass binds the file to the new key, and the old one goes with the next.
-    const report = await migrateObjects(session, { editor, ttlMs: 60_000, wait: true });
+    const report = await migrateObjects(tenant, { editor, ttlMs: 60_000, wait: true });
     expect(report).toMatchObject({ rebound: expect.any(Number), retired: [1] });
     await site.time.pause(3_600_000);
     await client.append('/memories/e', '').catch(() => {});

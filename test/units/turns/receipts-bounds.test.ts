@@ -3,7 +3,7 @@ import { classKey, createLayout, parseTenantId } from '../../../src/format/objec
 import { envRootKey } from '../../../src/keys/env-root-key.ts';
 import { createKeyringCache } from '../../../src/keys/keyring-cache.ts';
 import { decodeFields, encodeFields, readRecord } from '../../../src/tree/records/sealed-record.ts';
-import type { Work } from '../../../src/tree/session.ts';
+import type { Work } from '../../../src/tree/tenant.ts';
 import { createReceipts, type TurnClaim } from '../../../src/turns/receipts.ts';
 import { MAX_ANSWER_BYTES, type TurnLease } from '../../../src/turns/turn-lease.ts';
 import { putRecord } from '../../support/key-operator.ts';
@@ -20,7 +20,7 @@ function leaseOf(claim: TurnClaim): TurnLease {
 async function process(site: TestSite) {
   const client = await site.client();
   const work: Work = await client.open();
-  return { client, work, receipts: createReceipts(work.session) };
+  return { client, work, receipts: createReceipts(work.tenant) };
 }
 
 /** What a receipt says of the message of `LEASE`. */
@@ -80,7 +80,7 @@ describe('a receipt', () => {
     const site = await createSite();
     const { work, receipts } = await process(site);
     await leaseOf(await receipts.claim('turn', LEASE)).finish(bytes('answer'));
-    const key = classKey(work.session.layout, 'answers', receiptOf(work, 'turn'));
+    const key = classKey(work.tenant.layout, 'answers', receiptOf(work, 'turn'));
     const stored = await site.base.head(key);
     if (stored === undefined) throw new Error('there is no answer');
     await site.base.delete([{ key, ifMatch: stored.etag }]);
@@ -107,7 +107,7 @@ describe('a receipt', () => {
     const site = await createSite();
     const { work, receipts } = await process(site);
     const lease = leaseOf(await receipts.claim('turn', LEASE));
-    const key = classKey(work.session.layout, 'receipts', receiptOf(work, 'turn'));
+    const key = classKey(work.tenant.layout, 'receipts', receiptOf(work, 'turn'));
     const stored = await site.base.head(key);
     if (stored === undefined) throw new Error('there is no receipt');
     await site.base.delete([{ key, ifMatch: stored.etag }]);
@@ -230,7 +230,7 @@ it('asking for the answer of a tenant that was never written to makes no keyring
 /** A process at a tenant that was never written to, beside another one. */
 async function unwritten() {
   const site = await createSite();
-  const { session } = await (await site.client({ tenant: 'other' })).open();
+  const { tenant } = await (await site.client({ tenant: 'other' })).open();
   const layout = createLayout({ prefix: '', tenant: parseTenantId('acme') });
   const rootKeys = [envRootKey(TEST_ROOT_KEY)];
   const keyrings = async (): Promise<readonly string[]> => {
@@ -240,6 +240,6 @@ async function unwritten() {
     }
     return keys;
   };
-  const store = createKeyringCache({ store: session.store, layout, rootKeys });
-  return { context: { ...session, layout, keyrings: store }, keyrings };
+  const store = createKeyringCache({ store: tenant.store, layout, rootKeys });
+  return { context: { ...tenant, layout, keyrings: store }, keyrings };
 }

@@ -10,7 +10,7 @@ async function worker(site: TestSite): Promise<Receipts & { readonly requests: (
   const client = await site.client();
   const context = await client.open();
   client.calls.length = 0;
-  return { ...createReceipts(context.session), requests: () => client.calls.length };
+  return { ...createReceipts(context.tenant), requests: () => client.calls.length };
 }
 
 function leaseOf(claim: TurnClaim): TurnLease {
@@ -94,7 +94,7 @@ describeOnBothKinds('receipts', (newSite) => {
 
   it('keep turns of one name in two tenants apart', async () => {
     const site = await newSite();
-    const other = createReceipts((await (await site.client({ tenant: 'other' })).open()).session);
+    const other = createReceipts((await (await site.client({ tenant: 'other' })).open()).tenant);
     const lease = leaseOf(await (await worker(site)).claim('turn-1', LEASE));
     await lease.finish(bytes('mine'));
     expect((await other.claim('turn-1', LEASE)).state).toBe('ours');
@@ -105,7 +105,7 @@ describe('receipts', () => {
   it('find the answer of a process that died before it closed the receipt, and run nothing again', async () => {
     const site = await createSite();
     const client = await site.client();
-    const dying = createReceipts((await client.open()).session);
+    const dying = createReceipts((await client.open()).tenant);
     const lease = leaseOf(await dying.claim('turn-1', LEASE));
     client.intercept((call, proceed) => {
       if (call.verb === 'put' && call.key.includes('/receipts/')) return new Promise(() => {});
@@ -122,14 +122,14 @@ describe('receipts', () => {
     const site = await createSite();
     const client = await site.client();
     const work = await client.open();
-    const receipts = createReceipts(work.session);
+    const receipts = createReceipts(work.tenant);
     const lease = leaseOf(await receipts.claim('turn-1', LEASE));
     const { names, keys } = work.keyring;
     const id = names.keyedHash('receipts', 'turn-1');
-    const key = classKey(work.session.layout, 'receipts', id);
+    const key = classKey(work.tenant.layout, 'receipts', id);
     const { rebind } = await import('../../../src/format/object.ts');
     const { classLogicalName } = await import('../../../src/format/object-keys.ts');
-    const stored = await work.session.store.get(key);
+    const stored = await work.tenant.store.get(key);
     if (typeof stored !== 'object') throw new Error('there is no receipt');
     const name = classLogicalName('receipts', id);
     const rebound = rebind({
@@ -137,10 +137,10 @@ describe('receipts', () => {
       object: stored.body,
       from: name,
       to: name,
-      clock: work.session.clock(),
-      random: work.session.random,
+      clock: work.tenant.clock(),
+      random: work.tenant.random,
     });
-    await work.session.store.put(key, rebound, { mode: { ifMatch: stored.etag } });
+    await work.tenant.store.put(key, rebound, { mode: { ifMatch: stored.etag } });
     expect(await lease.finish(bytes('done'))).toEqual(bytes('done'));
   });
 

@@ -5,7 +5,7 @@ import { openTenant } from '../../../src/open/open-memory.ts';
 import type { MemoryOptions } from '../../../src/open/options.ts';
 import { readFile } from '../../../src/tree/read-file.ts';
 import { listIds } from '../../../src/tree/records/list-ids.ts';
-import { openWork } from '../../../src/tree/session.ts';
+import { openWork } from '../../../src/tree/tenant.ts';
 
 /** The texts of a tenant's files by their paths. */
 export type Files = ReadonlyMap<string, string>;

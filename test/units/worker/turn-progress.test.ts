@@ -19,7 +19,7 @@ interface Worker extends Receipts {
 
 async function worker(site: TestSite): Promise<Worker> {
   const client = await site.client();
-  const receipts = createReceipts((await client.open()).session);
+  const receipts = createReceipts((await client.open()).tenant);
   client.calls.length = 0;
   return { ...receipts, client };
 }

@@ -22,7 +22,7 @@ describeOnBothKinds('a checkpoint', (newSite) => {
 
   /** Two entries to a record. */
   async function inParts({ site }: CheckedTenant): Promise<WrittenCheckpoint> {
-    return writeCheckpoint((await site.client()).session, {}, { partBytes: 300 });
+    return writeCheckpoint((await site.client()).tenant, {}, { partBytes: 300 });
   }
 
   async function partsOf({ bucket }: CheckedTenant): Promise<readonly ObjectKey[]> {
@@ -66,7 +66,7 @@ describeOnBothKinds('a checkpoint', (newSite) => {
     const process = await tenant.site.client();
     await process.open();
     process.calls.length = 0;
-    const { line } = await writeCheckpoint(process.session, {});
+    const { line } = await writeCheckpoint(process.tenant, {});
     const read = process.calls.filter((call) => call.verb === 'get' && call.key.includes('/data/'));
     expect(read).toHaveLength(1);
     expect(await tenant.since(line)).toEqual([]);
@@ -83,7 +83,7 @@ describeOnBothKinds('a checkpoint', (newSite) => {
       }
       return proceed();
     });
-    const { line, number } = await writeCheckpoint(process.session);
+    const { line, number } = await writeCheckpoint(process.tenant);
     const checkpoint = await readCheckpoint(await (await tenant.site.client()).open(), { number });
     const paths = typeof checkpoint === 'string' ? [] : checkpoint.entries.map(({ path }) => path);
     expect(paths).toContain('/memories/moved');
@@ -99,12 +99,12 @@ describeOnBothKinds('a checkpoint', (newSite) => {
       written += 1;
       return written > 2 ? Promise.reject(new MemoryError('unavailable', 'killed')) : proceed();
     });
-    await expect(writeCheckpoint(killed.session, {}, { partBytes: 300 })).rejects.toThrow('killed');
+    await expect(writeCheckpoint(killed.tenant, {}, { partBytes: 300 })).rejects.toThrow('killed');
     expect(await partsOf(tenant)).toHaveLength(2);
     const process = await tenant.site.client();
     await process.open();
     process.calls.length = 0;
-    const { line, files } = await writeCheckpoint(process.session);
+    const { line, files } = await writeCheckpoint(process.tenant);
     expect(files).toBe(PATHS.length);
     const read = process.calls.filter((call) => call.verb === 'get' && call.key.includes('/data/'));
     expect(read).toHaveLength(PATHS.length - 4);
@@ -115,7 +115,7 @@ describeOnBothKinds('a checkpoint', (newSite) => {
     const tenant = await start();
     const writers = await Promise.all([1, 2, 3].map(() => tenant.site.client({ delayMs: 20 })));
     const written = await Promise.all(
-      writers.map(({ session }) => writeCheckpoint(session, {}, { partBytes: 300 })),
+      writers.map(({ tenant }) => writeCheckpoint(tenant, {}, { partBytes: 300 })),
     );
     expect(written.map(({ number }) => number).toSorted()).toEqual([1, 2, 3]);
     expect(await partsOf(tenant)).toHaveLength(9);
@@ -126,10 +126,10 @@ describeOnBothKinds('a checkpoint', (newSite) => {
 
   it('that is compared with first is read to be compared with and for what has not changed, and the new one once', async () => {
     const tenant = await start();
-    const { line } = await writeCheckpoint((await tenant.site.client()).session);
+    const { line } = await writeCheckpoint((await tenant.site.client()).tenant);
     await tenant.later();
     const process = await tenant.site.client();
-    expect(await checkpointTree(process.session, { since: line })).toMatchObject({ findings: [] });
+    expect(await checkpointTree(process.tenant, { since: line })).toMatchObject({ findings: [] });
     const read = process.calls.filter((call) => call.verb === 'get' && call.key.includes('/checkpoints/p'));
     // `verify` reads every object, parts of checkpoints among them.
     expect(read).toHaveLength(4);
@@ -137,16 +137,16 @@ describeOnBothKinds('a checkpoint', (newSite) => {
 
   it('is what its caller may ask for, whatever else a caller passes', async () => {
     const tenant = await start();
-    const session = async () => (await tenant.site.client()).session;
+    const opened = async () => (await tenant.site.client()).tenant;
     const options = {
       actor: 'operator',
       above: 40,
       partBytes: 1,
       repair: true,
     };
-    const plain = await checkpointTree(await session(), options);
+    const plain = await checkpointTree(await opened(), options);
     expect(plain).toMatchObject({ number: 1 });
-    const comparing = await checkpointTree(await session(), { ...options, since: plain.line });
+    const comparing = await checkpointTree(await opened(), { ...options, since: plain.line });
     expect(comparing).toMatchObject({ number: 2 });
     expect(await partsOf(tenant)).toHaveLength(2);
     const work = await (await tenant.site.client()).open();

@@ -36,7 +36,7 @@ async function expire(
   await client.open();
   around(client);
   client.calls.length = 0;
-  const report = await expireTree(client.session, { historyDays: 30, ...options });
+  const report = await expireTree(client.tenant, { historyDays: 30, ...options });
   return { ...report, gets: client.calls.filter(({ verb }) => verb === 'get').length };
 }
 
@@ -111,7 +111,7 @@ describeOnBothKinds('the expiry of actors', (newSite) => {
     expect(await expire(site)).toMatchObject({ history: 5 });
     expect(await actorsIn(client)).toEqual(['current']);
     expect((await historyOf(client).list()).map(({ writer }) => writer)).toEqual(['current']);
-    expect((await verifyTree(client.session)).findings).toEqual([]);
+    expect((await verifyTree(client.tenant)).findings).toEqual([]);
   });
 
   it('keeps who writes again while the run is at work, though nothing named him until then', async () => {
@@ -274,9 +274,9 @@ describe('the expiry of actors', () => {
     await site.base.put(key as never, bytes('x'.repeat(300)), { mode: 'overwrite' });
     await site.time.pause(80 * DAY);
     expect((await expire(site)).gets).toBe(idle + 1);
-    expect((await verifyTree(client.session)).findings).toMatchObject([{ kind: 'damaged_record' }]);
+    expect((await verifyTree(client.tenant)).findings).toMatchObject([{ kind: 'damaged_record' }]);
     // Its actor writes it again, once that is a week old.
     await write(client, 'ann');
-    expect((await verifyTree(client.session)).findings).toEqual([]);
+    expect((await verifyTree(client.tenant)).findings).toEqual([]);
   });
 });

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { type ExpiryOptions, type ExpiryReport, expireTree } from '../../../../src/admin/expiry/expire.ts';
 import { once } from '../../../../src/time.ts';
 import { createAccessRecords } from '../../../../src/tree/records/access-records.ts';
-import type { Progress } from '../../../../src/tree/session.ts';
+import type { Progress } from '../../../../src/tree/tenant.ts';
 import { createTree } from '../../../../src/tree/tree.ts';
 import { createReceipts } from '../../../../src/turns/receipts.ts';
 import type { Around } from '../../../doubles/intercepted-store.ts';
@@ -21,7 +21,7 @@ async function expire(
   const client = await site.client();
   const context = await client.open();
   if (around !== undefined) client.intercept(around);
-  return expireTree(context.session, { afterDays: 30, ...options });
+  return expireTree(context.tenant, { afterDays: 30, ...options });
 }
 
 /** Two files that an earlier run has marked, and that may go now. */
@@ -50,7 +50,7 @@ function frozen(site: TestSite, verb: 'head' | 'list', ms: number): Around {
 
 /** A turn that is finished. */
 async function finish(site: TestSite, turn = 'turn'): Promise<void> {
-  const claim = await createReceipts((await (await site.client()).open()).session).claim(turn, {
+  const claim = await createReceipts((await (await site.client()).open()).tenant).claim(turn, {
     leaseMs: 1_000,
     message: 'hello',
   });
@@ -71,9 +71,9 @@ it.each([
 it('a run that stood still behind its look tells of all the files that it leaves, also where a delete takes a tombstone', async () => {
   const site = await marked('unguarded');
   const client = await site.client();
-  const { session } = await client.open();
+  const { tenant } = await client.open();
   client.intercept(frozen(site, 'head', 30_000));
-  expect(await expireTree(session, { afterDays: 30 })).toMatchObject({ deleted: 0 });
+  expect(await expireTree(tenant, { afterDays: 30 })).toMatchObject({ deleted: 0 });
   expect(client.logged.map(({ fields }) => fields)).toEqual([{ files: 2 }]);
 });
 
@@ -82,7 +82,7 @@ it('a run that stands still says nothing of files where each was read meanwhile'
   const reader = await (await site.client()).open();
   const records = createAccessRecords();
   const client = await site.client();
-  const { session } = await client.open();
+  const { tenant } = await client.open();
   const readBoth = once(async () => {
     for (const path of ['/memories/a.md', '/memories/b.md']) await records.record(reader, at(path));
     await site.time.pause(30_000);
@@ -95,7 +95,7 @@ it('a run that stands still says nothing of files where each was read meanwhile'
     }
     return proceed();
   });
-  expect(await expireTree(session, { afterDays: 30 })).toMatchObject({ deleted: 0 });
+  expect(await expireTree(tenant, { afterDays: 30 })).toMatchObject({ deleted: 0 });
   expect(looks).toBeGreaterThan(0);
   expect(client.logged).toEqual([]);
 });
@@ -113,7 +113,7 @@ it('a file that was read first and written later counts from the later', async (
   const site = await createSite();
   const client = await site.client();
   await client.create('/memories/a.md', 'a');
-  const reader = createTree({ ...(await client.open()).session, accessRecords: createAccessRecords() });
+  const reader = createTree({ ...(await client.open()).tenant, accessRecords: createAccessRecords() });
   await reader.read(at('/memories/a.md'));
   await site.time.pause(20 * DAY);
   await client.append('/memories/a.md', 'b');
@@ -135,7 +135,7 @@ it('a file that is written after it was marked is marked again, and deleted an h
 it.each([-DAY, 0, DAY])('a read during the run keeps its file though its reader is %s ms off', async (ms) => {
   const site = await marked();
   const client = await site.client({ clock: () => site.time.clock() + ms });
-  const reader = createTree({ ...(await client.open()).session, accessRecords: createAccessRecords() });
+  const reader = createTree({ ...(await client.open()).tenant, accessRecords: createAccessRecords() });
   let looks = 0;
   const report = await expire(site, {}, async (call, proceed) => {
     // The second look at the register is the first request behind the listing.

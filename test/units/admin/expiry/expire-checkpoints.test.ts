@@ -10,7 +10,7 @@ describeOnBothKinds('the expiry of checkpoints', (newSite) => {
 
   /** Runs the expiry, for which a checkpoint is old after 90 days; returns how many records went. */
   async function expire({ site }: CheckedTenant, options: ExpiryOptions = {}): Promise<number> {
-    return (await expireTree((await site.client()).session, options)).records;
+    return (await expireTree((await site.client()).tenant, options)).records;
   }
 
   /** What ids of records begin with, and how many there are. */
@@ -20,7 +20,7 @@ describeOnBothKinds('the expiry of checkpoints', (newSite) => {
   }
 
   async function write({ site }: CheckedTenant): Promise<string> {
-    return (await writeCheckpoint((await site.client()).session, {}, { partBytes: 100 })).line;
+    return (await writeCheckpoint((await site.client()).tenant, {}, { partBytes: 100 })).line;
   }
 
   it('deletes what is older than its time, each with its parts, and keeps the others', async () => {

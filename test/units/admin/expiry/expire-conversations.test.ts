@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { type ExpiryReport, expireTree } from '../../../../src/admin/expiry/expire.ts';
 import type { StoredText } from '../../../../src/tree/records/sealed-record.ts';
 import { writeRecord } from '../../../../src/tree/records/sealed-record.ts';
-import type { Work } from '../../../../src/tree/session.ts';
+import type { Work } from '../../../../src/tree/tenant.ts';
 import { writeHead } from '../../../../src/turns/conversation-head.ts';
 import { bodyId, headId } from '../../../../src/turns/conversation-id.ts';
 import { createOperator } from '../../../support/key-operator.ts';
@@ -24,7 +24,7 @@ describeOnBothKinds('expiry of conversations', (newSite) => {
     return {
       site,
       work: await (await site.client()).open(),
-      expire: async (options = {}) => expireTree((await (await site.client()).open()).session, options),
+      expire: async (options = {}) => expireTree((await (await site.client()).open()).tenant, options),
     };
   }
 
@@ -99,7 +99,7 @@ describeOnBothKinds('expiry of conversations', (newSite) => {
     await write(work, { name: 'chat', part: 'E'.repeat(16) });
     await site.time.pause(91 * DAY);
     const client = await site.client();
-    const { session } = await client.open();
+    const { tenant } = await client.open();
     let met = false;
     client.intercept(async (call, proceed) => {
       if (!met && call.verb === 'delete') {
@@ -111,7 +111,7 @@ describeOnBothKinds('expiry of conversations', (newSite) => {
       }
       return proceed();
     });
-    expect(await expireTree(session, {})).toMatchObject({ records: 0 });
+    expect(await expireTree(tenant, {})).toMatchObject({ records: 0 });
     expect(await stored(site)).toEqual(['b', 'h']);
   });
 
@@ -135,8 +135,8 @@ describe('the days of conversations', () => {
   it.each([0, 3_651, 1.5])('are no %s', async (conversationDays) => {
     const { createSite } = await import('../../../support/test-tree.ts');
     const site = await createSite();
-    const { session } = await (await site.client()).open();
-    const given = expireTree(session, { conversationDays });
+    const { tenant } = await (await site.client()).open();
+    const given = expireTree(tenant, { conversationDays });
     await expect(given).rejects.toMatchObject({ code: 'misconfigured' });
   });
 });

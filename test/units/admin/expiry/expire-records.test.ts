@@ -16,8 +16,8 @@ const FILE = 'f'.repeat(43);
 
 /** Runs the expiry of a process that has just started; returns the number of records that went. */
 async function expire(site: TestSite, options: ExpiryOptions): Promise<number> {
-  const { session } = await (await site.client()).open();
-  return (await expireTree(session, options)).records;
+  const { tenant } = await (await site.client()).open();
+  return (await expireTree(tenant, options)).records;
 }
 
 async function idsOf(site: TestSite, cls: ObjectClass): Promise<readonly string[]> {

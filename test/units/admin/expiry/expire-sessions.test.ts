@@ -19,15 +19,15 @@ describeOnBothKinds('expiry of sessions', (newSite) => {
     expire(options?: { readonly dryRun?: boolean; readonly afterDays?: number }): Promise<ExpiryReport>;
   }> {
     const site = await newSite();
-    const { session } = await (await site.client()).open();
-    const sessions = createSessions(session);
+    const { tenant } = await (await site.client()).open();
+    const sessions = createSessions(tenant);
     for (const uuid of ['a', 'b', 'c']) await sessions.append(KEY, [line(uuid)]);
     await sessions.append({ ...KEY, subpath: 'sub' }, [line('a')]);
     return {
       site,
       sessions,
       expire: async (options = {}) => {
-        const { session: own } = await (await site.client()).open();
+        const { tenant: own } = await (await site.client()).open();
         return expireTree(own, { afterDays: 30, ...options });
       },
     };
@@ -84,7 +84,7 @@ describeOnBothKinds('expiry of sessions', (newSite) => {
     if (!isFull) await sessions.append(KEY, ['{}']);
     await site.time.pause(31 * DAY);
     const client = await site.client();
-    const { session } = await client.open();
+    const { tenant } = await client.open();
     let met = false;
     client.intercept(async (call, proceed) => {
       if (!met && call.verb === 'delete') {
@@ -93,7 +93,7 @@ describeOnBothKinds('expiry of sessions', (newSite) => {
       }
       return proceed();
     });
-    await expireTree(session, { afterDays: 30 });
+    await expireTree(tenant, { afterDays: 30 });
     const all = [...['a', 'b', 'c'].map(line), '{}'];
     expect(await sessions.load(KEY)).toEqual([...(isFull ? [] : all), line('d')]);
   });
@@ -102,22 +102,22 @@ describeOnBothKinds('expiry of sessions', (newSite) => {
     const { site, sessions } = await start();
     await site.time.pause(31 * DAY);
     const client = await site.client();
-    const { session } = await client.open();
+    const { tenant } = await client.open();
     client.intercept(async (call, proceed) => {
       const answer = await proceed();
       if (call.verb === 'list' && call.prefix.endsWith('/sessions/')) await site.time.pause(30_001);
       return answer;
     });
-    expect(await expireTree(session, { afterDays: 30 })).toMatchObject({ sessions: 0 });
+    expect(await expireTree(tenant, { afterDays: 30 })).toMatchObject({ sessions: 0 });
     expect(await sessions.load(KEY)).toHaveLength(3);
   });
 
   it('leaves everything alone where nothing expires, and what is no page', async () => {
     const { site, expire } = await start();
-    const { session, ...work } = await (await site.client()).open();
-    await putEveryClass({ session, ...work }, bytes('{}'));
+    const { tenant, ...work } = await (await site.client()).open();
+    await putEveryClass({ tenant, ...work }, bytes('{}'));
     await site.time.pause(300 * DAY);
-    expect(await expireTree(session, {})).toMatchObject({ sessions: 0 });
+    expect(await expireTree(tenant, {})).toMatchObject({ sessions: 0 });
     expect(await expire()).toMatchObject({ sessions: 1 });
     expect(await pagesOf(site)).toBe(1);
   });

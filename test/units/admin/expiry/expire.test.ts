@@ -22,8 +22,8 @@ const NOTHING: ExpiryReport = { files: 0, deleted: 0, marked: 0, records: 0, ses
 
 /** A process whose reads are recorded. */
 async function reader(site: TestSite): Promise<{ read(path: string): Promise<Uint8Array | undefined> }> {
-  const { session } = await (await site.client()).open();
-  const tree = createTree({ ...session, accessRecords: createAccessRecords() });
+  const { tenant } = await (await site.client()).open();
+  const tree = createTree({ ...tenant, accessRecords: createAccessRecords() });
   return { read: (path) => tree.read(at(path)) };
 }
 
@@ -32,9 +32,9 @@ async function expire(
   options: Partial<ExpiryOptions> & { readonly around?: (client: TestClient) => void } = {},
 ): Promise<ExpiryReport> {
   const client = await site.client();
-  const { session } = await client.open();
+  const { tenant } = await client.open();
   options.around?.(client);
-  return expireTree(session, { afterDays: 30, ...options });
+  return expireTree(tenant, { afterDays: 30, ...options });
 }
 
 describeOnBothKinds('expiry', (newSite) => {
@@ -133,11 +133,11 @@ describeOnBothKinds('expiry', (newSite) => {
     /** A run in which one of the two clocks stops. */
     const run = async (site: TestSite, around: (client: TestClient) => void): Promise<ExpiryReport> => {
       const client = await site.client();
-      const { session } = await client.open();
+      const { tenant } = await client.open();
       const stopped = site.time.clock();
       const clocks = running === 'wall' ? { monotonic: () => stopped } : { clock: () => stopped };
       around(client);
-      return expireTree({ ...session, ...clocks }, { afterDays: 30 });
+      return expireTree({ ...tenant, ...clocks }, { afterDays: 30 });
     };
     const marked = async (): Promise<{ site: TestSite; client: TestClient }> => {
       const { site, client } = await filled();
@@ -243,7 +243,7 @@ describeOnBothKinds('expiry', (newSite) => {
     it('deletes receipts and answers that no queue can ask for', async () => {
       const { site } = await filled();
       const work = await (await site.client()).open();
-      const claim = await createReceipts(work.session).claim('turn', { leaseMs: 60_000, message: 'hello' });
+      const claim = await createReceipts(work.tenant).claim('turn', { leaseMs: 60_000, message: 'hello' });
       if (claim.state !== 'ours') throw new Error(claim.state);
       await claim.lease.finish(bytes('answer'));
       await live(site, 35);
@@ -254,7 +254,7 @@ describeOnBothKinds('expiry', (newSite) => {
     it('deletes those where no file expires, too', async () => {
       const { site } = await filled();
       const work = await (await site.client()).open();
-      const claim = await createReceipts(work.session).claim('turn', { leaseMs: 60_000, message: 'hello' });
+      const claim = await createReceipts(work.tenant).claim('turn', { leaseMs: 60_000, message: 'hello' });
       if (claim.state !== 'ours') throw new Error(claim.state);
       await claim.lease.finish(bytes('answer'));
       const operator = await createOperator(site, await site.client());
@@ -313,8 +313,8 @@ describeOnBothKinds('expiry', (newSite) => {
   it('makes a read unavailable, never an edit of unknown outcome, while reads cannot be recorded', async () => {
     const { site } = await filled();
     const client = await site.client();
-    const { session } = await client.open();
-    const tree = createTree({ ...session, accessRecords: createAccessRecords() });
+    const { tenant } = await client.open();
+    const tree = createTree({ ...tenant, accessRecords: createAccessRecords() });
     let isLost = true;
     client.intercept(async (call, proceed) => {
       if (isLost && call.verb === 'put' && call.key.includes('/access/')) throw noAnswer();
@@ -344,14 +344,14 @@ describeOnBothKinds('expiry', (newSite) => {
     await site.time.pause(100 * DAY);
     expect(await expire(site, { recordDays: 15 })).toMatchObject({ records: 0 });
     expect(await keysOf(site, 'receipts')).toEqual([key]);
-    expect((await verifyTree((await site.client()).session)).findings).toEqual([
+    expect((await verifyTree((await site.client()).tenant)).findings).toEqual([
       { kind: 'orphan', objects: 1 },
     ]);
   });
 
   it('deletes receipts and answers when no queue can deliver the turn again', async () => {
     const { site, client } = await filled();
-    const receipts = createReceipts((await client.open()).session);
+    const receipts = createReceipts((await client.open()).tenant);
     const finish = async (turn: string): Promise<void> => {
       const claim = await receipts.claim(turn, { leaseMs: 1_000, message: 'hello' });
       if (claim.state === 'ours') await claim.lease.finish(bytes(turn));
@@ -369,8 +369,8 @@ describeOnBothKinds('expiry', (newSite) => {
 
   it('finds nothing to do for a tenant that was never written to', async () => {
     const site = await newSite();
-    const { session } = await (await site.client({ tenant: 'acme' })).open();
-    expect(await expireTree(session, { afterDays: 1 })).toEqual(NOTHING);
+    const { tenant } = await (await site.client({ tenant: 'acme' })).open();
+    expect(await expireTree(tenant, { afterDays: 1 })).toEqual(NOTHING);
   });
 
   it.each([0, 1.5, 3_651, Number.NaN])('refuses to expire after %s days', async (afterDays) => {

@@ -45,7 +45,7 @@ describe('a migration', () => {
   it('ends after eight passes in a row that all met what others wrote', async () => {
     const { site, worker, operator } = await rotated();
     // Loaded ahead, the worker's keyring would be the new one after six of the eight passes.
-    const { keyring } = worker.session.layout;
+    const { keyring } = worker.tenant.layout;
     const until = site.time.clock() + 900_000;
     worker.intercept(async (call, proceed) => {
       if (call.verb === 'get' && call.key === keyring && site.time.clock() < until)
@@ -100,8 +100,8 @@ describe('a migration that waits', () => {
       asked.push(ms);
       return site.time.pause(ms * factor);
     };
-    const { session } = await operator.client.open();
-    await migrateObjects({ ...session, pause }, { editor: operator.editor, ttlMs, wait: true, signal });
+    const { tenant } = await operator.client.open();
+    await migrateObjects({ ...tenant, pause }, { editor: operator.editor, ttlMs, wait: true, signal });
     return asked;
   }
 
@@ -159,7 +159,7 @@ describe('the watch over renames', () => {
   it('looks again after a second, by the clock that never goes back', async () => {
     const { client, work } = await standing();
     let steady = 0;
-    const clocks = { ...work, session: { ...work.session, monotonic: () => steady, clock: () => 0 } };
+    const clocks = { ...work, tenant: { ...work.tenant, monotonic: () => steady, clock: () => 0 } };
     const watch = watchRenames();
     client.calls.length = 0;
     for (const [now, looks] of [

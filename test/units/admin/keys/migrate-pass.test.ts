@@ -63,7 +63,7 @@ describe('a migration', () => {
     for (const reencrypt of [false, true]) {
       const { site, worker, operator } = await rotated();
       const {
-        session: { layout, random },
+        tenant: { layout, random },
         keyring,
       } = await worker.open();
       const [name, key] = [logicalName(at(FILE)), fileKey(layout, keyring.names, at(FILE))];
@@ -108,7 +108,7 @@ describe('a migration', () => {
     const { operator } = await rotated([FILE, OTHER, '/memories/c']);
     const controller = new AbortController();
     const told: number[] = [];
-    const context = { ...(await operator.client.open()).session, concurrency: 1 };
+    const context = { ...(await operator.client.open()).tenant, concurrency: 1 };
     const migrating = migrateObjects(context, {
       editor: operator.editor,
       signal: controller.signal,
@@ -140,7 +140,7 @@ describe('a migration', () => {
       return proceed();
     });
     await migrateObjects(
-      { ...(await operator.client.open()).session, concurrency: 1 },
+      { ...(await operator.client.open()).tenant, concurrency: 1 },
       { editor: operator.editor },
     );
     expect([...sealedBy.values()]).toEqual([2, 2, 3]);
@@ -153,7 +153,7 @@ describe('a migration', () => {
       if (call.verb === 'get' && isData(call) && ++reads === 1) {
         for (const path of await worker.paths()) {
           const {
-            session: { layout },
+            tenant: { layout },
             keyring,
           } = await worker.open();
           if (fileKey(layout, keyring.names, at(path)) === call.key) await worker.remove(path);
@@ -162,7 +162,7 @@ describe('a migration', () => {
       }
       return proceed();
     });
-    const context = { ...(await operator.client.open()).session, concurrency: 1 };
+    const context = { ...(await operator.client.open()).tenant, concurrency: 1 };
     expect(await migrateObjects(context, { editor: operator.editor, ttlMs: 0 })).toMatchObject({
       rebound: 1,
       retired: [1],
@@ -256,7 +256,7 @@ describe('a migration', () => {
   it('keeps the note of a version that still lies there, though it is old', async () => {
     const { site, worker, operator } = await rotated();
     const work = await (await site.client()).open();
-    await expireTree(work.session, { afterDays: 30 });
+    await expireTree(work.tenant, { afterDays: 30 });
     await worker.create(OTHER, 'young');
     expect(await operator.migrate()).toMatchObject({ rebound: 1, young: 1 });
     const { stored } = await versionOf(site, FILE);

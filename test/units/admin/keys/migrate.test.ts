@@ -44,7 +44,7 @@ async function rotated(site: TestSite, names: NameMode = 'encrypted'): Promise<S
   const worker = await site.client({ names });
   for (const path of FILES) await worker.create(path, textOf(path));
   const work = await worker.open();
-  await putEveryClass({ ...work, session: { ...work.session, store: site.base } }, bytes('{}'));
+  await putEveryClass({ ...work, tenant: { ...work.tenant, store: site.base } }, bytes('{}'));
   await writeIdleRegister(site, worker);
   // Past what a turn's worker may still hold.
   await site.time.pause(1_000_000);
@@ -428,7 +428,7 @@ describeOnBothKinds('a migration among others who write', (newSite) => {
   it('leaves a receipt alone as long as a turn may be at work with it', async () => {
     const { site, worker, operator } = await rotated(await newSite());
     await putRecord(
-      { ...(await worker.open()), session: { ...(await worker.open()).session, store: site.base } },
+      { ...(await worker.open()), tenant: { ...(await worker.open()).tenant, store: site.base } },
       'receipts',
       'young',
       bytes('{}'),
@@ -538,7 +538,7 @@ describeOnBothKinds('the retirement of old keys', (newSite) => {
   it('waits, when told to, for what others are at work with', async () => {
     const { site, worker, operator } = await rotated(await newSite());
     await putRecord(
-      { ...(await worker.open()), session: { ...(await worker.open()).session, store: site.base } },
+      { ...(await worker.open()), tenant: { ...(await worker.open()).tenant, store: site.base } },
       'receipts',
       'young',
       bytes('{}'),
@@ -651,7 +651,7 @@ describeOnBothKinds('what a migration cannot open', (newSite) => {
     const content = encodeText('{"phase":"later"}');
     const work = {
       ...(await scene.worker.open()),
-      session: { ...(await scene.worker.open()).session, store: scene.site.base },
+      tenant: { ...(await scene.worker.open()).tenant, store: scene.site.base },
     };
     await putRecord(work, 'journal', 'register', content);
     expect(await scene.operator.migrate()).toMatchObject({ problems: [], skipped: 0 });
@@ -788,7 +788,7 @@ describeOnBothKinds('a migration that encrypts again', (newSite) => {
     const { active, keyringId, tenant } = keyring.keys;
     const name = logicalName(at('/memories/a'));
     const key = await keyOf(worker, '/memories/a');
-    const { random } = worker.session;
+    const { random } = worker.tenant;
     const version = newVersion({ mtime: 8.64e15, random });
     const object = seal({ keys: keyring.keys, name, version, content: bytes('forged'), random });
     const binding = { wrapKey: active.wrapKey, keyringId, tenant, name };

@@ -7,7 +7,7 @@ import {
 import { classLogicalName } from '../../../../src/format/object-keys.ts';
 import type { ETag } from '../../../../src/store/port.ts';
 import { encodeFields } from '../../../../src/tree/records/sealed-record.ts';
-import type { Work } from '../../../../src/tree/session.ts';
+import type { Work } from '../../../../src/tree/tenant.ts';
 import { atFirst, countCalls } from '../../../doubles/intercepted-store.ts';
 import { putRecord } from '../../../support/key-operator.ts';
 import { bytes, describeOnBothKinds, type TestClient, type TestSite } from '../../../support/test-tree.ts';
@@ -158,7 +158,7 @@ describeOnBothKinds('the notes of a migration', (newSite) => {
 
   it('keep the 60,000 versions that were written longest ago', async () => {
     const { work } = await opened(await newSite());
-    const since = work.session.clock();
+    const since = work.tenant.clock();
     const versions = Array.from({ length: 59_999 }, (_, index) => [`"${index}"`, '"w"', 10 + index, since]);
     await putRecord(work, 'journal', 'swept', encodeFields({ versions }));
     const notes = createMigrationNotes(work, NONE);
@@ -180,7 +180,7 @@ describeOnBothKinds('the notes of a migration', (newSite) => {
       if (call.verb === 'put') {
         const content = encodeFields({ versions: [], puts: ++puts });
         await putRecord(
-          { ...work, session: { ...work.session, store: site.base } },
+          { ...work, tenant: { ...work.tenant, store: site.base } },
           'journal',
           'swept',
           content,

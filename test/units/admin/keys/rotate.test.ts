@@ -18,7 +18,7 @@ afterEach(() => site.base[Symbol.asyncDispose]());
 
 async function editor(around: Around = (_, proceed) => proceed()): Promise<KeyringEditor> {
   const context = await (await site.client()).open();
-  return editorOf(context.session, TEST_ROOT_KEY, interceptStore(site.base, around));
+  return editorOf(context.tenant, TEST_ROOT_KEY, interceptStore(site.base, around));
 }
 
 async function rotate(options?: RotateOptions, around?: Around) {
@@ -86,9 +86,9 @@ describe('rotateKey', () => {
       await (await own.client()).create('/memories/a', 'text');
       const context = await (await own.client()).open();
       const { clock, randomBytes: random } = own.time;
-      const killed = editorOf(context.session, TEST_ROOT_KEY, interceptStore(own.base, dieAt(death)));
+      const killed = editorOf(context.tenant, TEST_ROOT_KEY, interceptStore(own.base, dieAt(death)));
       await rotateKey({ editor: killed, clock, random }).catch(() => {});
-      const again = editorOf(context.session, TEST_ROOT_KEY, own.base);
+      const again = editorOf(context.tenant, TEST_ROOT_KEY, own.base);
       expect(await rotateKey({ editor: again, clock, random })).toMatchObject({ version: 2, epoch: 2 });
       expect(await versionsOf(again)).toEqual([1, 2]);
       await own.base[Symbol.asyncDispose]();

@@ -255,7 +255,7 @@ describeOnBothKinds('shredTenant', (newSite) => {
     const worker = await site.client();
     await worker.create('/memories/a', 'secret');
     const { clock, randomBytes: random } = site.time;
-    const editor = editorOf((await worker.open()).session);
+    const editor = editorOf((await worker.open()).tenant);
     const rotation = atFirst('put', async (proceed) => {
       await rotateKey({ editor, clock, random });
       return proceed();

@@ -9,15 +9,15 @@ import type { VersionIdBytes } from '../../../../src/format/version.ts';
 import type { ETag } from '../../../../src/store/port.ts';
 import { readFile } from '../../../../src/tree/read-file.ts';
 import { encodeFields } from '../../../../src/tree/records/sealed-record.ts';
-import type { Work } from '../../../../src/tree/session.ts';
+import type { Work } from '../../../../src/tree/tenant.ts';
 import { createOperator, putRecord } from '../../../support/key-operator.ts';
-import { at, bytes, createSite, openSite, withSession } from '../../../support/test-tree.ts';
+import { at, bytes, createSite, openSite, withTenant } from '../../../support/test-tree.ts';
 
 const REGISTER = 'tenants/acme/journal/register' as ObjectKey;
 
 async function placeOf(work: Work, path: string): Promise<Place> {
-  const key = fileKey(work.session.layout, work.keyring.names, at(path));
-  const meta = await work.session.store.head(key);
+  const key = fileKey(work.tenant.layout, work.keyring.names, at(path));
+  const meta = await work.tenant.store.head(key);
   if (meta === undefined) throw new Error('there is no file');
   const { etag, lastModified, size } = meta;
   return {
@@ -145,7 +145,7 @@ describe('places of one content', () => {
         [c, d],
         [a, b],
       ];
-      const bounded = withSession(work, { concurrentBytes });
+      const bounded = withTenant(work, { concurrentBytes });
       const findings = await settleDuplicates(bounded, { ...still, repair: true, groups });
       expect(findings).toMatchObject([{ state: 'removed' }, { state: 'removed' }]);
       expect(most).toBe(atOnce);
@@ -171,7 +171,7 @@ describe('a verification', () => {
     const client = await site.client();
     await client.create('/memories/a', 'text');
     const work = await client.open();
-    const { keyring, session } = work;
+    const { keyring, tenant } = work;
     const version = await readFile(work, at('/memories/a'));
     if (version === undefined) throw new Error('there is no file');
     const id = version.id as VersionIdBytes;
@@ -180,14 +180,14 @@ describe('a verification', () => {
       name: logicalName(at('/memories/b')),
       content: bytes(text),
       version: { ...version, id, ...facts },
-      random: session.random,
+      random: tenant.random,
     });
-    const key = fileKey(session.layout, keyring.names, at('/memories/b'));
+    const key = fileKey(tenant.layout, keyring.names, at('/memories/b'));
     await site.time.pause(120_000);
     await site.base.put(key, object, { mode: 'create' });
     await site.time.pause(120_000);
     for (const repair of [false, true]) {
-      const { findings } = await verifyTree(session, { repair });
+      const { findings } = await verifyTree(tenant, { repair });
       expect(findings).toMatchObject([{ kind: 'history', state: 'doubled' }]);
     }
     expect(await client.paths()).toEqual(['/memories/a', '/memories/b']);
@@ -211,8 +211,8 @@ describe('a verification', () => {
     if (register === undefined) throw new Error('there is no register');
     await site.time.pause(ms - (site.time.clock() - register.lastModified));
     const work = await (await site.client()).open();
-    expect((await verifyTree(work.session)).findings).toMatchObject([{ kind: 'rename', state, ageMs: ms }]);
-    const { findings } = await verifyTree(work.session, { repair: true });
+    expect((await verifyTree(work.tenant)).findings).toMatchObject([{ kind: 'rename', state, ageMs: ms }]);
+    const { findings } = await verifyTree(work.tenant, { repair: true });
     expect(findings).toMatchObject([{ kind: 'rename', state: state === 'expired' ? 'finished' : state }]);
   });
 
@@ -222,9 +222,9 @@ describe('a verification', () => {
     await client.create('/memories/a', 'text');
     const work = await client.open();
     await putRecord(work, 'journal', 'register', encodeFields({ later: 1 }));
-    expect((await verifyTree(work.session)).findings).toEqual([{ kind: 'register', code: 'integrity' }]);
+    expect((await verifyTree(work.tenant)).findings).toEqual([{ kind: 'register', code: 'integrity' }]);
     await putRecord(work, 'journal', 'register', new Uint8Array(1_000_000));
-    expect((await verifyTree((await (await site.client()).open()).session)).findings).toEqual([
+    expect((await verifyTree((await (await site.client()).open()).tenant)).findings).toEqual([
       { kind: 'register', code: 'limit_exceeded' },
     ]);
   });

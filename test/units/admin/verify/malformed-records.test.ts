@@ -4,7 +4,7 @@ import { verifyTree } from '../../../../src/admin/verify/verify.ts';
 import { toBase64url } from '../../../../src/format/encoding.ts';
 import { classLogicalName, type ObjectClass, type ObjectKey } from '../../../../src/format/object-keys.ts';
 import { encodeFields } from '../../../../src/tree/records/sealed-record.ts';
-import type { Work } from '../../../../src/tree/session.ts';
+import type { Work } from '../../../../src/tree/tenant.ts';
 import { historyOf, keepingClient } from '../../../support/history-site.ts';
 import { putRecord } from '../../../support/key-operator.ts';
 import { createSite } from '../../../support/test-tree.ts';
@@ -45,7 +45,7 @@ async function openBeside(cls: ObjectClass, id: string) {
 describe.each(IDS)('a malformed record /%s/%s', (cls, id) => {
   it('is named by a verification', async () => {
     const { client } = await openBeside(cls, id);
-    const { findings } = await verifyTree(client.session);
+    const { findings } = await verifyTree(client.tenant);
     expect(findings).toMatchObject([{ name: classLogicalName(cls, id) }]);
     expect(['damaged_record', 'history']).toContain(findings[0]?.kind);
   });
@@ -69,7 +69,7 @@ describe.each(IDS)('a malformed record /%s/%s', (cls, id) => {
   // Without the marks nobody knows which files were found unused before.
   it(`${id === 'expiry' ? 'ends' : 'does not end'} a run of expiry`, async () => {
     const { client } = await openBeside(cls, id);
-    const run = expireTree(client.session, { afterDays: 30, historyDays: 30 });
+    const run = expireTree(client.tenant, { afterDays: 30, historyDays: 30 });
     if (id === 'expiry') await expect(run).rejects.toMatchObject({ code: 'integrity' });
     else expect(await run).toMatchObject({ files: 1, deleted: 0 });
   });
@@ -106,18 +106,18 @@ describe.each(Object.entries(JOURNAL))('a journal/%s that says what none may say
       const record = id === 'register' ? { kind: 'register' } : { name: `/journal/${id}` };
       await site.time.pause(40 * 86_400_000);
       const before = await keysOf(work);
-      const expired = expireTree(client.session, { afterDays: 30, historyDays: 30 });
+      const expired = expireTree(client.tenant, { afterDays: 30, historyDays: 30 });
       await expect(expired).rejects.toMatchObject({ code: 'integrity' });
-      const { findings } = await verifyTree(client.session, { repair: true });
+      const { findings } = await verifyTree(client.tenant, { repair: true });
       expect(findings).toEqual([expect.objectContaining(record)]);
       expect(await keysOf(work)).toEqual(expect.arrayContaining(before));
     },
   );
 });
 
-async function keysOf({ session }: Work): Promise<ObjectKey[]> {
+async function keysOf({ tenant }: Work): Promise<ObjectKey[]> {
   const keys: ObjectKey[] = [];
-  for await (const { objects } of session.store.list({ prefix: session.layout.tenantPrefix }))
+  for await (const { objects } of tenant.store.list({ prefix: tenant.layout.tenantPrefix }))
     for (const { key } of objects) keys.push(key);
   return keys;
 }

@@ -21,7 +21,7 @@ async function clientOff(site: TestSite, ms: number, told?: number): Promise<Tes
 }
 
 async function findingsOf(reader: TestClient) {
-  return (await verifyTree(reader.session)).findings;
+  return (await verifyTree(reader.tenant)).findings;
 }
 
 describe('what was written ahead of its reader', () => {
@@ -39,8 +39,8 @@ describe('what was written ahead of its reader', () => {
       /^FAIL {2}\/memories\/a was written \d[\d,]* hours ahead of the time now/,
     );
     // No file holds a checkpoint up for as many years.
-    expect(await checkpointTree(reader.session)).toMatchObject({ files: 1 });
-    expect(await checkpointTree(reader.session, { since: 'last' })).toMatchObject({ files: 1, findings });
+    expect(await checkpointTree(reader.tenant)).toMatchObject({ files: 1 });
+    expect(await checkpointTree(reader.tenant, { since: 'last' })).toMatchObject({ files: 1, findings });
   });
 
   it('is named where it is a record beside the files, and where the bound alone is ahead', async () => {

@@ -43,7 +43,7 @@ async function keeping(site: TestSite): Promise<TestClient> {
 }
 
 async function findingsOf(client: TestClient): Promise<readonly HistoryFinding[]> {
-  const { findings } = await verifyTree(client.session);
+  const { findings } = await verifyTree(client.tenant);
   return findings.filter((finding) => finding.kind === 'history');
 }
 
@@ -57,8 +57,8 @@ const put = (site: TestSite, key: ObjectKey, body: Uint8Array) =>
   site.base.put(key, body, { mode: 'overwrite' });
 
 /** The versions of one file, the oldest first. */
-async function chainOf({ session, tree }: TestClient, path = PATH): Promise<readonly string[]> {
-  const entries = await createHistory(session, tree).list(path);
+async function chainOf({ tenant, tree }: TestClient, path = PATH): Promise<readonly string[]> {
+  const entries = await createHistory(tenant, tree).list(path);
   return entries.flatMap((entry) => (entry.kind === 'written' ? [entry.version] : [])).reverse();
 }
 
@@ -128,7 +128,7 @@ describe('verify over the history', () => {
   it('holds nothing against a tenant from before it kept history, nor while it did not', async () => {
     const site = await createSite();
     const client = await site.client({ ttlMs: 60_000 });
-    const editor = editorOf(client.session);
+    const editor = editorOf(client.tenant);
     const turn = (to: 'on' | 'off') => turnTenantHistory({ editor, stamps: inTime(site.time.clock) }, to);
     const dropped = async (): Promise<readonly HistoryFinding[]> => {
       await client.append(PATH, '.');
@@ -168,9 +168,9 @@ describe('verify over the history', () => {
     await client.append(PATH, ' five');
     await site.time.pause(15 * DAY);
     await client.append(PATH, ' six');
-    expect(await expireTree(client.session, { historyDays: 30 })).toMatchObject({ history: 3 });
+    expect(await expireTree(client.tenant, { historyDays: 30 })).toMatchObject({ history: 3 });
     expect(await findingsOf(client)).toEqual([]);
-    expect(await expireTree(client.session, { historyDays: 30 })).toMatchObject({ history: 0 });
+    expect(await expireTree(client.tenant, { historyDays: 30 })).toMatchObject({ history: 0 });
     const chain = await chainOf(client);
     await site.base.delete([{ key: await keyOfVersion(site, chain.at(-2) ?? '') }]);
     expect(await findingsOf(client)).toMatchObject([{ state: 'missing', expected: chain.at(-2) }]);
@@ -181,7 +181,7 @@ describe('verify over the history', () => {
     const { client } = await threeEdits(site);
     await site.time.pause(35 * DAY);
     await client.append(PATH, ' five');
-    await expireTree(client.session, { historyDays: 30 });
+    await expireTree(client.tenant, { historyDays: 30 });
     const note = classKey(client.layout, 'journal', 'history');
     await put(site, note, bytes('x'.repeat(300)));
     expect((await findingsOf(client)).length).toBeGreaterThan(0);
@@ -200,10 +200,10 @@ describe('verify over the history', () => {
     await site.time.pause(29 * DAY);
     await client.append(PATH, ' two');
     await site.time.pause(2 * DAY);
-    await expireTree(client.session, { historyDays: 30 });
+    await expireTree(client.tenant, { historyDays: 30 });
     const [first = ''] = await chainOf(client);
     expect(
-      (await createHistory(client.session, client.tree).read({ path: PATH, version: first })).text(),
+      (await createHistory(client.tenant, client.tree).read({ path: PATH, version: first })).text(),
     ).toBe('one');
     expect(await findingsOf(client)).toEqual([]);
   });
@@ -217,7 +217,7 @@ describe('verify over the history', () => {
     await site.time.pause(HOUR);
     await operator.migrate();
     await site.time.pause(11 * DAY);
-    expect(await expireTree(client.session, { historyDays: 30 })).toMatchObject({ history: 3 });
+    expect(await expireTree(client.tenant, { historyDays: 30 })).toMatchObject({ history: 3 });
     expect(await findingsOf(client)).toEqual([]);
   });
 
@@ -238,7 +238,7 @@ describe('verify over the history', () => {
     const site = await createSite();
     const { client, chain } = await threeEdits(site);
     const [first = ''] = chain;
-    const history = createHistory(client.session, client.tree);
+    const history = createHistory(client.tenant, client.tree);
     await history.redact({ path: PATH, version: first });
     expect(await findingsOf(client)).toEqual([]);
     const work = await client.open();
@@ -346,7 +346,7 @@ describe('a bucket writer in the middle of a chain', { timeout: 36_000_000 }, ()
       for (let each = 0; each < 50 && attempt < ATTEMPTS; each++, attempt++) {
         const [kind, attack] = one(kinds, draw);
         await attack(site, keys, draw);
-        const { findings } = await verifyTree((await site.client()).session);
+        const { findings } = await verifyTree((await site.client()).tenant);
         const what = `seed ${SEED}, attempt ${attempt}, ${kind}`;
         expect(findings.length, what).toBeGreaterThan(0);
         for (const finding of findings) {
@@ -391,7 +391,7 @@ async function honestRun(run: number): Promise<void> {
     if (kind < 12) return client.rename('/memories/f', '/memories/d');
     if (kind < 13) return operator.rotate();
     if (kind < 14) return void (await operator.migrate({ reencrypt: draw(2) === 0 }));
-    if (kind < 15) return void (await expireTree(client.session, { historyDays: 1 + draw(3) }));
+    if (kind < 15) return void (await expireTree(client.tenant, { historyDays: 1 + draw(3) }));
     return void (await turnTenantHistory(
       { editor: operator.editor, stamps: inTime(site.time.clock) },
       draw(3) === 0 ? 'off' : 'on',

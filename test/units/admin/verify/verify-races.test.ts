@@ -59,7 +59,7 @@ describe('a verification', () => {
     const site = await createSite();
     await (await site.client()).create(FROM, 'text');
     await (await createOperator(site)).rotate();
-    expect(await verifyTree((await (await site.client()).open()).session)).toMatchObject({
+    expect(await verifyTree((await (await site.client()).open()).tenant)).toMatchObject({
       keyVersions: [
         { version: 1, objects: 1, active: false },
         { version: 2, objects: 0, active: true },
@@ -72,7 +72,7 @@ describe('a verification', () => {
     const client = await site.client({ maxFileBytes: 1_000 });
     const work = await client.open();
     await putRecord(work, 'answers', 'an-id', bytes('x'.repeat(100_000)));
-    expect((await verifyTree(work.session)).findings).toEqual([]);
+    expect((await verifyTree(work.tenant)).findings).toEqual([]);
   });
 
   it('tells the older place by the listing, which is more precise than the answer to a GET', async () => {
@@ -83,7 +83,7 @@ describe('a verification', () => {
       if (call.verb !== 'get' || typeof answer !== 'object' || answer === null) return answer as never;
       return { ...answer, lastModified: Math.floor(site.time.clock() / 1_000) * 1_000 - 100_000 } as never;
     });
-    expect((await verifyTree((await client.open()).session)).findings).toEqual([
+    expect((await verifyTree((await client.open()).tenant)).findings).toEqual([
       { kind: 'duplicate', state: 'left', older: FROM, newer: TO },
     ]);
   });
@@ -101,7 +101,7 @@ describe('a verification', () => {
         return page;
       }),
     );
-    expect((await verifyTree(work.session)).findings).toMatchObject([
+    expect((await verifyTree(work.tenant)).findings).toMatchObject([
       { kind: 'duplicate', state: 'in_progress' },
     ]);
   });
@@ -119,7 +119,7 @@ describe('a verification', () => {
       await expect(renamer.rename('/memories/three', '/memories/four')).rejects.toThrow();
       await site.time.pause(2 * MINUTE);
       const client = await site.client();
-      const { session } = await client.open();
+      const { tenant } = await client.open();
       let [writing, most] = [0, 0];
       client.intercept(async (call, proceed) => {
         if (call.verb !== 'put') return proceed();
@@ -127,7 +127,7 @@ describe('a verification', () => {
         await site.time.pause(10);
         return proceed().finally(() => writing--);
       });
-      const { findings } = await verifyTree({ ...session, concurrentBytes }, { repair: true });
+      const { findings } = await verifyTree({ ...tenant, concurrentBytes }, { repair: true });
       expect(findings).toMatchObject([{ state: 'removed' }, { state: 'removed' }]);
       expect(most).toBe(atOnce);
     }
@@ -136,7 +136,7 @@ describe('a verification', () => {
   it('takes the last path for the newest of places that are equally old', async () => {
     const paths = ['c', 'e', 'a', 'f', 'b', 'd'].map((name) => `/memories/${name}`);
     const site = await duplicates(paths, 0);
-    const { findings } = await verifyTree((await (await site.client()).open()).session);
+    const { findings } = await verifyTree((await (await site.client()).open()).tenant);
     expect(findings).toEqual(
       ['a', 'b', 'c', 'd', 'e'].map((name) => ({
         kind: 'duplicate',
@@ -154,7 +154,7 @@ describe('a verification', () => {
     const work = await client.open();
     await (await createOperator(site)).rotate();
     await (await site.client()).create(TO, 'text');
-    expect(await verifyTree(work.session)).toMatchObject({ files: 2, findings: [] });
+    expect(await verifyTree(work.tenant)).toMatchObject({ files: 2, findings: [] });
   });
 
   it('names no whole file where junk has used up the looks at the keyring, and ends', async () => {
@@ -163,7 +163,7 @@ describe('a verification', () => {
     await client.create(FROM, 'text');
     const work = await client.open();
     for (let junk = 0; junk < 300; junk++) {
-      await work.session.keyrings.lookFor(work.session.random(16));
+      await work.tenant.keyrings.lookFor(work.tenant.random(16));
     }
     await (await createOperator(site)).rotate();
     await (await site.client()).create(TO, 'text');
@@ -172,7 +172,7 @@ describe('a verification', () => {
     const forged = typeof stored === 'object' ? stored.body.slice() : new Uint8Array();
     forged.fill(9, 60, 76);
     await site.base.put(key, forged, { mode: 'create' });
-    expect(await verifyTree(work.session)).toMatchObject({
+    expect(await verifyTree(work.tenant)).toMatchObject({
       files: 2,
       findings: [{ kind: 'unknown_key', name: '/answers/junk' }],
     });
@@ -190,7 +190,7 @@ describe('a verification', () => {
         return proceed();
       }),
     );
-    expect((await verifyTree(work.session, { repair: true })).findings).toMatchObject([
+    expect((await verifyTree(work.tenant, { repair: true })).findings).toMatchObject([
       { kind: 'rename', state: 'expired', files: 1 },
     ]);
   });
@@ -207,7 +207,7 @@ describe('a verification', () => {
         return proceed();
       }),
     );
-    expect((await verifyTree(work.session, { repair: true })).findings).toEqual([]);
+    expect((await verifyTree(work.tenant, { repair: true })).findings).toEqual([]);
   });
 
   it('ends when its caller cancels it while it finishes a rename', async () => {
@@ -219,7 +219,7 @@ describe('a verification', () => {
     client.intercept(
       atFirst('put', () => Promise.reject(new MemoryError('aborted', 'the caller cancelled it'))),
     );
-    await expect(verifyTree(work.session, { repair: true })).rejects.toMatchObject({ code: 'aborted' });
+    await expect(verifyTree(work.tenant, { repair: true })).rejects.toMatchObject({ code: 'aborted' });
   });
 
   it.each([
@@ -229,7 +229,7 @@ describe('a verification', () => {
     const site = await duplicates([FROM, TO], 5);
     await standingRename(site);
     await site.time.pause(ms - (await registerAge(site)));
-    const { findings } = await verifyTree((await (await site.client()).open()).session);
+    const { findings } = await verifyTree((await (await site.client()).open()).tenant);
     expect(findings.filter(({ kind }) => kind === 'duplicate')).toMatchObject([{ state, older: FROM }]);
   });
 });

@@ -60,10 +60,10 @@ describeOnBothKinds('what verify asks of the history since a checkpoint', (newSi
     const before = await tenant.bucket();
     await tenant.client.append('/memories/a', ' a3');
     await tenant.putBack(before, '/history/');
-    const { session } = await tenant.site.client();
-    const missing = (await verifyTree(session)).findings;
+    const opened = (await tenant.site.client()).tenant;
+    const missing = (await verifyTree(opened)).findings;
     expect(missing).toMatchObject([{ kind: 'history', state: 'missing', path: '/memories/a' }]);
-    expect((await verifyTree(session, { since: line })).findings).toEqual(missing);
+    expect((await verifyTree(opened, { since: line })).findings).toEqual(missing);
   });
 
   it('is nothing that an expiry run deleted, however long it is kept since', async () => {
@@ -72,7 +72,7 @@ describeOnBothKinds('what verify asks of the history since a checkpoint', (newSi
     await change(tenant);
     expect(await tenant.since(line)).toEqual([]);
     await tenant.site.time.pause(10 * DAY);
-    await expireTree((await tenant.site.client()).session, { historyDays: 5 });
+    await expireTree((await tenant.site.client()).tenant, { historyDays: 5 });
     const found = ['untold not_kept a', 'untold not_kept b'];
     for (const days of [undefined, 30, 5]) expect((await tenant.since(line, days)).toSorted()).toEqual(found);
   });

@@ -38,7 +38,7 @@ describeOnBothKinds('verify since a checkpoint', (newSite) => {
     const line = await checkpoint();
     await later();
     await putBack(old, await nameOf('/memories/a'));
-    const { findings } = await verifyTree((await site.client()).session, { since: line });
+    const { findings } = await verifyTree((await site.client()).tenant, { since: line });
     expect(findings).toMatchObject([
       { kind: 'since', state: 'older', path: '/memories/a', expected: {}, found: {} },
     ]);
@@ -64,15 +64,15 @@ describeOnBothKinds('verify since a checkpoint', (newSite) => {
     const line = await checkpoint();
     await later();
     await drop('/memories/b');
-    const { session } = await site.client();
-    const { store, layout } = session;
+    const { tenant } = await site.client();
+    const { store, layout } = tenant;
     const key = classKey(layout, 'history', `${'a'.repeat(43)}_${'b'.repeat(11)}_${'c'.repeat(8)}`);
     async function* list(options: ListOptions) {
       if (options.prefix.endsWith('/history/'))
         await site.base.put(key, new Uint8Array(400), { mode: 'overwrite' });
       yield* store.list(options);
     }
-    const { findings } = await verifyTree({ ...session, store: { ...store, list } }, { since: line });
+    const { findings } = await verifyTree({ ...tenant, store: { ...store, list } }, { since: line });
     expect(findings).toMatchObject([
       { kind: 'history', state: 'damaged' },
       { kind: 'since', state: 'gone' },
@@ -171,7 +171,7 @@ describeOnBothKinds('verify since a checkpoint', (newSite) => {
     await client.append('/memories/a', ' a3');
     await later();
     const line = await checkpoint();
-    const take = async (of: string) => checkpointTree((await site.client()).session, { since: of });
+    const take = async (of: string) => checkpointTree((await site.client()).tenant, { since: of });
     const daily = await take('last');
     expect(daily).toMatchObject({ number: 2, findings: [] });
     await later();
@@ -198,7 +198,7 @@ describeOnBothKinds('verify since a checkpoint', (newSite) => {
     const key = `${client.layout.data}${await nameOf('/memories/b')}` as ObjectKey;
     await site.base.put(key, new Uint8Array(2_000_000), { mode: 'overwrite' });
     expect(await since(line)).toEqual(['too_large']);
-    const taken = await checkpointTree((await site.client()).session, { since: line });
+    const taken = await checkpointTree((await site.client()).tenant, { since: line });
     expect(taken.line).toBeUndefined();
   });
 
@@ -208,10 +208,10 @@ describeOnBothKinds('verify since a checkpoint', (newSite) => {
     const line = await checkpoint();
     const other = `7:${line.slice(2)}`;
     expect(await since(other)).toEqual(['checkpoint missing']);
-    const { session } = await site.client();
-    expect(await checkpointTree(session, { since: other })).toMatchObject({ line: undefined });
-    expect(await checkpointTree(session, { since: line })).toMatchObject({ number: 2 });
-    await expect(checkpointTree(session, { since: 'no line' })).rejects.toMatchObject({
+    const { tenant } = await site.client();
+    expect(await checkpointTree(tenant, { since: other })).toMatchObject({ line: undefined });
+    expect(await checkpointTree(tenant, { since: line })).toMatchObject({ number: 2 });
+    await expect(checkpointTree(tenant, { since: 'no line' })).rejects.toMatchObject({
       code: 'invalid_command',
     });
   });
@@ -237,7 +237,7 @@ describeOnBothKinds('verify since a checkpoint', (newSite) => {
     await later();
     const line = await checkpoint();
     const process = await site.client();
-    await verifyTree(process.session, { since: line });
+    await verifyTree(process.tenant, { since: line });
     const read = process.calls
       .filter(({ verb }) => verb === 'get')
       .map((call) => String('key' in call && call.key));
@@ -263,7 +263,7 @@ describeOnBothKinds('verify since a checkpoint', (newSite) => {
       }
       return answer;
     });
-    expect((await verifyTree(process.session, { since: line })).findings).toEqual([]);
+    expect((await verifyTree(process.tenant, { since: line })).findings).toEqual([]);
   });
 
   it('names a file that an attacker touches again while it looks: what is wrong there is another thing at each look', async () => {
@@ -282,7 +282,7 @@ describeOnBothKinds('verify since a checkpoint', (newSite) => {
       if (call.verb === 'get' && call.key.endsWith(name)) await drop('/memories/b');
       return answer;
     });
-    const { findings } = await verifyTree(process.session, { since: line });
+    const { findings } = await verifyTree(process.tenant, { since: line });
     expect(findings).toMatchObject([{ kind: 'since', state: 'gone', path: '/memories/b' }]);
   });
 
@@ -304,7 +304,7 @@ describeOnBothKinds('verify since a checkpoint', (newSite) => {
       await renamer.rename(from, to);
       return proceed();
     });
-    expect((await verifyTree(client.session, { since: line })).findings).toEqual([]);
+    expect((await verifyTree(client.tenant, { since: line })).findings).toEqual([]);
     expect(others).toEqual([]);
   });
 });

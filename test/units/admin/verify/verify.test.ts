@@ -28,7 +28,7 @@ const TO = '/memories/x/to';
 const MINUTE = 60_000;
 
 async function verify(client: TestClient, options?: VerifyOptions): Promise<Verification> {
-  return verifyTree((await client.open()).session, options);
+  return verifyTree((await client.open()).tenant, options);
 }
 
 /** The process dies at its first request of that verb: nothing it sends from there on arrives. */
@@ -85,7 +85,7 @@ describeOnBothKinds('verifying a tree', (newSite) => {
       layout,
       rootKeys: [envRootKey(TEST_ROOT_KEY)],
     });
-    expect(await verifyTree({ ...work.session, layout, keyrings }, { repair: true })).toMatchObject({
+    expect(await verifyTree({ ...work.tenant, layout, keyrings }, { repair: true })).toMatchObject({
       files: 0,
       bytes: 0,
       findings: [],

@@ -49,7 +49,7 @@ async function newPlace(kind: StoreKind = 'guarded'): Promise<Place> {
   });
   const { layout } = client;
   const search = () => whereTextIs(all(), { layout, rootKey: TEST_ROOT_KEY }, SECRET);
-  return { site, kept, client, history: createHistory(client.session, client.tree, { versions }), search };
+  return { site, kept, client, history: createHistory(client.tenant, client.tree, { versions }), search };
 }
 
 /** Another process, which has opened the memory. */
@@ -57,7 +57,7 @@ async function newDying({ site, kept: { versions } }: Place) {
   const client = await site.client();
   await client.text(PATH);
   client.calls.length = 0;
-  return { client, history: createHistory(client.session, client.tree, { versions }) };
+  return { client, history: createHistory(client.tenant, client.tree, { versions }) };
 }
 
 const overwrite = (client: TestClient, path: string, text: string) =>
@@ -73,7 +73,7 @@ async function versionOf(history: History, path: string, size = SECRET.length): 
 
 async function expectWhole({ client, site }: Place): Promise<void> {
   const other = await site.client();
-  expect((await verifyTree(other.session)).findings).toEqual([]);
+  expect((await verifyTree(other.tenant)).findings).toEqual([]);
   expect(await client.text(PATH)).not.toContain(SECRET);
 }
 
@@ -155,7 +155,7 @@ describe.each(STORE_KINDS)('redact, on a %s store that keeps versions', (kind) =
 describe('redact', () => {
   it('reads each version of the file once, the one that is named twice, and no file of another size', async () => {
     const { client } = await newPlace();
-    const history = createHistory(client.session, client.tree);
+    const history = createHistory(client.tenant, client.tree);
     await client.create(PATH, SECRET);
     for (let number = 0; number < 20; number++) await overwrite(client, PATH, 'x'.repeat(number));
     await client.create(NEXT, 'of another size');
@@ -276,7 +276,7 @@ describe('redact', () => {
           if (isMeant) throw new MemoryError('access_denied', 'no');
           return kept.versions.remove(...version);
         };
-        const refused = createHistory(client.session, client.tree, {
+        const refused = createHistory(client.tenant, client.tree, {
           versions: { ...kept.versions, remove },
         });
         const failing = refused.redact(version);
@@ -299,7 +299,7 @@ describe('redact', () => {
       ...kept.versions,
       remove: () => Promise.reject(new MemoryError('access_denied', 'no')),
     };
-    const refused = createHistory(client.session, client.tree, { versions: denied }).redact(version);
+    const refused = createHistory(client.tenant, client.tree, { versions: denied }).redact(version);
     await expect(refused).rejects.toMatchObject({
       code: 'access_denied',
       message: expect.stringContaining('s3:DeleteObjectVersion'),
@@ -313,9 +313,9 @@ describe('redact', () => {
         throw noVersions(undefined);
       },
     };
-    const without = createHistory(client.session, client.tree, { versions: unknown });
+    const without = createHistory(client.tenant, client.tree, { versions: unknown });
     expect(await without.redact(version)).toMatchObject({ versionsRemoved: undefined });
-    expect(await createHistory(client.session, client.tree).redact(version)).toMatchObject({
+    expect(await createHistory(client.tenant, client.tree).redact(version)).toMatchObject({
       versionsRemoved: undefined,
     });
   });
@@ -333,10 +333,10 @@ describe('redact', () => {
     await history.redact(version);
     await site.base.put(key as ObjectKey, kept.body, { mode: 'overwrite' });
     const other = await site.client();
-    const elsewhere = createHistory(other.session, other.tree);
+    const elsewhere = createHistory(other.tenant, other.tree);
     expect((await elsewhere.read(version)).text()).toBe(SECRET);
     await elsewhere.redact(version);
-    expect((await verifyTree(other.session)).findings).toEqual([]);
+    expect((await verifyTree(other.tenant)).findings).toEqual([]);
 
     const operator = await createOperator(site);
     await operator.rotate();
@@ -344,7 +344,7 @@ describe('redact', () => {
     await operator.migrate({ reencrypt: true });
     await site.base.put(key as ObjectKey, kept.body, { mode: 'overwrite' });
     await expect(elsewhere.read(version)).rejects.toMatchObject({ name: 'MemoryError' });
-    expect((await verifyTree((await site.client()).session)).findings).not.toEqual([]);
+    expect((await verifyTree((await site.client()).tenant)).findings).not.toEqual([]);
     expect(await search()).not.toEqual([]);
   });
 
@@ -400,7 +400,7 @@ describe('redact', () => {
 
   it('refuses where nothing may be written, and what there is no version of', async () => {
     const { client, history } = await newPlace();
-    const reader = createHistory({ ...client.session, readOnly: true }, client.tree);
+    const reader = createHistory({ ...client.tenant, readOnly: true }, client.tree);
     await expect(reader.redact({ path: PATH, version: 'abcd' })).rejects.toMatchObject({ code: 'read_only' });
     await expect(history.redact({ path: PATH, version: 'abcd' })).rejects.toMatchObject({
       code: 'not_found',

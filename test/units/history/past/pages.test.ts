@@ -47,7 +47,7 @@ async function live(
   }
   const [client] = clients;
   if (client === undefined) throw new Error('there is no process');
-  return { history: createHistory(client.session, client.tree), paths };
+  return { history: createHistory(client.tenant, client.tree), paths };
 }
 
 /** An entry without what a page may not know. */
@@ -77,7 +77,7 @@ describe('the past of a file', () => {
   it('tells on a page of a file that had left the path long before it was deleted elsewhere', async () => {
     const site = await openSite();
     const client = await site.client({ keepsHistory: true, clock: () => Math.floor(site.time.clock()) });
-    const history = createHistory(client.session, client.tree);
+    const history = createHistory(client.tenant, client.tree);
     const [path, other] = ['/memories/a', '/memories/b'];
     const deeds = [
       () => client.create(path, 'one'),

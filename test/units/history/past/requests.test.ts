@@ -12,7 +12,7 @@ describe('a file of 1,001 versions', () => {
   beforeAll(async () => {
     const site = await createSite();
     client = await site.client({ keepsHistory: true, clock: () => Math.floor(site.time.clock()) });
-    history = createHistory(client.session, client.tree);
+    history = createHistory(client.tenant, client.tree);
     await client.create(NOTES, '0\n');
     for (let edit = 1; edit <= EDITS; edit++) {
       await site.time.pause(2);
@@ -75,7 +75,7 @@ describe('a tenant of 200 files of 5 versions each', () => {
   it('has its newest twenty entries listed with a GET for a few times as many', async () => {
     const site = await openSite();
     const client = await site.client({ keepsHistory: true, clock: () => Math.floor(site.time.clock()) });
-    const history = createHistory(client.session, client.tree);
+    const history = createHistory(client.tenant, client.tree);
     for (let file = 0; file < 200; file++) {
       await client.create(`/memories/${file}`, '0');
       for (let edit = 1; edit < 5; edit++) {

@@ -17,7 +17,7 @@ import { VERSION_SAVER } from '../../../../src/history/save/version-saver.ts';
 import { textWrite } from '../../../../src/tree/create-file.ts';
 import { readFile } from '../../../../src/tree/read-file.ts';
 import { listIds } from '../../../../src/tree/records/list-ids.ts';
-import type { Work } from '../../../../src/tree/session.ts';
+import type { Work } from '../../../../src/tree/tenant.ts';
 import { countCalls, noAnswer, type StoreCall } from '../../../doubles/intercepted-store.ts';
 import { keepingClient } from '../../../support/history-site.ts';
 import { createOperator, putRecord } from '../../../support/key-operator.ts';
@@ -28,7 +28,7 @@ import {
   TEST_ROOT_KEY,
   type TestClient,
   type TestSite,
-  withSession,
+  withTenant,
 } from '../../../support/test-tree.ts';
 import { whereTextIs } from '../../../support/text-search.ts';
 
@@ -97,7 +97,7 @@ describe('what is replaced or removed', () => {
     const { site, client } = await start();
     const work = await client.open();
     const mtime = Number.MAX_SAFE_INTEGER;
-    const { random } = work.session;
+    const { random } = work.tenant;
     const sealed = seal({
       keys: work.keyring.keys,
       name: logicalName(at(PATH)),
@@ -106,21 +106,21 @@ describe('what is replaced or removed', () => {
       version: newVersion({ mtime, random }),
       clock: site.time.clock(),
     });
-    const key = fileKey(work.session.layout, work.keyring.names, at(PATH));
+    const key = fileKey(work.tenant.layout, work.keyring.names, at(PATH));
     await site.base.put(key, sealed, { mode: 'overwrite' });
     const other = await keepingClient(site);
     await other.append(PATH, ', and later');
     expect(await recordsOf(await other.open())).toMatchObject([
       { kind: 'replaced', version: { mtime, size: 4 } },
     ]);
-    const { findings } = await verifyTree(other.session);
+    const { findings } = await verifyTree(other.tenant);
     expect(findings).toEqual([]);
   });
 
   it('is saved though it is larger than the limit of the process that deletes it', async () => {
     const { site, client } = await start();
     await (await site.client({ maxFileBytes: 2 })).remove(PATH);
-    const history = createHistory(client.session, client.tree);
+    const history = createHistory(client.tenant, client.tree);
     const written = (await history.list(PATH)).find(({ kind }) => kind === 'written');
     if (written === undefined) throw new Error('there is no version');
     expect((await history.read(written)).text()).toBe('one');
@@ -129,7 +129,7 @@ describe('what is replaced or removed', () => {
   it('is not what a restored version replaces where it was changed meanwhile', async () => {
     const { site, client } = await start();
     await client.append(PATH, ' two');
-    const history = createHistory(client.session, client.tree);
+    const history = createHistory(client.tenant, client.tree);
     const oldest = (await history.list(PATH)).at(-1);
     if (oldest === undefined) throw new Error('there is no version');
     const other = await site.client();
@@ -179,7 +179,7 @@ describe('what is replaced or removed', () => {
       return [{ key: second?.key, error: new MemoryError('access_denied', 'not that one') }] as T;
     });
     await expect(client.remove('/memories/d')).rejects.toMatchObject({ code: 'outcome_unknown' });
-    const entries = await createHistory(client.session, client.tree).list();
+    const entries = await createHistory(client.tenant, client.tree).list();
     expect(entries.filter(({ kind }) => kind === 'deleted')).toHaveLength(1);
   });
 
@@ -208,7 +208,7 @@ describe('what is replaced or removed', () => {
       return answer;
     });
     await client.tree.remove(at(PATH), { signal: controller.signal }).catch(() => {});
-    const entries = await createHistory(client.session, client.tree).list(PATH);
+    const entries = await createHistory(client.tenant, client.tree).list(PATH);
     expect(entries.map(({ kind }) => kind)).toContain('deleted');
   });
 });
@@ -283,7 +283,7 @@ it('a renamed file is noted as the version that was renamed, not as one before i
     return proceed();
   });
   await client.rename(PATH, '/memories/e');
-  const entries = await createHistory(client.session, client.tree).list();
+  const entries = await createHistory(client.tenant, client.tree).list();
   const current = entries.find((entry) => entry.kind === 'written' && entry.end === 'current');
   const moved = entries.filter(({ kind }) => kind === 'renamed');
   expect(current?.path).toBe('/memories/e');
@@ -381,7 +381,7 @@ describe('a text that is too long for a record', () => {
     const facts = { path: PATH, size: MOST_KEPT_BYTES + 1 };
     expect(await recordsOf(work)).toMatchObject([{ kind: 'redacted', version: facts }]);
     await client.remove(PATH);
-    expect(await createHistory(client.session, client.tree).list(PATH)).toMatchObject([
+    expect(await createHistory(client.tenant, client.tree).list(PATH)).toMatchObject([
       { kind: 'deleted' },
       { kind: 'written', text: 'redacted' },
     ]);
@@ -389,7 +389,7 @@ describe('a text that is too long for a record', () => {
 
   it('is not written where history is kept', async () => {
     const { client } = await start();
-    const work = withSession(await client.open(), { maxFileBytes: MAX_CONTENT_BYTES });
+    const work = withTenant(await client.open(), { maxFileBytes: MAX_CONTENT_BYTES });
     const keeping = { ...work, saver: VERSION_SAVER };
     const details = { limit: 'file_bytes', value: MOST_KEPT_BYTES + 1, max: MOST_KEPT_BYTES };
     const refusal = expect.objectContaining({ code: 'limit_exceeded', details });
@@ -418,16 +418,15 @@ describe('a version that a process holds', () => {
   }
 
   const firstOf = async (client: TestClient, path: string) =>
-    (await createHistory(client.session, client.tree).list(path)).findLast(
-      ({ kind }) => kind === 'written',
-    ) ?? expect.unreachable('there is a version');
+    (await createHistory(client.tenant, client.tree).list(path)).findLast(({ kind }) => kind === 'written') ??
+    expect.unreachable('there is a version');
 
   const redactFirst = async (client: TestClient, path: string) =>
-    createHistory(client.session, client.tree).redact(await firstOf(client, path));
+    createHistory(client.tenant, client.tree).redact(await firstOf(client, path));
 
   /** Keys of the records that hold the text. */
   async function kept(client: TestClient): Promise<readonly string[]> {
-    const { layout, store } = client.session;
+    const { layout, store } = client.tenant;
     const objects = [];
     for await (const page of store.list({ prefix: '' }))
       for (const { key } of page.objects) {
@@ -450,7 +449,7 @@ describe('a version that a process holds', () => {
       () => warm.append(PATH, '.'),
       () => warm.tree.overwrite(at(PATH), bytes('over')),
       async () => {
-        const etag = warm.session.cache.find(
+        const etag = warm.tenant.cache.find(
           fileKey(warm.layout, (await warm.open()).keyring.names, at(PATH)),
         )?.etag;
         await warm.tree.replace(at(PATH), {

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { MemoryError } from '../../../../src/errors.ts';
 import type { MemoryPath } from '../../../../src/language/path.ts';
 import { createAccessRecords } from '../../../../src/tree/records/access-records.ts';
-import type { Work } from '../../../../src/tree/session.ts';
+import type { Work } from '../../../../src/tree/tenant.ts';
 import { createTree } from '../../../../src/tree/tree.ts';
 import { atFirst, countCalls, loseAnswer, noAnswer } from '../../../doubles/intercepted-store.ts';
 import {
@@ -11,7 +11,7 @@ import {
   inTime,
   type TestClient,
   type TestSite,
-  withSession,
+  withTenant,
 } from '../../../support/test-tree.ts';
 
 const PATH = at('/memories/a');
@@ -35,7 +35,7 @@ describe('the record of a read', () => {
     for (const path of [PATH, PATH, at('/memories/b'), PATH]) await records.record(work, path);
     await Promise.all([records.record(work, at('/memories/c')), records.record(work, at('/memories/c'))]);
     expect(countCalls(client.calls)).toEqual({ put: 3 });
-    const tomorrow = withSession(work, { stamps: inTime(() => work.session.clock() + DAY_MS) });
+    const tomorrow = withTenant(work, { stamps: inTime(() => work.tenant.clock() + DAY_MS) });
     for (const path of [PATH, PATH]) await records.record(tomorrow, path);
     expect(countCalls(client.calls)).toEqual({ put: 4 });
   });
@@ -109,7 +109,7 @@ describe('the record of a read', () => {
     const failing = Promise.withResolvers<never>();
     client.intercept(atFirst('put', () => failing.promise));
     const yesterday = records.record(work, PATH);
-    const today = withSession(work, { stamps: inTime(() => work.session.clock() + DAY_MS) });
+    const today = withTenant(work, { stamps: inTime(() => work.tenant.clock() + DAY_MS) });
     await records.record(today, PATH);
     failing.reject(new MemoryError('unavailable', 'not now'));
     await expect(yesterday).rejects.toMatchObject({ code: 'unavailable' });
@@ -121,13 +121,13 @@ describe('the record of a read', () => {
     const { client, work } = await start();
     const records = createAccessRecords();
     await records.record(work, PATH);
-    const { keyrings } = work.session;
+    const { keyrings } = work.tenant;
     const { keyring } = work;
     /** Files whose records are under way: they wait for a keyring that never comes. */
     const stuck: Work = {
       ...work,
-      session: {
-        ...work.session,
+      tenant: {
+        ...work.tenant,
         keyrings: {
           ...keyrings,
           load: () => new Promise(() => {}),
@@ -155,10 +155,10 @@ it.each([
   const site = await createSite();
   const client = await site.client();
   await client.create('/memories/a', 'text');
-  const { session } = await client.open();
+  const { tenant } = await client.open();
   client.calls.length = 0;
   const accessRecords = createAccessRecords();
-  const tree = createTree({ ...session, accessRecords, ...(readOnly !== undefined && { readOnly }) });
+  const tree = createTree({ ...tenant, accessRecords, ...(readOnly !== undefined && { readOnly }) });
   expect(await tree.read(PATH)).toBeDefined();
   expect(await tree.read(at('/memories/missing'))).toBeUndefined();
   expect(countCalls(client.calls)['put'] ?? 0).toBe(puts);

@@ -8,7 +8,7 @@ import { createTombstone } from '../../../../src/format/tombstone.ts';
 import { MEMORY_ROOT } from '../../../../src/language/path.ts';
 import { listDirectory } from '../../../../src/tree/list-directory.ts';
 import { eachRecord, inspectRecord, listRecords } from '../../../../src/tree/records/scan.ts';
-import type { Work } from '../../../../src/tree/session.ts';
+import type { Work } from '../../../../src/tree/tenant.ts';
 import { atFirst, countCalls } from '../../../doubles/intercepted-store.ts';
 import { added, input } from '../../../support/format-vectors.ts';
 import { putRecord } from '../../../support/key-operator.ts';
@@ -18,7 +18,7 @@ import {
   describeOnBothKinds,
   type TestClient,
   type TestSite,
-  withSession,
+  withTenant,
 } from '../../../support/test-tree.ts';
 
 async function list(client: TestClient): Promise<Awaited<ReturnType<typeof listRecords>>> {
@@ -46,7 +46,7 @@ describe('the verdict of a listing', () => {
       },
     };
     const logger = { warn() {} };
-    return { session: { layout, store, logger }, keyring: { names }, call: {} } as unknown as Work;
+    return { tenant: { layout, store, logger }, keyring: { names }, call: {} } as unknown as Work;
   }
 
   it.each(added.listings)('on $key of $size bytes in mode $mode is $verdict', async (entry) => {
@@ -164,7 +164,7 @@ it('a record is not begun once the caller has cancelled, whatever becomes of the
   const work = await client.open(controller.signal);
   const { records } = await listRecords(work);
   const begun: string[] = [];
-  const visiting = eachRecord(withSession(work, { concurrency: 1 }), records, async ({ name }) => {
+  const visiting = eachRecord(withTenant(work, { concurrency: 1 }), records, async ({ name }) => {
     begun.push(name);
     controller.abort();
   });
@@ -184,7 +184,7 @@ it('records are visited as many at once as fit into memory together', async () =
     [1_048_576, 3],
   ] as const) {
     let [visiting, most] = [0, 0];
-    await eachRecord(withSession(work, { concurrentBytes }), records, async () => {
+    await eachRecord(withTenant(work, { concurrentBytes }), records, async () => {
       most = Math.max(most, ++visiting);
       await site.time.pause(10);
       visiting--;

@@ -3,7 +3,7 @@ import { MemoryError } from '../../../../src/errors.ts';
 import { readFile } from '../../../../src/tree/read-file.ts';
 import { copyAgain, copyFiles } from '../../../../src/tree/rename/copy-files.ts';
 import type { DirectoryRename } from '../../../../src/tree/rename/register.ts';
-import type { Progress, Work } from '../../../../src/tree/session.ts';
+import type { Progress, Work } from '../../../../src/tree/tenant.ts';
 import { atFirst, countCalls, noAnswer } from '../../../doubles/intercepted-store.ts';
 import { migrateFile } from '../../../support/migrate-file.ts';
 import {
@@ -12,7 +12,7 @@ import {
   leased,
   type TestClient,
   type TestSite,
-  withSession,
+  withTenant,
 } from '../../../support/test-tree.ts';
 
 const RENAME: DirectoryRename = {
@@ -32,7 +32,7 @@ describe('copying the files of a directory', () => {
     site = await createSite();
     const [client, other] = [await site.client(), await site.client()];
     for (let i = 0; i < count; i++) await client.create(`/memories/from/${i}`, `text ${i}`);
-    const work = withSession(await client.open(), { concurrency: 1 });
+    const work = withTenant(await client.open(), { concurrency: 1 });
     client.calls.length = 0;
     return { client, other, work };
   }
@@ -85,11 +85,11 @@ describe('copying the files of a directory', () => {
       client.intercept(async (call, proceed) => {
         if (call.verb !== 'get') return proceed();
         const failure = gets++ === 0 ? first : second;
-        await work.session.pause(gets);
+        await work.tenant.pause(gets);
         throw failure;
       });
       const files = filesOf(2);
-      const { failure } = await copyFiles(leased(withSession(work, { concurrency: 2 })), RENAME, {
+      const { failure } = await copyFiles(leased(withTenant(work, { concurrency: 2 })), RENAME, {
         files,
         phase: 'copying',
       });
@@ -105,14 +105,14 @@ describe('copying the files of a directory', () => {
     client.intercept(async (call, proceed) => {
       if (call.verb !== 'get') return proceed();
       most = Math.max(most, ++running);
-      await work.session.pause(5);
+      await work.tenant.pause(5);
       running--;
       return proceed();
     });
     const seen: Progress[] = [];
     const bounded: Work = {
       ...work,
-      session: { ...work.session, concurrency: 4, concurrentBytes: 12 },
+      tenant: { ...work.tenant, concurrency: 4, concurrentBytes: 12 },
       call: { onProgress: (progress) => seen.push(progress) },
     };
     await copyFiles(leased(bounded), RENAME, { files: filesOf(4), phase: 'copying' });
@@ -177,7 +177,7 @@ describe('copying the files of a directory', () => {
 
   it('gives a renewed copy a bound above that of the one it replaces', async () => {
     const { other, work } = await start(1);
-    const ahead = withSession(work, { clock: () => work.session.clock() + 3_600_000 });
+    const ahead = withTenant(work, { clock: () => work.tenant.clock() + 3_600_000 });
     await copyFiles(leased(ahead), RENAME, { files: filesOf(1), phase: 'copying' });
     const before = await readFile(work, at('/memories/to/0'));
     await other.append('/memories/from/0', '+');

@@ -5,7 +5,7 @@ import { copyAgain, copyFiles } from '../../../../src/tree/rename/copy-files.ts'
 import type { DirectoryRename } from '../../../../src/tree/rename/register.ts';
 import { takeBack } from '../../../../src/tree/take-back.ts';
 import { noAnswer } from '../../../doubles/intercepted-store.ts';
-import { at, describeOnBothKinds, leased, type TestClient, withSession } from '../../../support/test-tree.ts';
+import { at, describeOnBothKinds, leased, type TestClient, withTenant } from '../../../support/test-tree.ts';
 
 const RENAME: DirectoryRename = {
   from: at('/memories/from'),
@@ -58,7 +58,7 @@ describeOnBothKinds('copying the files of a directory', (newSite) => {
     const { client, other } = await start(3);
     await other.create('/memories/to/0', 'theirs');
     const work = await client.open();
-    const stopped = await copyFiles(leased(withSession(work, { concurrency: 1 })), RENAME, all(3));
+    const stopped = await copyFiles(leased(withTenant(work, { concurrency: 1 })), RENAME, all(3));
     expect(stopped).toMatchObject({ copied: [], taken: ['/memories/from/0'], failure: undefined });
     const rest = await copyFiles(leased(work), RENAME, { files: files(3), phase: 'moving' });
     expect(rest).toMatchObject({ taken: ['/memories/from/0'], failure: undefined });

@@ -4,11 +4,11 @@ import type { ObjectStore } from '../../../../src/store/port.ts';
 import { type CopiedFile, copyFiles } from '../../../../src/tree/rename/copy-files.ts';
 import { deleteSources } from '../../../../src/tree/rename/delete-sources.ts';
 import type { DirectoryRename } from '../../../../src/tree/rename/register.ts';
-import type { Work } from '../../../../src/tree/session.ts';
+import type { Work } from '../../../../src/tree/tenant.ts';
 import { atFirst, countCalls, noAnswer, sendTwice } from '../../../doubles/intercepted-store.ts';
 import { type NotedOptions, noteOptions } from '../../../doubles/noted-options.ts';
 import { migrateFile } from '../../../support/migrate-file.ts';
-import { at, describeOnBothKinds, leased, type TestClient, withSession } from '../../../support/test-tree.ts';
+import { at, describeOnBothKinds, leased, type TestClient, withTenant } from '../../../support/test-tree.ts';
 
 const RENAME: DirectoryRename = {
   from: at('/memories/from'),
@@ -54,7 +54,7 @@ describeOnBothKinds('deleting the sources of a rename', (newSite) => {
     const { signal } = new AbortController();
     const watched = {
       ...work,
-      session: { ...work.session, store: noteOptions(work.session.store, noted) },
+      tenant: { ...work.tenant, store: noteOptions(work.tenant.store, noted) },
       call: { signal },
     };
     await deleteSources(leased(watched), RENAME, { copied, takenOver: false });
@@ -230,11 +230,11 @@ function refusing(work: Work, refused: CopiedFile | undefined, error: MemoryErro
   const key = refused?.source.key;
   if (key === undefined) throw new Error('there is no such file');
   const remove: ObjectStore['delete'] = async (targets, options) => {
-    const failures = await work.session.store.delete(
+    const failures = await work.tenant.store.delete(
       targets.filter((target) => target.key !== key),
       options,
     );
     return targets.some((target) => target.key === key) ? [...failures, { key, error }] : failures;
   };
-  return withSession(work, { store: { ...work.session.store, delete: remove } });
+  return withTenant(work, { store: { ...work.tenant.store, delete: remove } });
 }

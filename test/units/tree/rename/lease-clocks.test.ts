@@ -2,9 +2,9 @@ import { afterEach, describe, expect, it } from 'vitest';
 import type { ObjectKey } from '../../../../src/format/object-keys.ts';
 import { type RenameLease, takeLease } from '../../../../src/tree/rename/lease.ts';
 import { LEASE_MS, readRegister } from '../../../../src/tree/rename/register.ts';
-import type { Work } from '../../../../src/tree/session.ts';
+import type { Work } from '../../../../src/tree/tenant.ts';
 import { countCalls, type StoreCall } from '../../../doubles/intercepted-store.ts';
-import { at, createSite, type TestClient, type TestSite, withSession } from '../../../support/test-tree.ts';
+import { at, createSite, type TestClient, type TestSite, withTenant } from '../../../support/test-tree.ts';
 
 const RENAME = { from: at('/memories/a'), to: at('/memories/b'), id: new Uint8Array(16).fill(5) };
 const KEY = 'tenants/acme/data/x' as ObjectKey;
@@ -28,7 +28,7 @@ describe('the clocks of a lease', () => {
   };
   const renewals = async (client: TestClient, lease: RenameLease): Promise<number> => {
     client.calls.length = 0;
-    await lease.work.session.store.head(KEY);
+    await lease.work.tenant.store.head(KEY);
     return countCalls(client.calls)['put'] ?? 0;
   };
 
@@ -36,9 +36,9 @@ describe('the clocks of a lease', () => {
     expect(LEASE_MS).toBe(10_000);
     const { client, work } = await start();
     const lease = await take(work);
-    await work.session.pause(2_999);
+    await work.tenant.pause(2_999);
     expect(await renewals(client, lease)).toBe(0);
-    await work.session.pause(1);
+    await work.tenant.pause(1);
     expect(await renewals(client, lease)).toBe(1);
   });
 
@@ -47,33 +47,33 @@ describe('the clocks of a lease', () => {
     client.intercept(slowly('put'));
     const lease = await take(work);
     client.intercept((_, proceed) => proceed());
-    await work.session.pause(999);
+    await work.tenant.pause(999);
     expect(await renewals(client, lease)).toBe(0);
-    await work.session.pause(1);
+    await work.tenant.pause(1);
     expect(await renewals(client, lease)).toBe(1);
   });
 
   it('count from the sending of what renewed it, not from the answer', async () => {
     const { client, work } = await start();
     const lease = await take(work);
-    await work.session.pause(3_000);
+    await work.tenant.pause(3_000);
     client.intercept(slowly('put'));
     expect(await renewals(client, lease)).toBe(1);
     client.intercept((_, proceed) => proceed());
-    await work.session.pause(999);
+    await work.tenant.pause(999);
     expect(await renewals(client, lease)).toBe(0);
-    await work.session.pause(1);
+    await work.tenant.pause(1);
     expect(await renewals(client, lease)).toBe(1);
   });
 
   it('count from the sending of what entered a phase', async () => {
     const { client, work } = await start();
     const lease = await take(work);
-    await work.session.pause(2_000);
+    await work.tenant.pause(2_000);
     await lease.enter('moving');
-    await work.session.pause(2_999);
+    await work.tenant.pause(2_999);
     expect(await renewals(client, lease)).toBe(0);
-    await work.session.pause(1);
+    await work.tenant.pause(1);
     expect(await renewals(client, lease)).toBe(1);
   });
 
@@ -82,11 +82,11 @@ describe('the clocks of a lease', () => {
       const { client, work } = await start();
       let setBack = 0;
       const clocks = { [frozen]: () => site.time.clock() - setBack };
-      const lease = await take(withSession(work, clocks));
+      const lease = await take(withTenant(work, clocks));
       setBack = 3_600_000;
-      await work.session.pause(2_999);
+      await work.tenant.pause(2_999);
       expect(await renewals(client, lease)).toBe(0);
-      await work.session.pause(1);
+      await work.tenant.pause(1);
       expect(await renewals(client, lease)).toBe(1);
       await site.base[Symbol.asyncDispose]();
     }
@@ -100,14 +100,14 @@ describe('the clocks of a lease', () => {
     ] as const) {
       const { client, work } = await start();
       const lease = await take(work);
-      await work.session.pause(2_900);
+      await work.tenant.pause(2_900);
       let waits = 1;
       client.intercept(async (call, proceed) => {
-        if (call.verb === 'put' && call.key === KEY && waits-- > 0) await work.session.pause(waitMs);
+        if (call.verb === 'put' && call.key === KEY && waits-- > 0) await work.tenant.pause(waitMs);
         return proceed();
       });
       client.calls.length = 0;
-      await lease.work.session.store.put(KEY, new Uint8Array(200), { mode: 'create' });
+      await lease.work.tenant.store.put(KEY, new Uint8Array(200), { mode: 'create' });
       // What came too late, the register, and what is sent.
       expect(countCalls(client.calls)).toEqual({ put: sent });
       await site.base[Symbol.asyncDispose]();
@@ -118,11 +118,11 @@ describe('the clocks of a lease', () => {
   it('are looked at again when a renewal took so long that the next one is due', async () => {
     const { client, work } = await start();
     const lease = await take(work);
-    await work.session.pause(3_000);
+    await work.tenant.pause(3_000);
     let slow = 1;
     client.intercept(async (call, proceed) => {
       const answer = await proceed();
-      if (call.verb === 'put' && slow-- > 0) await work.session.pause(3_000);
+      if (call.verb === 'put' && slow-- > 0) await work.tenant.pause(3_000);
       return answer;
     });
     expect(await renewals(client, lease)).toBe(2);
@@ -133,7 +133,7 @@ describe('the clocks of a lease', () => {
     const lease = await take(work);
     client.calls.length = 0;
     client.intercept(slowly('put'));
-    await Promise.all([lease.enter('moving'), lease.work.session.store.head(KEY)]);
+    await Promise.all([lease.enter('moving'), lease.work.tenant.store.head(KEY)]);
     expect(client.calls.map(({ verb }) => verb)).toEqual(['put', 'head']);
   });
 
@@ -141,7 +141,7 @@ describe('the clocks of a lease', () => {
     const { client, work } = await start();
     const lease = await take(work, { phase: phase === 'copying' ? phase : 'copying' });
     if (phase !== 'copying') await lease.enter(phase);
-    await work.session.pause(3_000);
+    await work.tenant.pause(3_000);
     expect(await renewals(client, lease)).toBe(1);
     expect(await readRegister(work)).toMatchObject({ entry: { ...RENAME, phase } });
   });
@@ -150,7 +150,7 @@ describe('the clocks of a lease', () => {
     const { client, work } = await start();
     const lease = await take(work, { phase: 'moving' });
     expect(await readRegister(work)).toMatchObject({ entry: { phase: 'moving' } });
-    await work.session.pause(3_000);
+    await work.tenant.pause(3_000);
     expect(await renewals(client, lease)).toBe(1);
     expect(await readRegister(work)).toMatchObject({ entry: { phase: 'moving' } });
   });

@@ -4,10 +4,10 @@ import type { ObjectKey } from '../../../../src/format/object-keys.ts';
 import { isTooLate } from '../../../../src/store/port.ts';
 import { type RenameLease, takeLease } from '../../../../src/tree/rename/lease.ts';
 import { readRegister } from '../../../../src/tree/rename/register.ts';
-import type { Work } from '../../../../src/tree/session.ts';
+import type { Work } from '../../../../src/tree/tenant.ts';
 import { atFirst, countCalls } from '../../../doubles/intercepted-store.ts';
 import { type NotedOptions, noteOptions } from '../../../doubles/noted-options.ts';
-import { at, createSite, type TestClient, type TestSite, withSession } from '../../../support/test-tree.ts';
+import { at, createSite, type TestClient, type TestSite, withTenant } from '../../../support/test-tree.ts';
 
 const RENAME = { from: at('/memories/a'), to: at('/memories/b'), id: new Uint8Array(16).fill(5) };
 const KEY = 'tenants/acme/data/x' as ObjectKey;
@@ -26,7 +26,7 @@ describe('the requests under a lease', () => {
     const client = await site.client();
     const opened = await client.open(signal);
     const noted: NotedOptions[] = [];
-    const work = withSession(opened, { store: noteOptions(opened.session.store, noted) });
+    const work = withTenant(opened, { store: noteOptions(opened.tenant.store, noted) });
     const lease = await takeLease(work, { rename: RENAME, phase: 'copying', base: undefined });
     if (lease === 'overtaken') throw new Error('the register was taken');
     client.calls.length = 0;
@@ -37,7 +37,7 @@ describe('the requests under a lease', () => {
     const { lease, noted } = await start();
     const { signal } = new AbortController();
     const sendBy = { isPast: () => false };
-    const { store } = lease.work.session;
+    const { store } = lease.work.tenant;
     noted.length = 0;
     await store.get(KEY, { signal });
     await store.head(KEY, { signal });
@@ -56,7 +56,7 @@ describe('the requests under a lease', () => {
   it('are not sent past the bound of the caller, whatever is left of the lease', async () => {
     const { client, lease } = await start();
     const sendBy = { isPast: () => true };
-    const put = lease.work.session.store.put(KEY, new Uint8Array(200), { mode: 'create', sendBy });
+    const put = lease.work.tenant.store.put(KEY, new Uint8Array(200), { mode: 'create', sendBy });
     await expect(put).rejects.toSatisfy(isTooLate);
     expect(countCalls(client.calls)).toEqual({ put: 1 });
   });
@@ -66,8 +66,8 @@ describe('the requests under a lease', () => {
     const { lease, noted, work } = await start(signal);
     expect(lease.work.call.signal).toBe(signal);
     expect(lease.finishing.call.signal).toBeUndefined();
-    await work.session.pause(3_000);
-    await lease.work.session.store.head(KEY);
+    await work.tenant.pause(3_000);
+    await lease.work.tenant.store.head(KEY);
     await lease.enter('moving');
     await lease.end();
     const writes = noted.filter(({ verb }) => verb === 'put');
@@ -80,8 +80,8 @@ describe('the requests under a lease', () => {
     client.intercept(atFirst('put', () => Promise.reject(new MemoryError('unavailable', 'down'))));
     await expect(lease.enter('moving')).rejects.toMatchObject({ code: 'unavailable' });
     client.calls.length = 0;
-    for (const { session } of [lease.work, lease.finishing]) {
-      await expect(session.store.head(KEY)).rejects.toMatchObject({ code: 'unavailable' });
+    for (const { tenant } of [lease.work, lease.finishing]) {
+      await expect(tenant.store.head(KEY)).rejects.toMatchObject({ code: 'unavailable' });
     }
     await expect(lease.enter('aborting')).rejects.toMatchObject({ code: 'unavailable' });
     expect(client.calls).toEqual([]);
@@ -94,7 +94,7 @@ describe('the requests under a lease', () => {
       key: `${KEY}${i}` as ObjectKey,
       ifMatch: '"0"' as never,
     }));
-    const failures = await lease.work.session.store.delete(targets);
+    const failures = await lease.work.tenant.store.delete(targets);
     expect(failures.map(({ key }) => key)).toEqual(targets.map(({ key }) => key));
     const batches = client.calls.flatMap((call) => (call.verb === 'delete' ? [call.targets.length] : []));
     expect(batches).toEqual([1_000, 1_000, 1]);

@@ -3,9 +3,9 @@ import type { ObjectKey } from '../../../../src/format/object-keys.ts';
 import { isTooLate } from '../../../../src/store/port.ts';
 import { type RenameLease, takeLease } from '../../../../src/tree/rename/lease.ts';
 import { LEASE_MS, readRegister } from '../../../../src/tree/rename/register.ts';
-import type { Work } from '../../../../src/tree/session.ts';
+import type { Work } from '../../../../src/tree/tenant.ts';
 import { countCalls } from '../../../doubles/intercepted-store.ts';
-import { at, describeOnBothKinds, type TestClient, withSession } from '../../../support/test-tree.ts';
+import { at, describeOnBothKinds, type TestClient, withTenant } from '../../../support/test-tree.ts';
 
 const RENAME = { from: at('/memories/a'), to: at('/memories/b'), id: new Uint8Array(16).fill(5) };
 const KEY = 'tenants/acme/data/x' as ObjectKey;
@@ -22,7 +22,7 @@ describeOnBothKinds('the lease of a rename', (newSite) => {
 
   /** What another process does once the lease has run out. */
   async function seize(work: Work): Promise<void> {
-    await work.session.pause(LEASE_MS + 1);
+    await work.tenant.pause(LEASE_MS + 1);
     const { etag } = await readRegister(work);
     expect(await takeLease(work, { rename: RENAME, phase: 'moving', base: etag })).not.toBe('overtaken');
   }
@@ -36,27 +36,27 @@ describeOnBothKinds('the lease of a rename', (newSite) => {
 
   it('costs nothing while it is young, and one PUT before the next request after 3 s', async () => {
     const { client, work, lease } = await take();
-    await work.session.pause(2_999);
-    await lease.work.session.store.head(KEY);
+    await work.tenant.pause(2_999);
+    await lease.work.tenant.store.head(KEY);
     expect(countCalls(client.calls)).toEqual({ head: 1 });
-    await work.session.pause(1);
-    await Promise.all([lease.work.session.store.head(KEY), lease.work.session.store.head(KEY)]);
+    await work.tenant.pause(1);
+    await Promise.all([lease.work.tenant.store.head(KEY), lease.work.tenant.store.head(KEY)]);
     expect(countCalls(client.calls)).toEqual({ head: 3, put: 1 });
     expect(client.calls.map(({ verb }) => verb)).toEqual(['head', 'put', 'head', 'head']);
-    await work.session.pause(2_999);
-    await lease.work.session.store.head(KEY);
+    await work.tenant.pause(2_999);
+    await lease.work.tenant.store.head(KEY);
     expect(countCalls(client.calls)).toEqual({ head: 4, put: 1 });
   });
 
   it('is ended behind a renewal that is under way, not beside it', async () => {
     const { client, work, lease } = await take();
-    await work.session.pause(3_000);
+    await work.tenant.pause(3_000);
     client.intercept(async (call, proceed) => {
-      if (call.verb === 'put') await work.session.pause(100);
+      if (call.verb === 'put') await work.tenant.pause(100);
       return proceed();
     });
-    const asking = lease.work.session.store.head(KEY);
-    await work.session.pause(50);
+    const asking = lease.work.tenant.store.head(KEY);
+    await work.tenant.pause(50);
     await Promise.all([asking, lease.end()]);
     expect(await readRegister(work)).toMatchObject({ entry: undefined });
   });
@@ -65,14 +65,14 @@ describeOnBothKinds('the lease of a rename', (newSite) => {
     const { client, work, lease } = await take();
     await seize(work);
     client.calls.length = 0;
-    const { store } = lease.work.session;
+    const { store } = lease.work.tenant;
     for (const request of [
       () => store.get(KEY),
       () => store.head(KEY),
       () => store.put(KEY, new Uint8Array(200), { mode: 'create' }),
       () => store.delete([{ key: KEY }]),
       () => store.list({ prefix: '' })[Symbol.asyncIterator]().next(),
-      () => lease.finishing.session.store.head(KEY),
+      () => lease.finishing.tenant.store.head(KEY),
       () => lease.enter('aborting'),
       () => lease.end(),
     ]) {
@@ -87,13 +87,13 @@ describeOnBothKinds('the lease of a rename', (newSite) => {
     const waits = [4_999, 5_000, 4_999];
     client.intercept(async (call, proceed) => {
       if (call.verb !== 'put' || call.key !== KEY) return proceed();
-      await work.session.pause(waits.shift() ?? 0);
+      await work.tenant.pause(waits.shift() ?? 0);
       return proceed();
     });
-    const put = () => lease.work.session.store.put(KEY, new Uint8Array(300), { mode: 'overwrite' });
+    const put = () => lease.work.tenant.store.put(KEY, new Uint8Array(300), { mode: 'overwrite' });
     await put();
     expect(countCalls(client.calls)).toEqual({ put: 1 });
-    await work.session.pause(3_000);
+    await work.tenant.pause(3_000);
     client.calls.length = 0;
     await put();
     // The register, what came too late, the register once more, and what is sent.
@@ -104,12 +104,12 @@ describeOnBothKinds('the lease of a rename', (newSite) => {
   it('ends for a PUT that comes too late each time it is held again', async () => {
     const { client, work, lease } = await take();
     client.intercept(async (call, proceed) => {
-      if (call.verb === 'put' && call.key === KEY) await work.session.pause(6_000);
+      if (call.verb === 'put' && call.key === KEY) await work.tenant.pause(6_000);
       return proceed();
     });
-    const putting = lease.work.session.store.put(KEY, new Uint8Array(1), { mode: 'create' });
+    const putting = lease.work.tenant.store.put(KEY, new Uint8Array(1), { mode: 'create' });
     await expect(putting).rejects.toSatisfy(isTooLate);
-    expect(await work.session.store.head(KEY)).toBeUndefined();
+    expect(await work.tenant.store.head(KEY)).toBeUndefined();
   });
 
   it('lets nothing through that waited until another process had taken it over', async () => {
@@ -119,15 +119,15 @@ describeOnBothKinds('the lease of a rename', (newSite) => {
       await seize(work);
       return proceed();
     });
-    const put = lease.work.session.store.put(KEY, new Uint8Array(300), { mode: 'create' });
+    const put = lease.work.tenant.store.put(KEY, new Uint8Array(300), { mode: 'create' });
     await expect(put).rejects.toMatchObject({ code: 'outcome_unknown' });
-    expect(await work.session.store.head(KEY)).toBeUndefined();
+    expect(await work.tenant.store.head(KEY)).toBeUndefined();
   });
 
   it('keeps to the bound of what it is given, and leaves what is past that to its caller', async () => {
     const { client, lease } = await take();
     const sendBy = { isPast: () => true };
-    const put = lease.work.session.store.put(KEY, new Uint8Array(300), { mode: 'create', sendBy });
+    const put = lease.work.tenant.store.put(KEY, new Uint8Array(300), { mode: 'create', sendBy });
     await expect(put).rejects.toSatisfy(isTooLate);
     expect(countCalls(client.calls)).toEqual({ put: 1 });
   });
@@ -140,14 +140,14 @@ describeOnBothKinds('the lease of a rename', (newSite) => {
       if (call.verb === 'delete') await seize(work);
       return answer;
     });
-    await expect(lease.work.session.store.delete(targets)).rejects.toMatchObject({ code: 'outcome_unknown' });
+    await expect(lease.work.tenant.store.delete(targets)).rejects.toMatchObject({ code: 'outcome_unknown' });
     expect(countCalls(client.calls)['delete']).toBe(1);
   });
 
   it('is looked at again between the pages of a listing', async () => {
     const { client, work, lease } = await take();
     for (const name of ['a', 'b', 'c']) {
-      await work.session.store.put(`${KEY}${name}` as ObjectKey, new Uint8Array(200), { mode: 'create' });
+      await work.tenant.store.put(`${KEY}${name}` as ObjectKey, new Uint8Array(200), { mode: 'create' });
     }
     client.calls.length = 0;
     client.intercept(async (call, proceed) => {
@@ -157,7 +157,7 @@ describeOnBothKinds('the lease of a rename', (newSite) => {
     });
     const seen: string[] = [];
     const listing = (async () => {
-      for await (const { objects } of lease.work.session.store.list({ prefix: KEY, maxKeys: 1 })) {
+      for await (const { objects } of lease.work.tenant.store.list({ prefix: KEY, maxKeys: 1 })) {
         seen.push(...objects.map(({ key }) => key));
       }
     })();
@@ -168,12 +168,12 @@ describeOnBothKinds('the lease of a rename', (newSite) => {
 
   it('notices a freeze by the wall clock when the monotonic one stood still', async () => {
     const client = await (await newSite()).client();
-    const work = withSession(await client.open(), { monotonic: () => 0 });
+    const work = withTenant(await client.open(), { monotonic: () => 0 });
     const lease = await takeLease(work, { rename: RENAME, phase: 'copying', base: undefined });
     if (lease === 'overtaken') throw new Error('the register was taken');
-    await work.session.pause(5_000);
+    await work.tenant.pause(5_000);
     client.calls.length = 0;
-    await lease.work.session.store.head(KEY);
+    await lease.work.tenant.store.head(KEY);
     expect(countCalls(client.calls)).toEqual({ put: 1, head: 1 });
   });
 

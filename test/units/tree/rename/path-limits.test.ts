@@ -37,11 +37,11 @@ function segmentLimit(): Limit {
 
 /** With names that are encrypted a key grows by steps of several bytes, so the last that fits is looked for. */
 async function keyLimit(client: TestClient): Promise<Limit> {
-  const { session, keyring } = await client.open();
+  const { tenant, keyring } = await client.open();
   const inside = segments(2, 'x'.repeat(LONGEST_SEGMENT));
   const keyLength = (directory: string): number => {
     try {
-      const key = fileKey(session.layout, keyring.names, at(`/memories${directory}${inside}`));
+      const key = fileKey(tenant.layout, keyring.names, at(`/memories${directory}${inside}`));
       return new TextEncoder().encode(key).length;
     } catch {
       return Number.POSITIVE_INFINITY;
@@ -224,7 +224,7 @@ describe.each(PLACES.filter(({ mounted }) => mounted === 'own'))(
       const { client, path } = await planted();
       const history = historyOf(client);
       const carol = { actor: 'carol' };
-      const before = new Date(client.session.clock());
+      const before = new Date(client.tenant.clock());
       await client.append(DEEP, ' two');
       await client.remove(DEEP);
       const versions = (await history.list(DEEP)).flatMap((entry) =>
@@ -339,7 +339,7 @@ async function copyUncounted({ work, rename }: RenameLease, copies: Readonly<Rec
     const source = await readFile(work, at(from));
     if (source === undefined) throw new Error('there is no source');
     const names = { from: logicalName(at(from)), to: logicalName(at(to)) };
-    const key = fileKey(work.session.layout, work.keyring.names, at(to));
+    const key = fileKey(work.tenant.layout, work.keyring.names, at(to));
     await confirmedPut(work, {
       key,
       seal: (stamp) => bindVersion(work, source, { ...stamp, ...names, origin: rename.id }),

@@ -5,7 +5,7 @@ import { newVersion } from '../../../../src/format/version.ts';
 import { encodeText } from '../../../../src/language/text.ts';
 import type { ETag, WriteResult } from '../../../../src/store/port.ts';
 import { type RenameEntry, readRegister, writeRegister } from '../../../../src/tree/rename/register.ts';
-import type { Work } from '../../../../src/tree/session.ts';
+import type { Work } from '../../../../src/tree/tenant.ts';
 import { at, describeOnBothKinds } from '../../../support/test-tree.ts';
 
 const ENTRY: RenameEntry = {
@@ -34,10 +34,10 @@ describeOnBothKinds('the register of renames', (newSite) => {
       keys,
       name,
       content: encodeText(text),
-      version: newVersion({ mtime: 0, random: work.session.random }),
-      random: work.session.random,
+      version: newVersion({ mtime: 0, random: work.tenant.random }),
+      random: work.tenant.random,
     });
-    await work.session.store.put(classKey(work.session.layout, 'journal', 'register'), object, {
+    await work.tenant.store.put(classKey(work.tenant.layout, 'journal', 'register'), object, {
       mode: 'overwrite',
     });
   }
@@ -49,7 +49,7 @@ describeOnBothKinds('the register of renames', (newSite) => {
   it('says what was written, and for how long by the clock of the server', async () => {
     const work = await open();
     const etag = etagOf(await writeRegister(work, ENTRY, undefined));
-    await work.session.pause(1_500);
+    await work.tenant.pause(1_500);
     expect(await readRegister(work)).toEqual({ entry: ENTRY, etag, ageMs: 1_500 });
     const kept = { ...ENTRY, by: new Uint8Array(16).fill(5) };
     const next = etagOf(await writeRegister(work, kept, etag));
@@ -70,11 +70,11 @@ describeOnBothKinds('the register of renames', (newSite) => {
   it('is refused when its bytes are not authentic', async () => {
     const work = await open();
     await writeRegister(work, ENTRY, undefined);
-    const key = classKey(work.session.layout, 'journal', 'register');
-    const stored = await work.session.store.get(key);
+    const key = classKey(work.tenant.layout, 'journal', 'register');
+    const stored = await work.tenant.store.get(key);
     if (typeof stored !== 'object') throw new Error('there is no register');
     const forged = Uint8Array.from(stored.body, (byte, index) => (index === 190 ? byte ^ 1 : byte));
-    await work.session.store.put(key, forged, { mode: 'overwrite' });
+    await work.tenant.store.put(key, forged, { mode: 'overwrite' });
     await expect(readRegister(work)).rejects.toMatchObject({ code: 'integrity' });
   });
 

@@ -37,7 +37,7 @@ describeOnBothKinds('a rename of a directory that is taken back', (newSite) => {
     call.verb === 'put' && String(call.key).includes('/journal/');
   const keyAt = async (client: TestClient, path: string): Promise<string> => {
     const {
-      session: { layout },
+      tenant: { layout },
       keyring,
     } = await client.open();
     return fileKey(layout, keyring.names, at(path));

@@ -80,8 +80,8 @@ describe.each(STORE_KINDS)('files above one another that a process left on a(n) 
     await mover.create(`${FROM}/y`, 'upper');
     await dyingCreate(`${FROM}/x/below`);
     await dyingCreate(`${FROM}/y/below`);
-    const { keyring, session } = await mover.open();
-    const vanishing = fileKey(session.layout, keyring.names, at(`${FROM}/y/below`));
+    const { keyring, tenant } = await mover.open();
+    const vanishing = fileKey(tenant.layout, keyring.names, at(`${FROM}/y/below`));
     mover.intercept(async (call, proceed) => {
       if (call.verb === 'head' && call.key === vanishing) await other.remove(`${FROM}/y/below`);
       return proceed();

@@ -46,7 +46,7 @@ describeOnBothKinds('a rename of a directory that only goes forward', (newSite) 
   }
   const keyAt = async (client: TestClient, path: string): Promise<string> => {
     const {
-      session: { layout },
+      tenant: { layout },
       keyring,
     } = await client.open();
     return fileKey(layout, keyring.names, at(path));

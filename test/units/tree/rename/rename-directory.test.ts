@@ -331,7 +331,7 @@ describeOnBothKinds('renaming a directory', (newSite) => {
     const { client, other } = await start();
     const [listed] = (await client.tree.list(at(FROM))).files;
     const directory = listed?.key.slice(0, listed.key.lastIndexOf('/') + 1);
-    const { store } = (await client.open()).session;
+    const { store } = (await client.open()).tenant;
     const key = `${directory}foreign` as NonNullable<typeof listed>['key'];
     await store.put(key, new Uint8Array(200), { mode: 'create' });
     await client.rename(FROM, TO);

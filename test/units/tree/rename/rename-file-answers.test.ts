@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { MemoryError } from '../../../../src/errors.ts';
 import { readFile } from '../../../../src/tree/read-file.ts';
 import { renameFile } from '../../../../src/tree/rename/rename-file.ts';
-import type { Work } from '../../../../src/tree/session.ts';
+import type { Work } from '../../../../src/tree/tenant.ts';
 import { atFirst, countCalls, noAnswer, sendTwice } from '../../../doubles/intercepted-store.ts';
 import { type NotedOptions, noteOptions } from '../../../doubles/noted-options.ts';
 import { migrateFile } from '../../../support/migrate-file.ts';
@@ -11,7 +11,7 @@ import {
   describeOnBothKinds,
   type TestClient,
   type TestSite,
-  withSession,
+  withTenant,
 } from '../../../support/test-tree.ts';
 
 const FROM = '/memories/from';
@@ -180,7 +180,7 @@ describeOnBothKinds('a rename of a file', (newSite) => {
     const { signal } = new AbortController();
     const opened = await client.open(signal);
     const noted: NotedOptions[] = [];
-    const work: Work = withSession(opened, { store: noteOptions(opened.session.store, noted) });
+    const work: Work = withTenant(opened, { store: noteOptions(opened.tenant.store, noted) });
     const source = await readFile(work, at(FROM));
     if (source === undefined) throw new Error('there is no source');
     client.intercept(atFirst('delete', () => Promise.reject(DENIED)));

@@ -10,7 +10,7 @@ import {
   type Recovered,
   type RenameRegister,
 } from '../../../../src/tree/rename/rename-register.ts';
-import type { Work } from '../../../../src/tree/session.ts';
+import type { Work } from '../../../../src/tree/tenant.ts';
 import { noAnswer } from '../../../doubles/intercepted-store.ts';
 import { at, bytes, describeOnBothKinds, type TestClient } from '../../../support/test-tree.ts';
 
@@ -33,7 +33,7 @@ describe('the recovery of a session', () => {
     const time = { now: 0 };
     const logger = { warn: (_: string, fields?: LogFields) => void logged.push(fields) };
     const work = (signal?: AbortSignal): Work =>
-      ({ session: { logger, monotonic: () => time.now }, call: { signal } }) as unknown as Work;
+      ({ tenant: { logger, monotonic: () => time.now }, call: { signal } }) as unknown as Work;
     return { recovery: createRecovery({ recover } as unknown as RenameRegister), looks, logged, time, work };
   }
 

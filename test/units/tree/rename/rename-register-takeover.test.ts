@@ -75,7 +75,7 @@ describeOnBothKinds('taking the rename of a directory over', (newSite) => {
 
   it('does not overwrite, while moving, a copy by a source that is another one now', async () => {
     const { site, client, lease, next } = await leave('moving');
-    const { store } = lease.work.session;
+    const { store } = lease.work.tenant;
     const [listed] = (await client.tree.list(at(FROM))).files;
     if (listed === undefined) throw new Error('there is no source');
     expect(await store.delete([{ key: listed.key, ifMatch: listed.etag }])).toEqual([]);

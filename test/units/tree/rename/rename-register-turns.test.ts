@@ -4,10 +4,10 @@ import type { Pause } from '../../../../src/time.ts';
 import type { RenameLease } from '../../../../src/tree/rename/lease.ts';
 import { readRegister } from '../../../../src/tree/rename/register.ts';
 import { createRenameRegister } from '../../../../src/tree/rename/rename-register.ts';
-import type { Work } from '../../../../src/tree/session.ts';
+import type { Work } from '../../../../src/tree/tenant.ts';
 import { type LongWait, onLongWait } from '../../../../src/waits.ts';
 import { atFirst, countCalls } from '../../../doubles/intercepted-store.ts';
-import { at, createSite, type TestClient, type TestSite, withSession } from '../../../support/test-tree.ts';
+import { at, createSite, type TestClient, type TestSite, withTenant } from '../../../support/test-tree.ts';
 
 const MOVE = { from: at('/memories/from'), to: at('/memories/to') };
 
@@ -29,18 +29,18 @@ describe('waiting for a turn at the register', () => {
   it('ends after a minute, to the quarter of a second', async () => {
     const { work } = await start();
     const other = await occupy();
-    const begun = work.session.clock();
+    const begun = work.tenant.clock();
     let ended = 0;
     const told: LongWait[] = [];
     const ceaseListening = onLongWait((wait) => told.push(wait));
     const waiting = createRenameRegister()
       .begin(work, MOVE)
       .catch((error: unknown) => {
-        ended = work.session.clock();
+        ended = work.tenant.clock();
         return error;
       });
     for (let s = 0; s < 80; s += 2) {
-      await work.session.pause(2_000);
+      await work.tenant.pause(2_000);
       await other.enter('copying');
     }
     expect(await waiting).toMatchObject({ code: 'unavailable' });
@@ -53,17 +53,17 @@ describe('waiting for a turn at the register', () => {
   it.each([-86_400_000, 86_400_000])('waits for a minute where its clocks are %d ms apart', async (apart) => {
     const { work } = await start();
     const other = await occupy();
-    const begun = work.session.clock();
+    const begun = work.tenant.clock();
     let ended = 0;
-    const monotonic = (): number => work.session.clock() + apart;
+    const monotonic = (): number => work.tenant.clock() + apart;
     const waiting = createRenameRegister()
-      .begin(withSession(work, { monotonic }), MOVE)
+      .begin(withTenant(work, { monotonic }), MOVE)
       .catch((error: unknown) => {
-        ended = work.session.clock();
+        ended = work.tenant.clock();
         return error;
       });
     for (let s = 0; s < 80 && ended === 0; s += 4) {
-      await work.session.pause(4_000);
+      await work.tenant.pause(4_000);
       await other.enter('copying');
     }
     expect(ended - begun).toBeGreaterThanOrEqual(60_000);
@@ -77,7 +77,7 @@ describe('waiting for a turn at the register', () => {
     const settling = createRenameRegister().settle(work);
     // The last write of the owner leaves its lease to run out when the minute is over.
     for (const ms of [9_900, 9_900, 9_900, 9_900, 9_900, 400]) {
-      await work.session.pause(ms);
+      await work.tenant.pause(ms);
       await other.enter('copying');
     }
     expect(await settling).toBe(true);
@@ -89,7 +89,7 @@ describe('waiting for a turn at the register', () => {
     const other = await occupy();
     client.calls.length = 0;
     const waiting = createRenameRegister().begin(work, MOVE);
-    await work.session.pause(5_100);
+    await work.tenant.pause(5_100);
     expect(countCalls(client.calls)).toEqual({ get: 21 });
     await other.end();
     await waiting;
@@ -102,23 +102,23 @@ describe('waiting for a turn at the register', () => {
     const signals: (AbortSignal | undefined)[] = [];
     const pause: Pause = (ms, signal) => {
       signals.push(signal);
-      return work.session.pause(ms, signal);
+      return work.tenant.pause(ms, signal);
     };
-    const waiting = createRenameRegister().begin(withSession(work, { pause }), MOVE);
-    const begun = work.session.clock();
+    const waiting = createRenameRegister().begin(withTenant(work, { pause }), MOVE);
+    const begun = work.tenant.clock();
     const told = expect(waiting).rejects.toMatchObject({ code: 'aborted' });
-    await work.session.pause(1_000);
+    await work.tenant.pause(1_000);
     controller.abort();
     await told;
     expect(new Set(signals)).toEqual(new Set([controller.signal]));
-    expect(work.session.clock() - begun).toBeLessThan(2_000);
+    expect(work.tenant.clock() - begun).toBeLessThan(2_000);
   });
 
   it('takes what it saw last for the base of its own', async () => {
     const { client, work } = await start();
     const other = await occupy();
     const waiting = createRenameRegister().begin(work, MOVE);
-    await work.session.pause(1_000);
+    await work.tenant.pause(1_000);
     await other.end();
     client.calls.length = 0;
     await waiting;
@@ -169,11 +169,11 @@ describe('waiting for a turn at the register', () => {
     expect(await renames.settle(work)).toBe(false);
     const other = await occupy();
     const settling = renames.settle(work);
-    await work.session.pause(1_000);
+    await work.tenant.pause(1_000);
     await other.end();
     expect(await settling).toBe(true);
     await occupy();
-    await work.session.pause(10_001);
+    await work.tenant.pause(10_001);
     expect(await renames.recover(work)).toBe('finished');
     expect(await readRegister(work)).toMatchObject({ entry: undefined });
   });
@@ -181,7 +181,7 @@ describe('waiting for a turn at the register', () => {
   it('takes the register as the takeover left it', async () => {
     const { client, work } = await start();
     await occupy();
-    await work.session.pause(10_001);
+    await work.tenant.pause(10_001);
     const lease = await createRenameRegister().begin(work, {
       from: at('/memories/to'),
       to: at('/memories/e'),
@@ -197,7 +197,7 @@ describe('waiting for a turn at the register', () => {
   it('may be over by the time another process has taken a rename over', async () => {
     const { client, work } = await start();
     await occupy();
-    await work.session.pause(10_001);
+    await work.tenant.pause(10_001);
     client.intercept(
       atFirst('put', async (proceed) => {
         await (await site.client()).paths();

@@ -38,13 +38,13 @@ describeOnBothKinds('taking turns at renames of directories', (newSite) => {
     const { site, client } = await start();
     const other = await abandon(site);
     const work = await client.open();
-    const begun = work.session.clock();
+    const begun = work.tenant.clock();
     const waiting = createRenameRegister().begin(work, MOVE);
-    await work.session.pause(2_000);
+    await work.tenant.pause(2_000);
     await other.end();
     await (await waiting).end();
-    expect(work.session.clock() - begun).toBeGreaterThanOrEqual(2_000);
-    expect(work.session.clock() - begun).toBeLessThan(3_000);
+    expect(work.tenant.clock() - begun).toBeGreaterThanOrEqual(2_000);
+    expect(work.tenant.clock() - begun).toBeLessThan(3_000);
   });
 
   it('is unavailable after a minute of renames by others', async () => {
@@ -55,7 +55,7 @@ describeOnBothKinds('taking turns at renames of directories', (newSite) => {
       code: 'unavailable',
     });
     for (let s = 0; s < 70; s += 2) {
-      await work.session.pause(2_000);
+      await work.tenant.pause(2_000);
       await other.enter('copying');
     }
     await waiting;

@@ -342,7 +342,7 @@ describe('a tenant with stored conversations', () => {
     await chat.site.time.pause(1_000_000);
     await operator.migrate();
     expect(await operator.versions()).toEqual([2]);
-    expect((await verifyTree((await operator.client.open()).session)).findings).toEqual([]);
+    expect((await verifyTree((await operator.client.open()).tenant)).findings).toEqual([]);
     await answered(await chat.worker(), turn(3));
 
     const { time, base: store } = chat.site;

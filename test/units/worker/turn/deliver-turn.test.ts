@@ -63,8 +63,8 @@ describe('deliverTurn', () => {
     ): Promise<Delivery>;
   }> {
     const client = await site.client();
-    const { session } = await client.open();
-    const receipts = createReceipts(session);
+    const { tenant } = await client.open();
+    const receipts = createReceipts(tenant);
     return {
       client,
       receipts,
@@ -73,7 +73,7 @@ describe('deliverTurn', () => {
           message: MESSAGE,
           memory,
           receipts,
-          conversations: createConversations(session),
+          conversations: createConversations(tenant),
           client: async () => new Anthropic({ baseURL: claude.url, apiKey: 'test', maxRetries: 0 }),
           turn: {
             model: 'claude-sonnet-5-5',
@@ -189,12 +189,12 @@ describe('deliverTurn', () => {
       return fetch(url, init);
     };
     const given = { model: 'claude-opus-5', maxTokens: 1_234, system: 'Be brief.' };
-    const { session } = await (await site.client()).open();
+    const { tenant } = await (await site.client()).open();
     await deliverTurn({
       message: { ...MESSAGE, ...given },
       memory,
-      receipts: createReceipts(session),
-      conversations: createConversations(session),
+      receipts: createReceipts(tenant),
+      conversations: createConversations(tenant),
       client: async () =>
         new Anthropic({ baseURL: claude.url, apiKey: 'test', maxRetries: 0, fetch: fetched }),
       turn: { model: 'claude-sonnet-5-5' },
@@ -357,7 +357,7 @@ describe('deliverTurn', () => {
     const first = await worker(site);
     await first.deliver();
     const {
-      session: { layout },
+      tenant: { layout },
       keyring,
     } = await first.client.open();
     const key = classKey(layout, 'receipts', keyring.names.keyedHash('receipts', 'turn-1'));

@@ -54,7 +54,7 @@ type Verb = (
 ) => Promise<{ readonly versionsRemoved: number | undefined }>;
 
 const redact: Verb = async ({ client }, versions) => {
-  const history = createHistory(client.session, client.tree, { versions });
+  const history = createHistory(client.tenant, client.tree, { versions });
   const entries = await history.list(PATH);
   const version = entries.find((entry) => entry.kind === 'written' && entry.size === SECRET.length);
   if (version === undefined) throw new Error('there is no version');

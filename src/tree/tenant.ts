@@ -14,19 +14,19 @@ import type { Touch } from './touches.ts';
 import type { VersionCache } from './version-cache.ts';
 
 /*
- * Three scopes, none of which is ever spread into another: a `Session` is one tenant's for the life of the process, a
+ * Three scopes, none of which is ever spread into another: a `Tenant` is opened once for the life of the process, a
  * `Call` is one command's, and `Work` is what a command does with both once the keyring is loaded. Functions of the
  * tree take `work` first.
  */
 
-/** What every verb stands on. One tenant's; never shared between tenants. */
-export interface Session {
+/** A tenant that is open in this process: what every verb stands on. Never shared between tenants. */
+export interface Tenant {
   readonly store: ObjectStore;
   readonly layout: Layout;
   readonly keyrings: KeyringCache;
   /** The versions of the tenant's objects that this process has seen; one for all that reads and writes them in it. */
   readonly sightings: Sightings;
-  /** The files that this session read or wrote last. */
+  /** The files that this process read or wrote last. */
   readonly cache: VersionCache;
   /** The largest content that is written or read, in bytes. */
   readonly maxFileBytes: number;
@@ -91,9 +91,9 @@ export interface Progress {
   readonly total: number;
 }
 
-/** A command under way: its session, its call, and the keyring as it was loaded for it. */
+/** A command under way: its tenant, its call, and the keyring as it was loaded for it. */
 export interface Work {
-  readonly session: Session;
+  readonly tenant: Tenant;
   readonly keyring: LoadedKeyring;
   readonly call: Call;
   /** Where the tenant keeps history: what every writer calls. */
@@ -101,27 +101,27 @@ export interface Work {
 }
 
 /** Loads the keyring for a command; undefined for a tenant that has none. */
-export async function openWork(session: Session, call: KeptCall): Promise<Work | undefined> {
-  const keyring = await session.keyrings.load({ signal: call.signal });
-  return keyring && beginWork(session, keyring, call);
+export async function openWork(tenant: Tenant, call: KeptCall): Promise<Work | undefined> {
+  const keyring = await tenant.keyrings.load({ signal: call.signal });
+  return keyring && beginWork(tenant, keyring, call);
 }
 
 /** Loads the keyring for a command that writes, and creates it for a tenant that has none. */
-export async function openToWrite(session: Session, call: KeptCall): Promise<Work> {
-  const keyring = await session.keyrings.load({ create: true, signal: call.signal });
+export async function openToWrite(tenant: Tenant, call: KeptCall): Promise<Work> {
+  const keyring = await tenant.keyrings.load({ create: true, signal: call.signal });
   if (keyring === undefined) throw new MemoryError('key_unavailable', 'the keyring was not created');
-  return beginWork(session, keyring, call);
+  return beginWork(tenant, keyring, call);
 }
 
 /** A command with a keyring that was loaded for it before. */
 export async function beginWork(
-  session: Session,
+  tenant: Tenant,
   keyring: LoadedKeyring,
   { signal, onProgress, actor, onTouch, keptOnly }: KeptCall,
 ): Promise<Work> {
   if (keptOnly === true) refuseToLose(keyring);
-  const saver = keyring.keepsHistory ? await session.loadSaver() : undefined;
-  return { session, keyring, call: { signal, onProgress, actor, onTouch }, saver };
+  const saver = keyring.keepsHistory ? await tenant.loadSaver() : undefined;
+  return { tenant, keyring, call: { signal, onProgress, actor, onTouch }, saver };
 }
 
 /** @throws MemoryError `misconfigured` where the tenant keeps no history. */
@@ -138,7 +138,7 @@ export function turningHistoryOn(tenant: string): string {
 }
 
 /** @throws MemoryError `read_only`. */
-export function refuseWriting({ readOnly }: Session): void {
+export function refuseWriting({ readOnly }: Tenant): void {
   if (readOnly !== true) return;
   throw new MemoryError('read_only', 'The memory was opened for reading only.');
 }
