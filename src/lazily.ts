@@ -1,30 +1,30 @@
 import { once } from './time.ts';
 
 /** Stands around a call, which was given these options. */
-export type Run = <T>(
+export type Around = <T>(
   call: () => Promise<T>,
   options: { readonly signal?: AbortSignal | undefined },
 ) => Promise<T>;
 
-type Verb = (...given: readonly unknown[]) => Promise<unknown>;
+type LateVerb = (...given: readonly unknown[]) => Promise<unknown>;
 /** The place of the options among the arguments of a verb. */
-type Place = readonly [at: number, ...more: unknown[]];
+type OptionsPlace = readonly [at: number, ...more: unknown[]];
 
 /**
  * Makes an object of the named verbs, which the first call of one of them loads. Each call runs within `run`, the loading with
  * it: whoever waits for the call waits for both. After a failure the next call loads again.
  */
 export function lazily<T extends object>(
-  run: Run,
+  run: Around,
   load: () => Promise<T>,
-  names: Readonly<Record<keyof NoInfer<T>, Place>>,
+  names: Readonly<Record<keyof NoInfer<T>, OptionsPlace>>,
 ): T {
   const loaded = once(load);
-  const verbs = Object.entries<Place>(names).map(([name, [at]]) => {
-    const verb: Verb = (...given) => {
+  const verbs = Object.entries<OptionsPlace>(names).map(([name, [at]]) => {
+    const verb: LateVerb = (...given) => {
       const call = async (): Promise<unknown> => {
         const target: object = await loaded();
-        const loadedVerb: Verb = Reflect.get(target, name);
+        const loadedVerb: LateVerb = Reflect.get(target, name);
         return Reflect.apply(loadedVerb, target, given);
       };
       return run(call, Object(given[at]));

@@ -1,6 +1,6 @@
 import type { BetaContextManagementConfig, BetaMessageParam } from '@anthropic-ai/sdk/resources/beta';
 import { MemoryError } from '../errors.ts';
-import type { Feature } from './model-features.ts';
+import type { ModelFeature } from './model-features.ts';
 
 export type ContextEdit = NonNullable<BetaContextManagementConfig['edits']>[number];
 
@@ -51,7 +51,7 @@ interface ManagedContext {
  */
 export function manageContext(
   edits: readonly ContextEdit[],
-  context: { readonly lacks: ReadonlySet<Feature>; readonly messages: readonly BetaMessageParam[] },
+  context: { readonly lacks: ReadonlySet<ModelFeature>; readonly messages: readonly BetaMessageParam[] },
 ): ManagedContext {
   const { lacks, messages } = context;
   const used = edits.filter(({ type }) => !lacks.has(type));

@@ -2,7 +2,7 @@ import type { BetaToolRunnerParams } from '@anthropic-ai/sdk/lib/tools/BetaToolR
 import type { BetaMessage, BetaRawMessageStreamEvent } from '@anthropic-ai/sdk/resources/beta';
 import { isApiWord, ReplyCut } from './api-failure.ts';
 import { addCut } from './turn-outcome.ts';
-import { isUnfinished, type Progress, stepBehind, takeReply } from './turn-progress.ts';
+import { isUnfinished, stepBehind, type TurnState, takeReply } from './turn-progress.ts';
 import type { ReplyStream, TurnRequest } from './turn-request.ts';
 import type { TurnTool } from './turn-tool.ts';
 
@@ -18,7 +18,7 @@ export async function converse(turn: {
   readonly digest: string;
   readonly params: Omit<BetaToolRunnerParams, 'messages' | 'tools'>;
   readonly tool: TurnTool;
-  readonly progress: Progress;
+  readonly progress: TurnState;
   readonly down: () => unknown;
 }): Promise<'ended' | 'down' | 'stopped'> {
   const { request, maxRequests, digest, params, tool, progress, down } = turn;

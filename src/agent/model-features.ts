@@ -1,10 +1,12 @@
 import type { BetaContextManagementConfig } from '@anthropic-ai/sdk/resources/beta';
 
 /** What a turn asks for by itself, and can do without: a context edit, or the prompt cache of the whole request. */
-export type Feature = NonNullable<BetaContextManagementConfig['edits']>[number]['type'] | 'cache_control';
+export type ModelFeature =
+  | NonNullable<BetaContextManagementConfig['edits']>[number]['type']
+  | 'cache_control';
 
 /** How a refusal may name a feature besides by its own name. */
-const NAMES: Readonly<Record<Feature, readonly string[]>> = {
+const NAMES: Readonly<Record<ModelFeature, readonly string[]>> = {
   compact_20260112: ['compact_20260112', 'compact-2026-01-12'],
   clear_tool_uses_20250919: ['clear_tool_uses_20250919', 'context-management-2025-06-27'],
   clear_thinking_20251015: ['clear_thinking_20251015', 'context-management-2025-06-27'],
@@ -15,14 +17,14 @@ const NO_EDITS = /\bcontext_management: Extra inputs are not permitted/;
 const COMPACTS_FROM = 406;
 
 /** By client and model, for as long as the client lives: another cloud may have what this one lacks. */
-const lacking = new WeakMap<object, Map<string, Set<Feature>>>();
+const lacking = new WeakMap<object, Map<string, Set<ModelFeature>>>();
 
 /** What the model of this client is known to lack. What `add` puts in is remembered for the turns that follow. */
-export function lacksOf(client: object, model: string): Set<Feature> {
-  const models = lacking.get(client) ?? new Map<string, Set<Feature>>();
+export function lacksOf(client: object, model: string): Set<ModelFeature> {
+  const models = lacking.get(client) ?? new Map<string, Set<ModelFeature>>();
   lacking.set(client, models);
   const known =
-    models.get(model) ?? new Set<Feature>(versionOf(model) < COMPACTS_FROM ? ['compact_20260112'] : []);
+    models.get(model) ?? new Set<ModelFeature>(versionOf(model) < COMPACTS_FROM ? ['compact_20260112'] : []);
   models.set(model, known);
   return known;
 }
@@ -31,7 +33,7 @@ export function lacksOf(client: object, model: string): Set<Feature> {
  * Of the features that were asked for, those that a refused request (400) names as the reason. Where the words name
  * several, as a list of what would be allowed does, it is the first.
  */
-export function refusedFeatures(error: unknown, asked: readonly Feature[]): readonly Feature[] {
+export function refusedFeatures(error: unknown, asked: readonly ModelFeature[]): readonly ModelFeature[] {
   const { status, message } = (error ?? {}) as { readonly status?: unknown; readonly message?: unknown };
   if (status !== 400 || typeof message !== 'string') return [];
   if (NO_EDITS.test(message)) return asked.filter((feature) => feature !== 'cache_control');

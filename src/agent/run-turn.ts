@@ -5,7 +5,7 @@ import { describeFailure, isThoughtRefusal, ReplyCut } from './api-failure.ts';
 import { type ContextEdit, editsOf, manageContext } from './context-management.ts';
 import { conversationDigest, onBasis, withoutThoughts } from './conversation-digest.ts';
 import { converse } from './converse.ts';
-import { type Feature, lacksOf, refusedFeatures } from './model-features.ts';
+import { lacksOf, type ModelFeature, refusedFeatures } from './model-features.ts';
 import { resendable } from './resendable.ts';
 import {
   conversationChanged,
@@ -16,7 +16,7 @@ import {
   type TurnEnding,
   type TurnOutcome,
 } from './turn-outcome.ts';
-import type { Progress } from './turn-progress.ts';
+import type { TurnState } from './turn-progress.ts';
 import { type TurnRequest, toolErrorOf, withAdditions } from './turn-request.ts';
 import { createTurnTool, primed } from './turn-tool.ts';
 
@@ -40,7 +40,7 @@ export async function runTurn(request: TurnRequest): Promise<TurnOutcome> {
   const messages = onBasis(digest, from ?? request, request.whenPromptsChange);
   const { text = '', usage = NO_USAGE, touches = NO_TOUCHES } = from ?? {};
   if (messages === 'changed') return { ...conversationChanged(), ...given, usage, touches };
-  const progress: Progress = { messages, text, usage, reply: undefined };
+  const progress: TurnState = { messages, text, usage, reply: undefined };
   const edits = editsOf(request.contextManagement);
   const tool = createTurnTool({
     ...request,
@@ -97,8 +97,8 @@ export async function runTurn(request: TurnRequest): Promise<TurnOutcome> {
  */
 function createSecondChances(
   request: TurnRequest,
-  progress: Progress,
-): (error: unknown, asked: readonly Feature[]) => boolean {
+  progress: TurnState,
+): (error: unknown, asked: readonly ModelFeature[]) => boolean {
   let cuts = 0;
   let isWithoutThoughts = request.whenPromptsChange !== 'drop_thinking';
   return (error, asked) => {
@@ -131,7 +131,7 @@ function paramsOf(
   context: { readonly edits: readonly ContextEdit[]; readonly messages: readonly BetaMessageParam[] },
 ): {
   readonly params: Omit<BetaToolRunnerParams, 'messages' | 'tools'>;
-  readonly asked: readonly Feature[];
+  readonly asked: readonly ModelFeature[];
 } {
   const { client, model, maxTokens = MAX_TOKENS, effort, extras } = request;
   const system = withAdditions(request.system, request.prompts ?? {});

@@ -15,7 +15,7 @@ export interface TurnProgress {
 }
 
 /** What a turn knows while it runs. */
-export interface Progress {
+export interface TurnState {
   /** The conversation as it was last sent. */
   messages: readonly BetaMessageParam[];
   /** Claude's words since its last tool call. */
@@ -35,7 +35,7 @@ export function isGoingOn(reply: BetaMessage | undefined): boolean {
 }
 
 export function stepBehind(
-  { messages, text, usage }: Progress,
+  { messages, text, usage }: TurnState,
   reply: BetaMessage,
   results: BetaMessageParam | null,
 ): TurnProgress {
@@ -47,7 +47,7 @@ export function stepBehind(
   };
 }
 
-export function takeReply(progress: Progress, reply: BetaMessage): void {
+export function takeReply(progress: TurnState, reply: BetaMessage): void {
   const isContinuation = progress.reply === undefined || isGoingOn(progress.reply);
   const words = reply.content.map((block) => (block.type === 'text' ? block.text : '')).join('');
   progress.text = isContinuation ? progress.text + words : words;

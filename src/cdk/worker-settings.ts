@@ -44,13 +44,13 @@ export interface WorkerPlaces {
   readonly expiryQueueUrl: string;
 }
 
-type Environment = Record<string, string>;
+type FunctionEnvironment = Record<string, string>;
 type MemoryPlaces = Pick<WorkerPlaces, 'bucketName' | 'prefix' | 'rootKeyArns' | 'tenantRoleArn'>;
 
 export function workerEnvironment(
   settings: WorkerSettings,
   places: Omit<WorkerPlaces, 'expiryQueueUrl'>,
-): Environment {
+): FunctionEnvironment {
   return {
     ...memoryEnvironment(settings, places),
     SEALED_MEMORY_WORKER_QUEUE_URL: places.turnQueueUrl,
@@ -72,7 +72,7 @@ export function workerEnvironment(
 export function expiryEnvironment(
   settings: WorkerSettings,
   places: MemoryPlaces & Pick<WorkerPlaces, 'expiryQueueUrl'>,
-): Environment {
+): FunctionEnvironment {
   return {
     ...memoryEnvironment(settings, places),
     SEALED_MEMORY_WORKER_EXPIRE_DRY_RUN: settings.expireDryRun ? '1' : '0',
@@ -82,7 +82,7 @@ export function expiryEnvironment(
 }
 
 /** Both know of the expiry: the worker records what is read. */
-function memoryEnvironment({ expireAfterDays }: WorkerSettings, places: MemoryPlaces): Environment {
+function memoryEnvironment({ expireAfterDays }: WorkerSettings, places: MemoryPlaces): FunctionEnvironment {
   return {
     SEALED_MEMORY_STORE: storeUrl(places),
     SEALED_MEMORY_ROOT_KEY: places.rootKeyArns.map((arn) => `aws-kms:${arn}`).join(','),

@@ -7,7 +7,7 @@ import { type BundledFunction, createBundledFunction, type Network } from './bun
 import type { Queues } from './queues.ts';
 
 /** What every function that runs turns has in common. */
-export interface TurnRunner {
+export interface TurnFunctionProps {
   readonly code: Code;
   readonly role: Role;
   readonly environment: Record<string, string>;
@@ -23,7 +23,7 @@ export interface TurnRunner {
  */
 export function createDirectWorker(
   scope: Construct,
-  { concurrency, ...runner }: TurnRunner & { readonly concurrency: number },
+  { concurrency, ...runner }: TurnFunctionProps & { readonly concurrency: number },
 ): BundledFunction {
   return createBundledFunction(scope, 'DirectWorker', {
     ...runner,
@@ -41,7 +41,7 @@ export function createDirectWorker(
  */
 export function createWorker(
   scope: Construct,
-  runner: TurnRunner,
+  runner: TurnFunctionProps,
   source: { readonly turns: Queues['turns']; readonly maxConcurrency: number },
 ): BundledFunction {
   const { turns, maxConcurrency } = source;

@@ -26,7 +26,7 @@ const USED: readonly (keyof RawSodium)[] = [
 ];
 
 /** A place in the memory of the compiled library, for one call. */
-export interface Room {
+export interface SodiumScratch {
   readonly sodium: RawSodium;
   /** The address of so many bytes. */
   take(bytes: number): number;
@@ -43,7 +43,7 @@ export interface Scratch {
    * Runs `work` with room for `bytes` bytes in all, in at most eight pieces. What it and the library leave there, and
    * on the library's stack, is overwritten before this returns or throws.
    */
-  within<T>(bytes: number, work: (room: Room) => T): T;
+  within<T>(bytes: number, work: (room: SodiumScratch) => T): T;
 }
 
 const ALIGNMENT = 16;
@@ -63,7 +63,7 @@ export async function createScratch(bytes: number): Promise<Scratch> {
   const base = allocate(sodium, size);
   const stack = findStack(sodium, base);
   let [next, end] = [base, base];
-  const room: Room = {
+  const room: SodiumScratch = {
     sodium,
     take(length) {
       const address = next;

@@ -1,5 +1,5 @@
 import { encodeText } from '../language/text.ts';
-import { createScratch, type Room, type Scratch } from './sodium-scratch.ts';
+import { createScratch, type Scratch, type SodiumScratch } from './sodium-scratch.ts';
 
 export const KEY_BYTES = 32;
 export const NONCE_BYTES = 24;
@@ -126,7 +126,7 @@ export function wipe(...secrets: readonly Uint8Array[]): void {
   for (const secret of secrets) secret.fill(0);
 }
 
-function within<T>(bytes: number, work: (room: Room) => T): T {
+function within<T>(bytes: number, work: (room: SodiumScratch) => T): T {
   if (scratch === undefined) throw new Error('libsodium is not loaded yet');
   return scratch.within(bytes, work);
 }

@@ -158,7 +158,7 @@ export interface UndoOptions extends Call {
 }
 
 /** The surroundings of a history, besides the files. */
-interface Surroundings {
+interface HistorySurroundings {
   /** The versions that a bucket keeps beside the current objects. */
   readonly versions?: ObjectVersions | undefined;
   /** The days for which expiry keeps versions; undefined: unknown. */
@@ -173,7 +173,7 @@ interface Surroundings {
 export function createHistory(
   tenant: Tenant,
   tree: Tree,
-  { versions, retentionDays, seen = tree, actor }: Surroundings = {},
+  { versions, retentionDays, seen = tree, actor }: HistorySurroundings = {},
 ): History {
   const acting = <T extends Call>(options: T | undefined): T => ({ actor, ...options }) as T;
   // A mount lies directly below the root.

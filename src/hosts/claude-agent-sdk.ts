@@ -67,7 +67,7 @@ function entryOf(line: string): SessionStoreEntry {
   return JSON.parse(line) as SessionStoreEntry;
 }
 
-export interface MemoryServerOptions {
+export interface AgentMemoryServerOptions {
   /** `one`, the default: a tool `memory` with a field `command`. `six`: `memory_view`, `memory_create` and so on. */
   readonly tools?: 'one' | 'six';
   /** What the model is told about the memory; `MEMORY_PROTOCOL` unless given. */
@@ -80,7 +80,7 @@ export interface MemoryServerOptions {
  */
 export function createMemoryServer(
   memory: Pick<Memory, 'execute'>,
-  { tools = 'one', instructions = MEMORY_PROTOCOL }: MemoryServerOptions = {},
+  { tools = 'one', instructions = MEMORY_PROTOCOL }: AgentMemoryServerOptions = {},
 ): McpSdkServerConfigWithInstance {
   const run = async (input: unknown, extra: unknown) => {
     const { content, isError } = await memory.execute(input, { signal: signalOf(extra) });

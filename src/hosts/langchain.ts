@@ -6,7 +6,7 @@ import type { Memory } from '../tool/memory-tool.ts';
 
 /** An image as LangChain's messages hold it, whichever model reads them. */
 type ImagePart = { type: 'image'; mimeType: string; data: string };
-type Answer = string | ImagePart[] | ToolMessage;
+type ToolReply = string | ImagePart[] | ToolMessage;
 
 /**
  * Claude's own memory tool, `memory_20250818`, for `ChatAnthropic` and agents with it. The memory judges the input
@@ -30,7 +30,7 @@ function bind(
   fields: { readonly schema: Readonly<Record<string, unknown>>; readonly extras?: Record<string, unknown> },
 ): DynamicStructuredTool {
   const { name, description } = memoryDefinition();
-  const answer = async (input: unknown, { signal, toolCall }: ToolRunnableConfig): Promise<Answer> => {
+  const answer = async (input: unknown, { signal, toolCall }: ToolRunnableConfig): Promise<ToolReply> => {
     const result = await memory.execute(input, { signal });
     if (!result.isError)
       return typeof result.content === 'string' ? result.content : result.content.map(imagePart);

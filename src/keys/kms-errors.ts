@@ -2,24 +2,24 @@ import { MemoryError, type MemoryErrorCode } from '../errors.ts';
 import { networkFaultOf, readSdkFailure, redactedCause, type SdkFailure } from '../store/failures.ts';
 import { WRAP_REFUSED } from './root-key.ts';
 
-type Failure = readonly [MemoryErrorCode, string];
+type KmsFailure = readonly [MemoryErrorCode, string];
 
-const REFUSED: Failure = ['integrity', WRAP_REFUSED];
-const BAD_CREDENTIALS: Failure = [
+const REFUSED: KmsFailure = ['integrity', WRAP_REFUSED];
+const BAD_CREDENTIALS: KmsFailure = [
   'access_denied',
   'KMS refused the credentials: check the access key, its secret and whether they have expired.',
 ];
-const DENIED: Failure = [
+const DENIED: KmsFailure = [
   'access_denied',
   'KMS denied access: check the key policy and the permissions kms:GenerateDataKey and kms:Decrypt for this tenant.',
 ];
-const NO_CREDENTIALS: Failure = [
+const NO_CREDENTIALS: KmsFailure = [
   'access_denied',
   'No credentials for KMS were found: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE.',
 ];
-const OVERLOADED: Failure = ['unavailable', 'KMS asks for fewer requests: try again later.'];
-const FAILED: Failure = ['unavailable', 'KMS failed: try again later.'];
-const LATE: Failure = [
+const OVERLOADED: KmsFailure = ['unavailable', 'KMS asks for fewer requests: try again later.'];
+const FAILED: KmsFailure = ['unavailable', 'KMS failed: try again later.'];
+const LATE: KmsFailure = [
   'timeout',
   'KMS did not answer in time: check the endpoint and the network, then try again.',
 ];
@@ -28,17 +28,17 @@ export function kmsLate(): MemoryError {
   return new MemoryError(...LATE);
 }
 
-const WRONG_KEY: Failure = [
+const WRONG_KEY: KmsFailure = [
   'misconfigured',
   'The KMS key cannot be a root key: it must be a symmetric key for encryption and decryption.',
 ];
-const NOT_KMS: Failure = [
+const NOT_KMS: KmsFailure = [
   'misconfigured',
   'The endpoint did not answer as KMS does: check AWS_ENDPOINT_URL_KMS and AWS_ENDPOINT_URL, which hold for KMS too.',
 ];
 
 /** By the name of the error. */
-const BY_NAME: Readonly<Record<string, Failure>> = {
+const BY_NAME: Readonly<Record<string, KmsFailure>> = {
   InvalidCiphertextException: REFUSED,
   IncorrectKeyException: REFUSED,
   DisabledException: ['key_unavailable', 'The KMS key is disabled: enable it.'],
@@ -93,20 +93,20 @@ function quotesAnswer(error: unknown, { status }: SdkFailure): boolean {
   return error instanceof SyntaxError || (status !== undefined && status < 300);
 }
 
-function classify({ name, code = '', status }: SdkFailure): Failure {
+function classify({ name, code = '', status }: SdkFailure): KmsFailure {
   const known = Object.hasOwn(BY_NAME, name) ? BY_NAME[name] : undefined;
   if (known !== undefined) return known;
   return status === undefined ? byNetwork(name, code) : byStatus(status);
 }
 
-function byStatus(status: number): Failure {
+function byStatus(status: number): KmsFailure {
   if (status === 401 || status === 403) return DENIED;
   if (status === 408) return LATE;
   if (status === 429) return OVERLOADED;
   return status >= 500 && status !== 501 ? FAILED : NOT_KMS;
 }
 
-function byNetwork(name: string, code: string): Failure {
+function byNetwork(name: string, code: string): KmsFailure {
   if (networkFaultOf(code) === 'unreached')
     return ['unavailable', 'KMS cannot be reached: check the endpoint and the network.'];
   if (networkFaultOf(code) === 'broken_off')

@@ -3,7 +3,7 @@ import { inTime } from '../time.ts';
 import { kmsLate } from './kms-errors.ts';
 
 /** A request to a service, in two forms: one for when all is well, and one that finds out whether it is again. */
-interface Asked<T> {
+interface GatedRequest<T> {
   readonly send: () => Promise<T>;
   /** Sends a single request, which no caller cancels. */
   readonly probe: () => Promise<T>;
@@ -22,7 +22,7 @@ export interface KmsGate {
    *
    * @throws MemoryError what `fail` makes of a failure; `aborted`.
    */
-  ask<T>(asked: Asked<T>): Promise<T>;
+  ask<T>(asked: GatedRequest<T>): Promise<T>;
 }
 
 const PAUSE_MS = 1_000;
@@ -40,7 +40,7 @@ export function createKmsGate(monotonic: () => number = () => performance.now())
     return error;
   };
 
-  const follow = async <T>(sent: Promise<T>, fail: Asked<T>['fail']): Promise<T> => {
+  const follow = async <T>(sent: Promise<T>, fail: GatedRequest<T>['fail']): Promise<T> => {
     const began = monotonic();
     try {
       const answer = await sent;

@@ -40,7 +40,7 @@ interface Kms {
 }
 
 /** The SDK's types are no promise: it passes on what the answer's JSON held in a field. */
-interface Answer {
+interface KmsAnswer {
   readonly KeyId?: unknown;
   readonly Plaintext?: unknown;
   readonly CiphertextBlob?: unknown;
@@ -106,9 +106,9 @@ export function kmsRootKey(options: KmsRootKeyOptions): RootKey {
   }
 
   async function ask(
-    send: (client: KMSClient, kms: Kms, http: { readonly abortSignal?: AbortSignal }) => Promise<Answer>,
+    send: (client: KMSClient, kms: Kms, http: { readonly abortSignal?: AbortSignal }) => Promise<KmsAnswer>,
     signal: AbortSignal | undefined,
-  ): Promise<Answer> {
+  ): Promise<KmsAnswer> {
     throwIfAborted(signal);
     try {
       const kms = await openOnce();
@@ -166,7 +166,7 @@ function pairsOf({ app, keyring, kind, tenant, version }: KeyringContext): Recor
 }
 
 /** The key of an answer, in an array of its own; the SDK's, which may lie in a shared buffer, is overwritten. */
-function takeKey({ KeyId, Plaintext }: Answer, keyArn: string): Uint8Array {
+function takeKey({ KeyId, Plaintext }: KmsAnswer, keyArn: string): Uint8Array {
   if (!(Plaintext instanceof Uint8Array)) throw wrapRefused();
   const key = Uint8Array.from(Plaintext);
   Plaintext.fill(0);

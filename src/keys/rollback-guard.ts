@@ -11,11 +11,11 @@ export interface OpenedKeyring {
 
 /** What was known of a tenant's keyring at one moment. */
 export interface SeenKeyring {
-  readonly newest: Newest | undefined;
+  readonly newest: NewestKeyring | undefined;
   readonly shredded: boolean;
 }
 
-interface Newest {
+interface NewestKeyring {
   readonly epoch: number;
   readonly keyringId: Uint8Array;
   /** Of the object's bytes. */
@@ -96,7 +96,7 @@ export function createRollbackGuards(most: number): (tenant: string, kept?: Roll
   };
 }
 
-function follows(found: Newest, newest: Newest | undefined): boolean {
+function follows(found: NewestKeyring, newest: NewestKeyring | undefined): boolean {
   if (newest === undefined) return true;
   if (!isSameKeyring(found, newest)) return false;
   return (
@@ -104,7 +104,7 @@ function follows(found: Newest, newest: Newest | undefined): boolean {
   );
 }
 
-function isSameKeyring(left: Newest, right: Newest | undefined): boolean {
+function isSameKeyring(left: NewestKeyring, right: NewestKeyring | undefined): boolean {
   return right !== undefined && equalBytes(left.keyringId, right.keyringId);
 }
 

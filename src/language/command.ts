@@ -69,9 +69,9 @@ export function parseCommand(input: unknown): MemoryCommand {
 }
 
 /** A field is removed from the map when it is read; a field that remains does not belong to the command. */
-type Fields = Map<string, unknown>;
+type InputFields = Map<string, unknown>;
 
-function readCommand(command: CommandName, fields: Fields): MemoryCommand {
+function readCommand(command: CommandName, fields: InputFields): MemoryCommand {
   switch (command) {
     case 'view':
       return { command, target: takePath(fields, 'path'), ...takeViewRange(fields) };
@@ -107,18 +107,18 @@ function isCommandName(name: unknown): name is CommandName {
 }
 
 /** The field's own name, or the alias that models send instead. */
-function eitherName(fields: Fields, name: string, other: string): string {
+function eitherName(fields: InputFields, name: string, other: string): string {
   return !fields.has(name) && fields.has(other) ? other : name;
 }
 
-function take(fields: Fields, field: string): unknown {
+function take(fields: InputFields, field: string): unknown {
   if (!fields.has(field)) throw refusal({ problem: 'missing', field });
   const value = fields.get(field);
   fields.delete(field);
   return value;
 }
 
-function takePath(fields: Fields, field: string): PathArgument {
+function takePath(fields: InputFields, field: string): PathArgument {
   const given = take(fields, field);
   if (typeof given !== 'string') throw refusal({ problem: 'wrong_type', field });
   try {
@@ -131,20 +131,20 @@ function takePath(fields: Fields, field: string): PathArgument {
   }
 }
 
-function takeText(fields: Fields, field: string): string {
+function takeText(fields: InputFields, field: string): string {
   const value = take(fields, field);
   if (typeof value !== 'string') throw refusal({ problem: 'wrong_type', field });
   if (!value.isWellFormed()) throw refusal({ problem: 'lone_surrogate', field });
   return value;
 }
 
-function takeNumber(fields: Fields, field: string): number {
+function takeNumber(fields: InputFields, field: string): number {
   const value = take(fields, field);
   if (typeof value !== 'number') throw refusal({ problem: 'wrong_type', field });
   return value;
 }
 
-function takeViewRange(fields: Fields): { readonly viewRange?: readonly number[] } {
+function takeViewRange(fields: InputFields): { readonly viewRange?: readonly number[] } {
   const value = fields.get('view_range');
   fields.delete('view_range');
   if (value === undefined || value === null) return {};

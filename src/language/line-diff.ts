@@ -56,7 +56,7 @@ export function* diffLines(before: string, after: string): Generator<void, LineD
   const a = yield* alsoIn(right.numbers, left.numbers, inner);
   const b = yield* alsoIn(left.numbers, right.numbers, inner);
   const found = yield* longestCommon(a.numbers, b.numbers);
-  const matches: Match[] = [{ before: 0, after: 0, count: start }];
+  const matches: LineMatch[] = [{ before: 0, after: 0, count: start }];
   for (const [x, y] of found ?? []) {
     matches.push({ before: a.places[x] ?? 0, after: b.places[y] ?? 0, count: 1 });
     if (matches.length % LINES_PER_STEP === 0) yield;
@@ -259,13 +259,13 @@ function wayBack(
 }
 
 /** Lines that are the same in both texts. */
-interface Match {
+interface LineMatch {
   readonly before: number;
   readonly after: number;
   readonly count: number;
 }
 
-function* runsOf(matches: readonly Match[]): Generator<void, readonly LineRun[]> {
+function* runsOf(matches: readonly LineMatch[]): Generator<void, readonly LineRun[]> {
   const runs: LineRun[] = [];
   let [x, y, same] = [0, 0, 0];
   const add = (kind: LineRun['kind'], count: number): void => {

@@ -2,7 +2,7 @@ import { echoText, type Lines, pageOf } from './page.ts';
 import type { MemoryPath } from './path.ts';
 
 /** A file below a viewed directory; `size` in bytes of plaintext. */
-interface ListedFile {
+interface SizedPath {
   readonly path: MemoryPath;
   readonly size: number;
 }
@@ -11,19 +11,19 @@ const LEVELS = 2;
 const UNITS = ['B', 'K', 'M', 'G'] as const;
 
 /** A name of a directory's listing. A file and a directory of one name are two entries. */
-interface Entry {
+interface ListingEntry {
   readonly name: string;
   readonly directory: boolean;
   size: number;
   /** Rows of this entry and of all entries below it. */
   rows: number;
-  readonly children: Map<string, Entry>;
+  readonly children: Map<string, ListingEntry>;
 }
 
 /** The view of a directory, made while its files are found. */
 interface DirectoryView {
   /** All files below the directory must be added, in any order. Takes about a microsecond for each. */
-  add(files: readonly ListedFile[]): void;
+  add(files: readonly SizedPath[]): void;
   /** Directories that get a row even with nothing in them. */
   addDirectories(directories: readonly MemoryPath[]): void;
   /**
@@ -71,7 +71,7 @@ function truncation(truncatedAt: number | undefined): readonly string[] {
  * siblings by the UTF-16 code units of their names. Hidden entries get no row and count in their directory's size.
  * Only requested rows are sorted and worded.
  */
-function listingRows(path: MemoryPath, root: Entry): Lines {
+function listingRows(path: MemoryPath, root: ListingEntry): Lines {
   return { count: root.rows, from: (first) => rowsOf(root, path, first - 1) };
 }
 
@@ -89,7 +89,7 @@ export function formatSize(bytes: number): string {
   return `${Number.isInteger(value) ? value : value.toFixed(1)}${UNITS[unit]}`;
 }
 
-function addFile(root: Entry, { path, size }: ListedFile, directory: MemoryPath): void {
+function addFile(root: ListingEntry, { path, size }: SizedPath, directory: MemoryPath): void {
   const names = path.slice(directory.length + 1).split('/', LEVELS + 1);
   const entries = [root];
   root.size += size;
@@ -102,25 +102,25 @@ function addFile(root: Entry, { path, size }: ListedFile, directory: MemoryPath)
 }
 
 /** Of a directory directly below the viewed one. */
-function addDirectory(root: Entry, directory: MemoryPath, viewed: MemoryPath): void {
+function addDirectory(root: ListingEntry, directory: MemoryPath, viewed: MemoryPath): void {
   const name = directory.slice(viewed.length + 1);
   if (!isHidden(name)) childOf([root], name, true);
 }
 
 /** The entry below the last of `ancestors`; each of them counts a new one. */
-function childOf(ancestors: readonly Entry[], name: string, directory: boolean): Entry {
+function childOf(ancestors: readonly ListingEntry[], name: string, directory: boolean): ListingEntry {
   const key = directory ? `${name}/` : name;
-  const siblings = ancestors.at(-1)?.children ?? new Map<string, Entry>();
+  const siblings = ancestors.at(-1)?.children ?? new Map<string, ListingEntry>();
   const known = siblings.get(key);
   if (known !== undefined) return known;
-  const entry = { name, directory, size: 0, rows: 1, children: new Map<string, Entry>() };
+  const entry = { name, directory, size: 0, rows: 1, children: new Map<string, ListingEntry>() };
   siblings.set(key, entry);
   for (const ancestor of ancestors) ancestor.rows += 1;
   return entry;
 }
 
 /** The rows of an entry and of those below it, without the first `skipped`. */
-function* rowsOf(entry: Entry, path: string, skipped: number): Generator<string, void> {
+function* rowsOf(entry: ListingEntry, path: string, skipped: number): Generator<string, void> {
   if (skipped === 0) yield `${formatSize(entry.size)}\t${path}${slashOf(entry)}`;
   let skip = Math.max(0, skipped - 1);
   for (const child of [...entry.children.values()].sort(byName)) {
@@ -130,11 +130,11 @@ function* rowsOf(entry: Entry, path: string, skipped: number): Generator<string,
 }
 
 /** The viewed directory itself has no name here, and carries no slash. */
-function slashOf({ name, directory }: Entry): string {
+function slashOf({ name, directory }: ListingEntry): string {
   return directory && name !== '' ? '/' : '';
 }
 
-function byName(a: Entry, b: Entry): number {
+function byName(a: ListingEntry, b: ListingEntry): number {
   if (a.name !== b.name) return a.name < b.name ? -1 : 1;
   return Number(a.directory) - Number(b.directory);
 }
@@ -143,6 +143,6 @@ function isHidden(name: string): boolean {
   return name.startsWith('.') || name === 'node_modules';
 }
 
-function directoryEntry(name: string): Entry {
+function directoryEntry(name: string): ListingEntry {
   return { name, directory: true, size: 0, rows: 1, children: new Map() };
 }

@@ -26,7 +26,7 @@ export interface Page {
 type LineName = 'line' | 'row';
 
 /** The requested lines, by their 1-based numbers. */
-interface LineRange {
+interface RequestedLines {
   readonly first: number;
   readonly last: number;
   /** The caller asked for the end of the text, not for a number. */
@@ -54,7 +54,7 @@ export function pageOf(
  * The lines of `range`, which are the first of `lines`, cut at a line boundary when they hold more than 16,000
  * characters, the line breaks between them included. A single line beyond that is shown as far as it goes.
  */
-export function cutToPage(lines: Iterable<string>, range: LineRange): Page {
+export function cutToPage(lines: Iterable<string>, range: RequestedLines): Page {
   const { first, last, named } = range;
   const shown: string[] = [];
   let characters = 0;
@@ -74,7 +74,11 @@ export function cutToPage(lines: Iterable<string>, range: LineRange): Page {
   return { firstLine: first, lines: shown, notes: [note] };
 }
 
-function resolveRange(viewRange: readonly number[] | undefined, total: number, named: LineName): LineRange {
+function resolveRange(
+  viewRange: readonly number[] | undefined,
+  total: number,
+  named: LineName,
+): RequestedLines {
   if (viewRange === undefined) return { first: 1, last: total, toEnd: true, named };
   const [start, end = Math.max(1, start ?? 0)] = viewRange;
   if (
@@ -95,7 +99,7 @@ function resolveRange(viewRange: readonly number[] | undefined, total: number, n
 }
 
 /** The end of a note: how many lines of the range remain from `next` on, and the range that shows them. */
-function remainder(range: LineRange, next: number): string {
+function remainder(range: RequestedLines, next: number): string {
   const left = range.last - next + 1;
   if (left === 0) return '.';
   const remain = left === 1 ? `1 more ${range.named} remains` : `${left} more ${range.named}s remain`;

@@ -5,7 +5,7 @@ import { amountOf } from './path-faults.ts';
 import { commandRefusal, limitRefusal, pathRefusal, policyRefusal } from './refusals.ts';
 
 /** The wording of replies: the tool's documentation, or the TypeScript SDK's filesystem tool where it differs. */
-export type Profile = 'doc' | 'sdk';
+export type SentenceProfile = 'doc' | 'sdk';
 
 type ChangingCommand = Exclude<MemoryCommand, { readonly command: 'view' }>;
 
@@ -45,7 +45,7 @@ export function redactionNote(rules: readonly string[]): string {
 export function failureSentence(failure: {
   readonly error: MemoryError;
   readonly input: unknown;
-  readonly profile: Profile;
+  readonly profile: SentenceProfile;
 }): string {
   const { error, profile } = failure;
   const echo = echoOf(failure.input);

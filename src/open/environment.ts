@@ -94,7 +94,7 @@ export function optionsFromEnvironment(
   refuseUnknownNames(names, { known: KNOWN, listed: VARIABLES, what: 'a setting' });
   readHarness(env);
   const options: Record<string, unknown> = { ...overrides };
-  const read = new Map<string, Found>();
+  const read = new Map<string, FoundSetting>();
   for (const row of OPTIONS) {
     const [name = '', inner] = row.option.split('.');
     const group: Readonly<Record<string, unknown>> = inner === undefined ? options : Object(options[name]);
@@ -130,13 +130,13 @@ function variableOf(option: string): string | undefined {
 }
 
 /** A value, and the variable that it was read from. */
-interface Found<T = unknown> {
+interface FoundSetting<T = unknown> {
   readonly value: T;
   readonly variable: string;
 }
 
 /** Mounts of other tenants in the same store: `/memories/handbook=org:ro:expires=false,/memories/team=team-7`. */
-function readMounts(env: Environment): Found<readonly MountOptions[]> | undefined {
+function readMounts(env: Environment): FoundSetting<readonly MountOptions[]> | undefined {
   const value = textOf(env, MOUNTS)
     ?.split(',')
     .map((text) => {
@@ -220,7 +220,7 @@ function textOf(env: Environment, name: string): string | undefined {
 function readVariable(
   env: Environment,
   { option, variable, shared = [], rule }: OptionRow,
-): Found | undefined {
+): FoundSetting | undefined {
   const others = option === 's3.endpoint' && ignoresSharedEndpoints(env) ? [] : shared;
   const name = [variable, ...others].find((each) => each !== undefined && textOf(env, each) !== undefined);
   return name === undefined ? undefined : { value: parse(env, name, rule), variable: name };
@@ -253,7 +253,7 @@ function readFlag(env: Environment, name: string): boolean | undefined {
   return text === '1' || text === 'true';
 }
 
-function readRootKeys(env: Environment): Found<readonly string[]> | undefined {
+function readRootKeys(env: Environment): FoundSetting<readonly string[]> | undefined {
   const [key, file] = [textOf(env, ROOT_KEY), textOf(env, ROOT_KEY_FILE)];
   const [keyName, fileName] = [typedName(env, ROOT_KEY), typedName(env, ROOT_KEY_FILE)];
   if (key !== undefined && file !== undefined) {

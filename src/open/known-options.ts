@@ -6,14 +6,14 @@ import type { Memory } from '../tool/memory-tool.ts';
 import type { Call } from '../tree/tenant.ts';
 import { refuseUnknownNames } from './known-names.ts';
 
-type Verb = (...given: never) => unknown;
+type Callable = (...given: never) => unknown;
 type LastOf<A extends readonly unknown[]> = A extends readonly [...unknown[], infer Last] ? Last : never;
 /** The options of a verb: what it takes last. */
-type OptionsOf<V> = V extends Verb ? NonNullable<LastOf<Required<Parameters<V>>>> : never;
+type OptionsOf<V> = V extends Callable ? NonNullable<LastOf<Required<Parameters<V>>>> : never;
 /** Every option of a verb once, and nothing else: the compiler compares it with the verb's type. */
 type NamesOf<V> = Readonly<Record<keyof OptionsOf<V>, true>>;
 /** The verbs of a room that take options, where these stand among what is given, and their names. */
-export type Known<Room, Name extends keyof Room> = {
+export type KnownNames<Room, Name extends keyof Room> = {
   readonly [V in Name]: readonly [at: number, names: NamesOf<Room[V]>];
 };
 
@@ -27,7 +27,7 @@ export const CALL: Readonly<Record<keyof Call, true>> = {
 };
 const PLANNED = { ...CALL, dryRun: true, digest: true } as const;
 
-const FILES: Known<Files, keyof Files> = {
+const FILES: KnownNames<Files, keyof Files> = {
   read: [1, CALL],
   write: [2, { ...CALL, mode: true }],
   append: [2, CALL],
@@ -40,7 +40,7 @@ const FILES: Known<Files, keyof Files> = {
 };
 
 /** The verbs of a history. */
-export const HISTORY: Known<History, keyof History> = {
+export const HISTORY: KnownNames<History, keyof History> = {
   list: [1, { ...CALL, writer: true, limit: true, before: true, onDamaged: true }],
   read: [1, CALL],
   restore: [1, { ...CALL, ifUnchanged: true }],
@@ -52,7 +52,7 @@ export const HISTORY: Known<History, keyof History> = {
 };
 
 /** The verbs of transcripts. */
-export const SESSIONS: Known<Sessions, keyof Sessions> = {
+export const SESSIONS: KnownNames<Sessions, keyof Sessions> = {
   append: [2, { ...SIGNAL, fold: true }],
   load: [1, SIGNAL],
   list: [1, { ...SIGNAL, fold: true }],
@@ -60,7 +60,7 @@ export const SESSIONS: Known<Sessions, keyof Sessions> = {
   remove: [1, SIGNAL],
 };
 
-const MEMORY: Known<Memory, 'tool'> = {
+const MEMORY: KnownNames<Memory, 'tool'> = {
   tool: [
     0,
     {

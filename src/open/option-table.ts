@@ -20,16 +20,16 @@ type Rule =
   | { readonly kind: 'number'; readonly least: number; readonly most: number; readonly scale?: number };
 
 /** The options that hold options themselves. A dot leads to those: `limits.fileBytes`. */
-type Group = 'limits' | 'cache' | 'keyring' | 'history' | 's3';
-type MemberOf<G extends Group> = NonNullable<MemoryOptions[G]>;
+type OptionGroup = 'limits' | 'cache' | 'keyring' | 'history' | 's3';
+type MemberOf<G extends OptionGroup> = NonNullable<MemoryOptions[G]>;
 type OptionName =
-  | Exclude<keyof MemoryOptions, Group>
-  | { [G in Group]: `${G}.${keyof MemberOf<G> & string}` }[Group];
-type ValueOf<Name extends OptionName> = Name extends `${infer G extends Group}.${infer Member}`
+  | Exclude<keyof MemoryOptions, OptionGroup>
+  | { [G in OptionGroup]: `${G}.${keyof MemberOf<G> & string}` }[OptionGroup];
+type ValueOf<Name extends OptionName> = Name extends `${infer G extends OptionGroup}.${infer Member}`
   ? MemberOf<G>[Member & keyof MemberOf<G>]
   : MemoryOptions[Name & keyof MemoryOptions];
 
-interface Row<Value = unknown> {
+interface TableRow<Value = unknown> {
   readonly variable?: string;
   /** Variables of every AWS program, read where `variable` is absent. */
   readonly shared?: readonly string[];
@@ -41,7 +41,7 @@ interface Row<Value = unknown> {
 }
 
 /** An option with a rule: its name in `MemoryOptions`, its environment variable, and how it is judged. */
-export interface OptionRow extends Row {
+export interface OptionRow extends TableRow {
   readonly option: string;
   readonly rule: Rule;
 }
@@ -149,7 +149,7 @@ type Defaulted = {
 type Given<V> = Exclude<V, undefined>;
 
 /** The options of a group: one with a default is there, another where it was given. */
-type FilledGroup<G extends Group> = {
+type FilledGroup<G extends OptionGroup> = {
   readonly [M in keyof MemberOf<G> as `${G}.${M & string}` extends Defaulted ? M : never]-?: Given<
     MemberOf<G>[M]
   >;
@@ -161,7 +161,7 @@ type FilledGroup<G extends Group> = {
 
 /** The options with the defaults of the table. */
 export type FilledOptions = {
-  readonly [N in keyof MemoryOptions]-?: N extends Group
+  readonly [N in keyof MemoryOptions]-?: N extends OptionGroup
     ? FilledGroup<N>
     : N extends Defaulted
       ? Given<MemoryOptions[N]>
@@ -169,12 +169,12 @@ export type FilledOptions = {
 };
 
 // The compiler compares the table with the options: none is missing, and each default is of its option's type.
-const ROWS: { readonly [N in OptionName]: Row<ValueOf<N>> } = OPTION_TABLE;
+const ROWS: { readonly [N in OptionName]: TableRow<ValueOf<N>> } = OPTION_TABLE;
 const NAMES: ReadonlySet<string> = new Set<OptionName>(Object.keys(OPTION_TABLE) as (keyof Table)[]);
 const GROUPS: ReadonlySet<string> = new Set([...NAMES].flatMap((name) => name.match(/^(.+)\./)?.[1] ?? []));
 
 /** The options whose values are judged by a rule. */
-export const OPTIONS: readonly OptionRow[] = Object.entries<Row>(ROWS).flatMap(
+export const OPTIONS: readonly OptionRow[] = Object.entries<TableRow>(ROWS).flatMap(
   ([option, { rule, ...row }]) => (rule === undefined ? [] : [{ ...row, option, rule }]),
 );
 
@@ -182,7 +182,7 @@ export const OPTIONS: readonly OptionRow[] = Object.entries<Row>(ROWS).flatMap(
 export function filled(options: Partial<MemoryOptions>): FilledOptions {
   const values: Record<string, unknown> = {};
   const groups = new Map([...GROUPS].map((group) => [group, {} as Record<string, unknown>]));
-  for (const [option, { fallback }] of Object.entries<Row>(ROWS)) {
+  for (const [option, { fallback }] of Object.entries<TableRow>(ROWS)) {
     const given = memberOf(options, option);
     const value = given === undefined ? fallback : given;
     const [name = '', member] = option.split('.');

@@ -17,7 +17,7 @@ import { parseMemoryPath } from '../language/path.ts';
 import { heardVerbs } from '../listeners.ts';
 import type { RequestOptions } from '../store/port.ts';
 import { refuseWriting } from '../tree/tenant.ts';
-import { CALL, guarded, guardedHistory, type Known, SIGNAL } from './known-options.ts';
+import { CALL, guarded, guardedHistory, type KnownNames, SIGNAL } from './known-options.ts';
 import { openTenant } from './open-memory.ts';
 import type { MemoryOptions } from './options.ts';
 import { openHistory } from './wire-tenant.ts';
@@ -74,7 +74,7 @@ export interface TenantAdmin extends AsyncDisposable {
   close(): Promise<void>;
 }
 
-const OPTIONS: Known<
+const OPTIONS: KnownNames<
   TenantAdmin,
   Exclude<keyof TenantAdmin, 'tenant' | 'history' | 'close' | typeof Symbol.asyncDispose>
 > = {

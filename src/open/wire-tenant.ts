@@ -3,7 +3,7 @@ import type { History } from '../history/history.ts';
 import { createKeyringCache, type LoadedKeyring } from '../keys/keyring-cache.ts';
 import { createRollbackGuard, type RollbackGuard } from '../keys/rollback-guard.ts';
 import type { RootKey } from '../keys/root-key.ts';
-import { lazily, type Run } from '../lazily.ts';
+import { type Around, lazily } from '../lazily.ts';
 import { heardLogger, heardVerbs } from '../listeners.ts';
 import type { Logger } from '../logger.ts';
 import type { Sessions } from '../sessions/sessions.ts';
@@ -116,7 +116,7 @@ function warnOfAbsent(
 }
 
 /** Opens the transcripts of one tenant, which the first call loads. */
-export function openSessions(context: Tenant, run: Run): Sessions {
+export function openSessions(context: Tenant, run: Around): Sessions {
   const load = async (): Promise<Sessions> =>
     (await import('../sessions/sessions.ts')).createSessions(context);
   return lazily(run, load, SESSIONS);
@@ -124,7 +124,7 @@ export function openSessions(context: Tenant, run: Run): Sessions {
 
 /** Opens the history of one tenant, which the first call loads. */
 export function openHistory(
-  run: Run,
+  run: Around,
   {
     context,
     tree,

@@ -61,7 +61,7 @@ interface Rules {
   readonly personal: ReadonlySet<PersonalData>;
 }
 
-interface Found extends Match {
+interface LocatedMatch extends Match {
   readonly line: number;
 }
 
@@ -70,7 +70,7 @@ async function* foundIn(
   text: string,
   { secrets, personal }: Rules,
   signal: AbortSignal | undefined,
-): AsyncGenerator<readonly Found[], void> {
+): AsyncGenerator<readonly LocatedMatch[], void> {
   let [line, counted] = [1, 0];
   const lineAt = (at: number): number => {
     line += countLineBreaks(text, counted, at);
@@ -91,7 +91,9 @@ async function* foundIn(
 }
 
 /** Reads no further than to the last finding that is told. */
-async function firstFindings(found: AsyncIterable<readonly Found[]>): Promise<readonly PolicyFinding[]> {
+async function firstFindings(
+  found: AsyncIterable<readonly LocatedMatch[]>,
+): Promise<readonly PolicyFinding[]> {
   const findings: PolicyFinding[] = [];
   for await (const matches of found) {
     findings.push(...tellable(matches, findings.length));
@@ -103,7 +105,7 @@ async function firstFindings(found: AsyncIterable<readonly Found[]>): Promise<re
 /** Matches that overlap are redacted together. */
 async function redact(
   text: string,
-  found: AsyncIterable<readonly Found[]>,
+  found: AsyncIterable<readonly LocatedMatch[]>,
 ): Promise<{ readonly redacted: string; readonly findings: readonly PolicyFinding[] }> {
   const findings: PolicyFinding[] = [];
   let [redacted, from] = ['', 0];
@@ -118,6 +120,6 @@ async function redact(
   return { redacted: redacted + text.slice(from), findings };
 }
 
-function tellable(found: readonly Found[], told: number): readonly PolicyFinding[] {
+function tellable(found: readonly LocatedMatch[], told: number): readonly PolicyFinding[] {
   return found.slice(0, MOST_FINDINGS - told).map(({ rule, line }) => ({ rule, line }));
 }

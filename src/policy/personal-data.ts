@@ -48,7 +48,7 @@ const ISSUED =
 const PRINTED = /^(?:\d{13,19}|\d{4}\D\d{4}\D\d{4}\D\d{4}(?:\D\d{1,3})?|\d{4}\D\d{6}\D\d{4,5})$/;
 const PRINTED_GROUPS = 5;
 
-type Place = Pick<Match, 'start' | 'end'>;
+type Span = Pick<Match, 'start' | 'end'>;
 
 /** Finds cards. The longest of those that begin at one place counts. */
 function* cardsIn(text: string, ibans: readonly Match[]): Generator<Match, void> {
@@ -66,7 +66,7 @@ function* cardsIn(text: string, ibans: readonly Match[]): Generator<Match, void>
 }
 
 /** The places where a run of digits at `index` may hold a printed card: from group to group, the longest first. */
-function* printedIn(run: string, index: number): Generator<Place, void> {
+function* printedIn(run: string, index: number): Generator<Span, void> {
   const groups = [...run.matchAll(/\d+/g)].map((found) => ({ at: found.index, digits: found[0].length }));
   for (const [first, { at: start }] of groups.entries()) {
     const ends: number[] = [];
@@ -86,7 +86,7 @@ function* printedIn(run: string, index: number): Generator<Place, void> {
 const BESIDE = 32;
 
 /** Tells digits that are a part of a decimal number, of a version such as 1.2.3 or of a hexadecimal number. */
-function isInside(text: string, { start, end }: Place): boolean {
+function isInside(text: string, { start, end }: Span): boolean {
   const before = text.slice(Math.max(0, start - BESIDE), start);
   const behind = text.slice(end, end + BESIDE);
   return /(?:^|[^\p{L}.])\.$|\d[a-f]+$/iu.test(before) || /^\.\d|^[a-f]+\d/i.test(behind);

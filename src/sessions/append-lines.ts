@@ -2,7 +2,7 @@ import { hasCode } from '../errors.ts';
 import { untilSettled } from '../tree/concurrency.ts';
 import { holdRecord, recallRecord, writeRecord } from '../tree/records/sealed-record.ts';
 import type { Work } from '../tree/tenant.ts';
-import { decodePage, encodePage, isFull, type Line, type Page, roomFor } from './page.ts';
+import { decodePage, encodePage, isFull, roomFor, type TranscriptLine, type TranscriptPage } from './page.ts';
 import { CLASS, pageId, type SessionKey, type TranscriptId, transcriptId } from './session-key.ts';
 import {
   isKnown,
@@ -21,9 +21,9 @@ export interface SessionFold {
   fold(previous: unknown, key: SessionKey, lines: readonly string[]): unknown;
 }
 
-interface Append {
+interface AppendRequest {
   readonly key: SessionKey;
-  readonly lines: readonly Line[];
+  readonly lines: readonly TranscriptLine[];
   /** Absent: the transcript has no summary from then on. */
   readonly fold: SessionFold | undefined;
   /** What an earlier call has left. */
@@ -38,7 +38,7 @@ interface Append {
  * @throws MemoryError `version_conflict` when others were faster at every attempt; `outcome_unknown` when no answer tells
  * whether lines were written of which none has a uuid.
  */
-export async function appendLines(work: Work, append: Append): Promise<KnownTranscript> {
+export async function appendLines(work: Work, append: AppendRequest): Promise<KnownTranscript> {
   const transcript = transcriptId(work.keyring.names, append.key);
   let rest = newLines(append.lines);
   let known = append.known ?? [];
@@ -56,7 +56,7 @@ export async function appendLines(work: Work, append: Append): Promise<KnownTran
     isSuperseded = true;
     return 'again';
   };
-  const isThere = (line: Line): boolean => isKnown(known, line);
+  const isThere = (line: TranscriptLine): boolean => isKnown(known, line);
   const step = async (): Promise<'done' | 'more' | 'again'> => {
     if (isSuperseded) await look();
     let last = await lastPage(work, transcript, known);
@@ -87,7 +87,7 @@ export async function appendLines(work: Work, append: Append): Promise<KnownTran
 }
 
 /** `none`: nothing is there; `changed`: not what is known of it any more. */
-type LastPage = Page | 'none' | 'changed';
+type LastPage = TranscriptPage | 'none' | 'changed';
 
 /** As this session holds it, or by one GET. */
 async function lastPage(work: Work, transcript: TranscriptId, known: KnownTranscript): Promise<LastPage> {
@@ -100,13 +100,13 @@ async function lastPage(work: Work, transcript: TranscriptId, known: KnownTransc
   return read?.etag === etag ? read.page : 'changed';
 }
 
-interface PageWrite extends Pick<Append, 'key' | 'fold'> {
+interface PageWrite extends Pick<AppendRequest, 'key' | 'fold'> {
   readonly transcript: TranscriptId;
   readonly known: KnownTranscript;
-  readonly last: Page | 'none';
+  readonly last: TranscriptPage | 'none';
   /** The lines of the page that are there already: none of a new one. */
-  readonly before: readonly Line[];
-  readonly sent: readonly Line[];
+  readonly before: readonly TranscriptLine[];
+  readonly sent: readonly TranscriptLine[];
 }
 
 /**
@@ -122,7 +122,7 @@ async function writePage(
   const replaced = last === 'none' || isFull(last) ? undefined : end;
   const number = replaced?.number ?? (end === undefined ? 0 : end.number + 1);
   const name = { cls: CLASS, id: pageId(transcript, number) } as const;
-  const page: Page = {
+  const page: TranscriptPage = {
     key,
     first: known[0]?.number ?? number,
     summary: summaryOf(write),
@@ -140,7 +140,7 @@ async function writePage(
 }
 
 /** Undefined where there is none to continue, or where pages before were deleted that it tells of. */
-function summaryOf({ key, fold, known, last, sent }: PageWrite): Page['summary'] {
+function summaryOf({ key, fold, known, last, sent }: PageWrite): TranscriptPage['summary'] {
   if (fold === undefined || key.subpath !== undefined) return undefined;
   const { by } = fold;
   const texts = sent.map(({ text }) => text);

@@ -6,7 +6,7 @@ import { parseFields } from '../tree/records/sealed-record.ts';
 import { parseSessionKey, type SessionKey } from './session-key.ts';
 
 /** One line of a transcript: a JSON object, as its writer wrote it. */
-export interface Line {
+export interface TranscriptLine {
   readonly text: string;
   /** Names the line: of two with one uuid the later one is no line. */
   readonly uuid: string | undefined;
@@ -22,13 +22,13 @@ interface StoredSummary {
 }
 
 /** A part of a transcript, one object of the store. */
-export interface Page {
+export interface TranscriptPage {
   readonly key: SessionKey;
   /** The number of the transcript's first page when this one was written. */
   readonly first: number;
   /** Of the transcript up to the end of this page; absent where none of its writers made one. */
   readonly summary?: StoredSummary | undefined;
-  readonly lines: readonly Line[];
+  readonly lines: readonly TranscriptLine[];
 }
 
 /** From so many bytes of lines on a page is full: it is never written again, and another one follows. */
@@ -43,7 +43,7 @@ const MOST_SUMMARY_CHARACTERS = 65_536;
 export const MOST_PAGE_BYTES = 16_777_216;
 
 /** @throws MemoryError `invalid_command` unless the text is one JSON object on one line; `limit_exceeded`. */
-export function parseLine(text: unknown): Line {
+export function parseLine(text: unknown): TranscriptLine {
   if (typeof text !== 'string' || text.includes('\n') || !text.isWellFormed()) throw notALine();
   const bytes = encodeText(text).length + 1;
   if (bytes > MOST_LINE_BYTES) {
@@ -54,7 +54,7 @@ export function parseLine(text: unknown): Line {
   return lineOf(text, bytes);
 }
 
-function lineOf(text: string, bytes: number): Line {
+function lineOf(text: string, bytes: number): TranscriptLine {
   const entry = parseFields(text);
   if (entry === undefined) throw notALine();
   const { uuid } = entry;
@@ -65,12 +65,12 @@ function notALine(): MemoryError {
   return new MemoryError('invalid_command', 'An entry of a session must be one JSON object on one line.');
 }
 
-export function isFull({ lines }: Page): boolean {
+export function isFull({ lines }: TranscriptPage): boolean {
   return sizeOf(lines) >= FULL_BYTES;
 }
 
 /** How many of `lines`, one at least, go behind those of a page that is not full. */
-export function roomFor(page: readonly Line[], lines: readonly Line[]): number {
+export function roomFor(page: readonly TranscriptLine[], lines: readonly TranscriptLine[]): number {
   let [count, bytes] = [0, sizeOf(page)];
   for (const line of lines) {
     bytes += line.bytes;
@@ -80,19 +80,19 @@ export function roomFor(page: readonly Line[], lines: readonly Line[]): number {
   return count;
 }
 
-function sizeOf(lines: readonly Line[]): number {
+function sizeOf(lines: readonly TranscriptLine[]): number {
   return lines.reduce((sum, { bytes }) => sum + bytes, 0);
 }
 
 /** A line of JSON that tells what the page is, then its lines. */
-export function encodePage({ key, first, summary, lines }: Page): Uint8Array {
+export function encodePage({ key, first, summary, lines }: TranscriptPage): Uint8Array {
   const isShort = summary !== undefined && JSON.stringify(summary).length <= MOST_SUMMARY_CHARACTERS;
   const head = JSON.stringify({ key, first, ...(isShort && { summary }) });
   return encodeText([head, ...lines.map(({ text }) => text)].join('\n'));
 }
 
 /** @throws MemoryError `integrity` for what is malformed. */
-export function decodePage(content: Uint8Array): Page {
+export function decodePage(content: Uint8Array): TranscriptPage {
   const [head = '', ...texts] = (decodeText(content) ?? '').split('\n');
   const { key, first: number, summary } = parseFields(head) ?? {};
   const first = numberIn(number);

@@ -4,7 +4,7 @@ import { eachConcurrently, untilSettled } from '../tree/concurrency.ts';
 import { listIds } from '../tree/records/list-ids.ts';
 import { holdRecord, readRecord } from '../tree/records/sealed-record.ts';
 import type { Work } from '../tree/tenant.ts';
-import { decodePage, type Line, MOST_PAGE_BYTES, type Page } from './page.ts';
+import { decodePage, MOST_PAGE_BYTES, type TranscriptLine, type TranscriptPage } from './page.ts';
 import { CLASS, pageId, parsePageId, type TranscriptId, transcriptId } from './session-key.ts';
 
 /*
@@ -25,14 +25,14 @@ export type KnownTranscript = readonly KnownPage[];
 interface ReadTranscript {
   readonly known: KnownTranscript;
   /** In order, each uuid once. */
-  readonly lines: readonly Line[];
+  readonly lines: readonly TranscriptLine[];
 }
 
-export function isKnown(known: KnownTranscript, { uuid }: Line): boolean {
+export function isKnown(known: KnownTranscript, { uuid }: TranscriptLine): boolean {
   return uuid !== undefined && known.some(({ uuids }) => uuids.has(uuid));
 }
 
-export function knownPage(number: number, etag: ETag, { lines }: Pick<Page, 'lines'>): KnownPage {
+export function knownPage(number: number, etag: ETag, { lines }: Pick<TranscriptPage, 'lines'>): KnownPage {
   return { number, etag, uuids: new Set(lines.flatMap(({ uuid }) => (uuid === undefined ? [] : [uuid]))) };
 }
 
@@ -53,7 +53,7 @@ export async function listPages(work: Work, part: string): Promise<readonly List
 }
 
 interface ReadPage {
-  readonly page: Page;
+  readonly page: TranscriptPage;
   readonly etag: ETag;
   /** When it was written, by its writer's clock; milliseconds since the epoch. */
   readonly mtime: number;
@@ -118,7 +118,7 @@ async function readChanged(
 }
 
 /** The lines but those whose uuid has come before. */
-export function newLines(lines: readonly Line[]): readonly Line[] {
+export function newLines(lines: readonly TranscriptLine[]): readonly TranscriptLine[] {
   const uuids = new Set<string>();
   return lines.filter(({ uuid }) => {
     if (uuid === undefined) return true;

@@ -5,7 +5,7 @@ import type { Tree } from '../tree/tree.ts';
 import { refuseTooLarge } from './file-arguments.ts';
 
 /** Puts bytes behind what a file holds, or into a new one. */
-type Append = (path: MemoryPath, more: Uint8Array, options: Call) => Promise<void>;
+type AppendToFile = (path: MemoryPath, more: Uint8Array, options: Call) => Promise<void>;
 
 interface AppendingOptions {
   readonly tree: Pick<Tree, 'edit' | 'create'>;
@@ -16,10 +16,10 @@ interface AppendingOptions {
 const ROUNDS = 16;
 
 /** Appends to one path end in the order of their calls. Those that come together share their writes. */
-export function createAppending(options: AppendingOptions): Append {
+export function createAppending(options: AppendingOptions): AppendToFile {
   /** The first of several appends at once, by path: the others follow together, once there is a file for certain. */
   const leading = new Map<MemoryPath, Promise<void>>();
-  const append: Append = (...call) => appendUntilSettled(options, ...call);
+  const append: AppendToFile = (...call) => appendUntilSettled(options, ...call);
 
   return async (...call) => {
     const [path] = call;
@@ -37,7 +37,10 @@ export function createAppending(options: AppendingOptions): Append {
   };
 }
 
-async function appendUntilSettled(options: AppendingOptions, ...call: Parameters<Append>): Promise<void> {
+async function appendUntilSettled(
+  options: AppendingOptions,
+  ...call: Parameters<AppendToFile>
+): Promise<void> {
   for (let round = 1; ; round++) {
     try {
       return await appendOnce(options, ...call);
@@ -51,7 +54,7 @@ async function appendUntilSettled(options: AppendingOptions, ...call: Parameters
 
 async function appendOnce(
   { tree, maxFileBytes }: AppendingOptions,
-  ...[path, more, options]: Parameters<Append>
+  ...[path, more, options]: Parameters<AppendToFile>
 ): Promise<void> {
   const edit = (content: Uint8Array) => {
     refuseTooLarge(content.length + more.length, maxFileBytes);

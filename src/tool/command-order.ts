@@ -22,7 +22,7 @@ export interface CommandOrder {
   idle(): Promise<void>;
 }
 
-interface Entry {
+interface OrderedCommand {
   readonly claims: readonly Claim[];
   readonly begun: Promise<void>;
   readonly ended: Promise<void>;
@@ -38,7 +38,7 @@ export function createCommandOrder(): CommandOrder {
       const turn = Promise.all(earlier);
       const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
       const { promise: ended, resolve: end } = Promise.withResolvers<void>();
-      const entry: Entry = { claims, begun, ended };
+      const entry: OrderedCommand = { claims, begun, ended };
       entries.add(entry);
       try {
         await untilAborted(turn, signal);
@@ -70,19 +70,19 @@ function claimInNfc({ path: given, mode }: Claim): Claim {
 }
 
 interface Entries {
-  readonly all: ReadonlySet<Entry>;
-  add(entry: Entry): void;
-  delete(entry: Entry): void;
+  readonly all: ReadonlySet<OrderedCommand>;
+  add(entry: OrderedCommand): void;
+  delete(entry: OrderedCommand): void;
   /** Those with a claim on one of these paths, on what is above it or on what is below: no others can overlap. */
-  near(claims: readonly Claim[]): ReadonlySet<Entry>;
+  near(claims: readonly Claim[]): ReadonlySet<OrderedCommand>;
 }
 
 /** The entries by their paths: thousands of calls on paths of their own need not be compared with one another. */
 function createEntries(): Entries {
-  const all = new Set<Entry>();
-  const at = new Map<MemoryPath, Set<Entry>>();
+  const all = new Set<OrderedCommand>();
+  const at = new Map<MemoryPath, Set<OrderedCommand>>();
   /** By each directory above their paths, and by the paths. */
-  const within = new Map<MemoryPath, Set<Entry>>();
+  const within = new Map<MemoryPath, Set<OrderedCommand>>();
   return {
     all,
     add(entry) {
@@ -110,13 +110,13 @@ function createEntries(): Entries {
   };
 }
 
-function put(index: Map<MemoryPath, Set<Entry>>, path: MemoryPath, entry: Entry): void {
+function put(index: Map<MemoryPath, Set<OrderedCommand>>, path: MemoryPath, entry: OrderedCommand): void {
   const known = index.get(path);
   if (known === undefined) index.set(path, new Set([entry]));
   else known.add(entry);
 }
 
-function take(index: Map<MemoryPath, Set<Entry>>, path: MemoryPath, entry: Entry): void {
+function take(index: Map<MemoryPath, Set<OrderedCommand>>, path: MemoryPath, entry: OrderedCommand): void {
   const known = index.get(path);
   known?.delete(entry);
   if (known?.size === 0) index.delete(path);
@@ -128,7 +128,7 @@ function lineageOf(path: MemoryPath): readonly MemoryPath[] {
 }
 
 /** Resolves when a call with `claims` may pass the earlier one. */
-function waitOn(earlier: Entry, claims: readonly Claim[]): Promise<void> | undefined {
+function waitOn(earlier: OrderedCommand, claims: readonly Claim[]): Promise<void> | undefined {
   const pairs = earlier.claims.flatMap((a) => claims.map((b) => [a, b] as const)).filter(overlap);
   if (pairs.length === 0) return undefined;
   const onlyEdits = pairs.every(([a, b]) => a.mode === 'edit' && b.mode === 'edit' && a.path === b.path);

@@ -5,7 +5,12 @@ import { insertAfterLine, replaceOnce } from '../language/edit.ts';
 import { type ImageMediaType, imageMediaType } from '../language/image.ts';
 import { createDirectoryView } from '../language/listing.ts';
 import { MEMORY_ROOT, type MemoryPath } from '../language/path.ts';
-import { editedSentence, type Profile, redactionNote, successSentence } from '../language/sentences.ts';
+import {
+  editedSentence,
+  redactionNote,
+  type SentenceProfile,
+  successSentence,
+} from '../language/sentences.ts';
 import { decodeText, encodeText } from '../language/text.ts';
 import { editSnippet, viewFile } from '../language/view.ts';
 import { letOthersRun } from '../time.ts';
@@ -27,7 +32,7 @@ export type MemoryContent = string | ImageBlock[];
 
 interface CommandContext {
   readonly tree: Tree;
-  readonly profile: Profile;
+  readonly profile: SentenceProfile;
   /** What `create` does where a file exists. */
   readonly onExists: 'error' | 'overwrite';
   readonly options: Call;

@@ -1,7 +1,7 @@
 import { isForTheOperator, MemoryError } from '../errors.ts';
 import type { History } from '../history/history.ts';
 import { COMMAND_NAMES, type CommandName, parseCommand } from '../language/command.ts';
-import { failureSentence, type Profile } from '../language/sentences.ts';
+import { failureSentence, type SentenceProfile } from '../language/sentences.ts';
 import { heardOptions, heardVerbs } from '../listeners.ts';
 import type { Logger } from '../logger.ts';
 import type { SessionOptions, Sessions } from '../sessions/sessions.ts';
@@ -68,7 +68,7 @@ export interface Memory extends AsyncDisposable {
 }
 
 /** Stands around a call that overlaps with no command; a close waits for it as for any. */
-type Run = <T>(call: () => Promise<T>, options: SessionOptions) => Promise<T>;
+type AroundCall = <T>(call: () => Promise<T>, options: SessionOptions) => Promise<T>;
 
 /** The class whose instances the host's tool runner passes to the model verbatim. */
 export type ToolErrorClass = new (content: string) => Error;
@@ -78,10 +78,10 @@ export interface MemoryToolOptions {
   /** Shared by all memories of one tenant in this process. */
   readonly order: CommandOrder;
   /** @param run stands around every call. */
-  readonly createSessions: (run: Run) => Sessions;
+  readonly createSessions: (run: AroundCall) => Sessions;
   /** The same. */
-  readonly createHistory: (run: Run) => History;
-  readonly profile: Profile;
+  readonly createHistory: (run: AroundCall) => History;
+  readonly profile: SentenceProfile;
   readonly onExists: 'error' | 'overwrite';
   /** The largest file that may be written. */
   readonly maxFileBytes: number;
@@ -135,7 +135,7 @@ export function createMemory(options: MemoryToolOptions): Memory {
     throw new Failure(result.content);
   };
 
-  const beside: Run = async (call, { signal }) => {
+  const beside: AroundCall = async (call, { signal }) => {
     refuseWhenClosed();
     return order.run([], call, signal);
   };

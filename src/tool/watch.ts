@@ -47,18 +47,18 @@ export interface Watch {
   store(store: ObjectStore): ObjectStore;
   /** The tree, what is read and written in which counts for the call. */
   tree(tree: Tree): Tree;
-  execute<R extends Answer>(execute: Execute<R>, actor: string | undefined): Execute<R>;
+  execute<R extends CommandOutcome>(execute: Execute<R>, actor: string | undefined): Execute<R>;
   /** The functions of an object, each of which is a call but for `close`. */
   verbs<T extends object>(room: 'files' | 'admin', verbs: T, actor: string | undefined): T;
   /** Resolves when the handler is done with all events, or after a second. */
   closed(): Promise<void>;
 }
 
-type Execute<R extends Answer> = (input: unknown, options?: Call) => Promise<R>;
+type Execute<R extends CommandOutcome> = (input: unknown, options?: Call) => Promise<R>;
 
-type Answer = { readonly isError: false } | { readonly isError: true; readonly error: MemoryError };
+type CommandOutcome = { readonly isError: false } | { readonly isError: true; readonly error: MemoryError };
 
-interface Asked {
+interface WatchedCommand {
   readonly command: MemoryEvent['command'];
   readonly actor: unknown;
   /** As they were given. */
@@ -92,7 +92,7 @@ export function createWatch(given: {
     pending.add(told);
   };
 
-  const begin = ({ command, actor, paths }: Asked): Running => {
+  const begin = ({ command, actor, paths }: WatchedCommand): WatchedCall => {
     if (actor !== undefined) checkActor(actor, 'actor');
     const [time, started] = [new Date(), performance.now()];
     const counts = createCounts();
@@ -117,7 +117,7 @@ export function createWatch(given: {
   };
 
   const observed = async <T>(
-    asked: Asked,
+    asked: WatchedCommand,
     work: () => T | Promise<T>,
     outcomeOf: (result: T) => MemoryEvent['outcome'] = () => 'ok',
   ): Promise<T> => {
@@ -133,7 +133,10 @@ export function createWatch(given: {
   };
 
   /** A listing is one call, which ends when its caller has seen enough. */
-  async function* listed<T>(asked: Asked, list: () => AsyncIterable<T>): AsyncGenerator<T, void, undefined> {
+  async function* listed<T>(
+    asked: WatchedCommand,
+    list: () => AsyncIterable<T>,
+  ): AsyncGenerator<T, void, undefined> {
     const { counts, end } = begin(asked);
     let outcome: MemoryEvent['outcome'] = 'ok';
     try {
@@ -162,7 +165,7 @@ export function createWatch(given: {
       (execute, actor) =>
       async (input, options = {}) => {
         const echo = echoOf(input);
-        const asked: Asked = {
+        const asked: WatchedCommand = {
           command: echo.command ?? 'invalid',
           actor: options.actor ?? actor,
           paths: ['path', 'old_path', 'new_path'].map(echo.whole),
@@ -177,7 +180,7 @@ export function createWatch(given: {
       const watched = Object.entries(verbs).map(([name, verb]) => {
         if (typeof verb !== 'function' || name === 'close') return [name, verb] as const;
         const call = (...args: readonly unknown[]): unknown => {
-          const asked: Asked = {
+          const asked: WatchedCommand = {
             command: `${room}.${name}`,
             actor: actorIn(args.at(-1)) ?? actor,
             // The second argument of others is a content.
@@ -199,7 +202,7 @@ export function createWatch(given: {
 }
 
 /** A call under way. */
-interface Running {
+interface WatchedCall {
   readonly counts: CallCounts;
   end(outcome: MemoryEvent['outcome']): void;
 }

@@ -17,7 +17,7 @@ import { identityOf } from './sightings.ts';
 import type { Work } from './tenant.ts';
 
 /** PUTs and deletes that are to be made as one. */
-interface Change extends Omit<Changes, 'puts'> {
+interface JoinedWrites extends Omit<Changes, 'puts'> {
   readonly writes: readonly ConditionalWrite[];
   /** The latest moment for the change, however lately its bodies were sealed. */
   readonly sendBy?: SendBound | undefined;
@@ -35,7 +35,7 @@ const BODIES = 8;
 export async function confirmedChange(
   work: Work,
   changeAll: NonNullable<ObjectStore['changeAll']>,
-  { writes, sendBy, ...others }: Change,
+  { writes, sendBy, ...others }: JoinedWrites,
 ): Promise<readonly ChangeConflict[]> {
   const { sightings, cache } = work.tenant;
   const { deletes } = others;

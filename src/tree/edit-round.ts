@@ -19,7 +19,7 @@ interface Edited<T> {
 export type Edit<T> = (content: Uint8Array) => Edited<T>;
 
 /** The names of the version that was edited, and of what it was replaced by. */
-interface Written {
+interface EditedVersion {
   readonly base: string;
   readonly version: string;
 }
@@ -40,7 +40,7 @@ export interface WaitingEdit extends Pick<Call, 'actor'> {
   /** Judges the edit on `content` and answers with what the next one sees. */
   judge(work: Work, content: Uint8Array, round: JudgedRound): Promise<Judged>;
   /** Makes the last verdict final; tells what was written by it, which is undefined where nothing was. */
-  settle(written: Written | undefined): void;
+  settle(written: EditedVersion | undefined): void;
   fail(error: unknown): void;
 }
 
@@ -123,7 +123,7 @@ export async function editTogether(
       if (current === undefined) throw missingFile();
       judged = await judge(batch, current);
     }
-    let written: Written | undefined;
+    let written: EditedVersion | undefined;
     if (judged.changes) {
       const replaced = current;
       const text = { content: judged.content, mode: { ifMatch: replaced.etag }, replaced };

@@ -46,7 +46,7 @@ export function pagesBelow(work: Work, request: ListOptions): AsyncIterable<List
   return work.tenant.store.list({ ...request, signal: work.call.signal });
 }
 
-interface Collector<T> extends PartCollector {
+interface ListingCollector<T> extends PartCollector {
   listing(): ObjectListing<T>;
 }
 
@@ -54,7 +54,7 @@ interface Collector<T> extends PartCollector {
 const READ_BETWEEN_TURNS = 250;
 
 /** Gathers the objects of all parts, in the order of the parts, up to the limit. */
-function createCollector<T>({ maxObjects, read }: ListRequest<T>): Collector<T> {
+function createCollector<T>({ maxObjects, read }: ListRequest<T>): ListingCollector<T> {
   const parts: T[][] = [];
   /** All parts share their turns, or those of eight would come together. */
   let turns = Promise.resolve();

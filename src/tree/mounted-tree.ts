@@ -14,7 +14,7 @@ export interface Mount {
 }
 
 /** Where a path leads: a tree, and how its own paths and ours become each other. */
-interface Place {
+interface MountPlace {
   readonly tree: Tree;
   readonly inward: (path: MemoryPath) => MemoryPath;
   readonly outward: (path: MemoryPath) => MemoryPath;
@@ -27,7 +27,7 @@ interface Place {
  * deleted nor renamed. What `base` itself has at the place of a mount is hidden. A rename stays within one tree.
  */
 export function createMountedTree(base: Tree, mounts: readonly Mount[]): Tree {
-  const here: Place = {
+  const here: MountPlace = {
     tree: base,
     inward: (path) => path,
     outward: (path) => path,
@@ -36,13 +36,13 @@ export function createMountedTree(base: Tree, mounts: readonly Mount[]): Tree {
   const places = new Map(mounts.map(({ at, tree }) => [at, placeBelow(at, tree)] as const));
   const mountOf = (path: MemoryPath): MemoryPath | undefined =>
     mounts.find(({ at }) => at === path || isWithin(path, at))?.at;
-  const placeOf = (path: MemoryPath): Place => places.get(mountOf(path) ?? MEMORY_ROOT) ?? here;
+  const placeOf = (path: MemoryPath): MountPlace => places.get(mountOf(path) ?? MEMORY_ROOT) ?? here;
   const isHidden = (path: MemoryPath): boolean => mountOf(path) !== undefined;
 
   /** Runs a verb on the tree where the path leads; what it tells of paths is told as the caller knows them. */
   const at = async <T>(
     path: MemoryPath,
-    verb: (place: Place, inner: MemoryPath) => Promise<T>,
+    verb: (place: MountPlace, inner: MemoryPath) => Promise<T>,
   ): Promise<T> => {
     const place = placeOf(path);
     try {
@@ -52,7 +52,10 @@ export function createMountedTree(base: Tree, mounts: readonly Mount[]): Tree {
     }
   };
   /** The same for a verb that a directory cannot be the object of. */
-  const atFile = <T>(path: MemoryPath, verb: (place: Place, inner: MemoryPath) => Promise<T>): Promise<T> => {
+  const atFile = <T>(
+    path: MemoryPath,
+    verb: (place: MountPlace, inner: MemoryPath) => Promise<T>,
+  ): Promise<T> => {
     if (places.has(path)) throw new MemoryError('is_directory', 'A memory is mounted at that path.');
     return at(path, verb);
   };
@@ -151,8 +154,8 @@ export function createMountedTree(base: Tree, mounts: readonly Mount[]): Tree {
   };
 }
 
-function placeBelow(at: MemoryPath, tree: Tree): Place {
-  const outward: Place['outward'] = (path) => rebase(path, MEMORY_ROOT, at);
+function placeBelow(at: MemoryPath, tree: Tree): MountPlace {
+  const outward: MountPlace['outward'] = (path) => rebase(path, MEMORY_ROOT, at);
   const toldTouch = (touch: Touch): Touch => {
     const path = outward(touch.path as MemoryPath);
     return touch.kind === 'renamed'
@@ -169,26 +172,26 @@ function placeBelow(at: MemoryPath, tree: Tree): Place {
   };
 }
 
-function refuseMount(path: MemoryPath, places: ReadonlyMap<MemoryPath, Place>): void {
+function refuseMount(path: MemoryPath, places: ReadonlyMap<MemoryPath, MountPlace>): void {
   if (!places.has(path)) return;
   throw new MemoryError('invalid_command', 'A mounted memory can be neither deleted nor renamed.', {
     details: { reason: 'mount' },
   });
 }
 
-function outwardEntry(entry: ListedEntry, outward: Place['outward']): ListedEntry {
+function outwardEntry(entry: ListedEntry, outward: MountPlace['outward']): ListedEntry {
   return { ...entry, path: outward(entry.path) };
 }
 
-function outwardWalked(entry: WalkedEntry, outward: Place['outward']): WalkedEntry {
+function outwardWalked(entry: WalkedEntry, outward: MountPlace['outward']): WalkedEntry {
   return 'directory' in entry ? { directory: outward(entry.directory) } : outwardEntry(entry, outward);
 }
 
-function outwardListing(listing: DirectoryListing, outward: Place['outward']): DirectoryListing {
+function outwardListing(listing: DirectoryListing, outward: MountPlace['outward']): DirectoryListing {
   return { ...listing, files: listing.files.map((entry) => outwardEntry(entry, outward)) };
 }
 
-function outwardError(error: unknown, { outward }: Place): unknown {
+function outwardError(error: unknown, { outward }: MountPlace): unknown {
   if (!(error instanceof MemoryError)) return error;
   const { code, message, retry, cause, details } = error;
   const { paths } = details;

@@ -11,7 +11,7 @@ import { createAges, letOthersRun } from '../time.ts';
 import { BYTES_BETWEEN_TURNS } from './concurrency.ts';
 import type { Stamp } from './confirmed-put.ts';
 import type { ListedEntry } from './list-directory.ts';
-import { type Instant, identityOf } from './sightings.ts';
+import { identityOf, type SightingOrder } from './sightings.ts';
 import type { Work } from './tenant.ts';
 import type { HeldVersion } from './version-cache.ts';
 
@@ -140,7 +140,7 @@ function isEdit({ previous, origin }: OpenedObject): boolean {
 /** Opens what a request that began at `since` met, unless the process knows it to be superseded. */
 async function verified<S extends HeldVersion>(
   work: Work,
-  met: { readonly key: ObjectKey; readonly since: Instant; readonly name: LogicalName },
+  met: { readonly key: ObjectKey; readonly since: SightingOrder; readonly name: LogicalName },
   stored: S,
 ): Promise<OpenedVersion<S>> {
   const { key, since, name } = met;
@@ -185,7 +185,7 @@ export async function openStored<S extends Pick<HeldVersion, 'body'>>(
   }
 }
 
-interface Binding extends Stamp {
+interface BindRequest extends Stamp {
   readonly from: LogicalName;
   readonly to: LogicalName;
   /** 16 bytes; absent: the version's own is kept. */
@@ -196,7 +196,7 @@ interface Binding extends Stamp {
  * The object of `version` bound to another name, the active key or another origin. Where its own key was retired since
  * it was read its data key is out of reach, and the same version is sealed again.
  */
-export function bindVersion(work: Work, version: SealedVersion, binding: Binding): Uint8Array {
+export function bindVersion(work: Work, version: SealedVersion, binding: BindRequest): Uint8Array {
   const { from, to, ...sealing } = sealingOf(work, version, binding);
   try {
     return rebind({ ...sealing, object: version.stored.body, from, to });
@@ -210,13 +210,13 @@ export function bindVersion(work: Work, version: SealedVersion, binding: Binding
  * The object of `version` for another place, or with an origin of its own at the same one. Its data key is drawn anew where it
  * was drawn under an older key than the active one: a migration that encrypts again may have been at that place already.
  */
-export function copyVersion(work: Work, version: SealedVersion, binding: Binding): Uint8Array {
+export function copyVersion(work: Work, version: SealedVersion, binding: BindRequest): Uint8Array {
   if (version.drawnUnder === version.keys.active.version) return bindVersion(work, version, binding);
   const { from: _, to, ...sealing } = sealingOf(work, version, binding);
   return seal({ ...sealing, name: to, version, content: version.content });
 }
 
-function sealingOf(work: Work, version: SealedVersion, binding: Binding) {
+function sealingOf(work: Work, version: SealedVersion, binding: BindRequest) {
   const { random } = work.tenant;
   const { keys, bound, origin } = version;
   return { keys, random, ...binding, origin: binding.origin ?? origin, after: laterOf(bound, binding.after) };

@@ -8,7 +8,7 @@ import type { ETag } from '../store/port.ts';
 export type VersionIdentity = string & { readonly __brand: 'VersionIdentity' };
 
 /** A place in the order of what this process did and saw. No clock: nothing sets it back. */
-export type Instant = number & { readonly __brand: 'Instant' };
+export type SightingOrder = number & { readonly __brand: 'Instant' };
 
 interface StoredVersion {
   readonly key: ObjectKey;
@@ -19,7 +19,7 @@ interface StoredVersion {
 interface Sighting {
   readonly key: ObjectKey;
   /** Taken before the request was sent; where it was sent several times, before the first time. */
-  readonly since: Instant;
+  readonly since: SightingOrder;
 }
 
 interface SeenVersion {
@@ -34,7 +34,7 @@ interface SeenVersion {
  * put back. Memory is bounded, and what is forgotten is not noticed any more; nothing is remembered between processes.
  */
 export interface Sightings {
-  begin(): Instant;
+  begin(): SightingOrder;
   /**
    * A version was read and verified. @throws MemoryError `integrity` (`reason: 'put_back'`) when it had been
    * superseded before.
@@ -119,7 +119,7 @@ export function createSightings(
   let reported = 0;
   let last = 0;
 
-  const next = (): Instant => ++last as Instant;
+  const next = (): SightingOrder => ++last as SightingOrder;
 
   /** Puts the key at the end of those that are forgotten. */
   const touch = (key: ObjectKey): KnownVersion[] => {
@@ -216,16 +216,20 @@ interface KnownVersion {
   /** As it was met last. */
   etag: ETag;
   /** When the answer that showed it first was judged. */
-  readonly firstSeen: Instant;
+  readonly firstSeen: SightingOrder;
   /** When it was known to have made way for another version, or for none. */
-  superseded: Instant | undefined;
+  superseded: SightingOrder | undefined;
   settledAs: ETag | undefined;
 }
 
 /** Versions that were there before the request began have made way for what it met. */
 function supersede(
   versions: readonly KnownVersion[],
-  met: { readonly since: Instant; readonly now: Instant; readonly by: VersionIdentity | undefined },
+  met: {
+    readonly since: SightingOrder;
+    readonly now: SightingOrder;
+    readonly by: VersionIdentity | undefined;
+  },
 ): void {
   for (const version of versions) {
     if (version.identity === met.by || version.firstSeen >= met.since) continue;

@@ -113,7 +113,7 @@ export function notTakenBack(cause: unknown): MemoryError {
 }
 
 /** A file that the rename of a directory cannot rename, and why. */
-export interface LeftFile {
+export interface StayingFile {
   readonly path: MemoryPath;
   readonly cause: unknown;
 }
@@ -142,7 +142,7 @@ export function isRefusal(error: unknown): boolean {
 const MOST_NAMED = 10;
 
 /** What the caller of the rename reads: it is over, but for these files. */
-export function leftBehind(files: readonly LeftFile[]): MemoryError {
+export function leftBehind(files: readonly StayingFile[]): MemoryError {
   const paths = [...new Set(files.map(({ path }) => path as string))].sort();
   return new MemoryError('version_conflict', 'some files of a directory could not be renamed with it', {
     details: { reason: 'left_behind', files: paths.length, paths: paths.slice(0, MOST_NAMED) },
@@ -156,7 +156,7 @@ interface KeptCopies {
   /** Another process has built on at least one. */
   readonly builtOn: boolean;
   /** The server refuses to let them go. */
-  readonly left: readonly LeftFile[];
+  readonly left: readonly StayingFile[];
 }
 
 /**
@@ -166,7 +166,7 @@ interface KeptCopies {
  */
 export async function takeBack(work: Work, copies: readonly Written[]): Promise<KeptCopies> {
   let [builtOn, failure]: [boolean, unknown] = [false, undefined];
-  const left: LeftFile[] = [];
+  const left: StayingFile[] = [];
   await eachConcurrently(work.tenant, copies, async (copy) => {
     try {
       if ((await undoPut(work, copy)) === 'built_on') builtOn = true;

@@ -162,16 +162,16 @@ export interface Room {
 }
 
 /** A file to be written, and the bytes of what it replaces: undefined where nothing is. */
-interface Place {
+interface QuotaPlace {
   readonly key: ObjectKey;
   readonly replaced: number | undefined;
 }
 
 /** Holds a tenant to its limits. */
 export interface Quota {
-  open(work: Work, place: Place): Room;
+  open(work: Work, place: QuotaPlace): Room;
   /** Runs a write with room for it; it has written unless it throws or answers `again`. @throws MemoryError as `take`. */
-  within<T>(work: Work, file: Place & { readonly size: number }, write: () => Promise<T>): Promise<T>;
+  within<T>(work: Work, file: QuotaPlace & { readonly size: number }, write: () => Promise<T>): Promise<T>;
   /** How many files and bytes more the tenant may hold: infinite where they are not limited, negative beyond a limit. */
   left(work: Work): Promise<{ readonly files: number; readonly bytes: number }>;
   /** Why a tenant that holds nothing may not have a file of that size; undefined where it may. */

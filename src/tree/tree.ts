@@ -7,7 +7,7 @@ import { createEditQueue } from './edit-queue.ts';
 import type { Edit } from './edit-round.ts';
 import { type DirectoryListing, listDirectory } from './list-directory.ts';
 import { type FileVersion, reviewFile } from './read-file.ts';
-import type { Rename } from './rename/rename-file.ts';
+import type { FileRename } from './rename/rename-file.ts';
 import { createRecovery, createRenameRegister } from './rename/rename-register.ts';
 import { type PathStat, statPath } from './stat-path.ts';
 import { type Call, openToWrite, openWork, refuseWriting, type Tenant, type Work } from './tenant.ts';
@@ -66,7 +66,7 @@ export interface Tree {
    *
    * @throws MemoryError `not_found`, `already_exists`, `invalid_command`, `invalid_path`, `version_conflict`.
    */
-  rename(rename: Rename, options?: Call & FormerPath): Promise<void>;
+  rename(rename: FileRename, options?: Call & FormerPath): Promise<void>;
 }
 
 /** Says that a file lay at the path before: it may have as many segments as it has. */

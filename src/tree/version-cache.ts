@@ -28,7 +28,7 @@ export interface VersionCache {
   close(): void;
 }
 
-interface Entry extends HeldVersion {
+interface CachedVersion extends HeldVersion {
   confirmed?: Instant;
 }
 
@@ -45,7 +45,7 @@ const MOST_DIRECTORIES = 10_000;
  */
 export function createVersionCaches(maxBytes: number): () => VersionCache {
   if (maxBytes === 0) return () => EMPTY;
-  const held = createRecent<string, Entry>({
+  const held = createRecent<string, CachedVersion>({
     most: maxBytes,
     sizeOf,
     dispose: ({ body }) => body.fill(0),

@@ -3,7 +3,7 @@ import { describe, expect } from 'vitest';
 import { MemoryError } from '../../src/errors.ts';
 import { COMMAND_NAMES, parseCommand } from '../../src/language/command.ts';
 import { parseMemoryPath } from '../../src/language/path.ts';
-import { failureSentence, type Profile } from '../../src/language/sentences.ts';
+import { failureSentence, type SentenceProfile } from '../../src/language/sentences.ts';
 import { fuzz, verdictOf } from '../support/fuzz.ts';
 import { mutatedTexts } from '../support/mutation.ts';
 
@@ -21,7 +21,7 @@ const FIELDS = [
   ],
   ...['command', '__proto__', 'constructor', 'toString', 'extra'],
 ];
-const PROFILES: readonly Profile[] = ['doc', 'sdk'];
+const PROFILES: readonly SentenceProfile[] = ['doc', 'sdk'];
 const texts = mutatedTexts(
   ['/memories', '/memories/a.txt', '/memories/notes/b.md', 'text\n'],
   fc.oneof(

@@ -1,5 +1,5 @@
 import { MemoryError } from '../../src/errors.ts';
-import type { Instant, Sightings, VersionIdentity } from '../../src/tree/sightings.ts';
+import type { SightingOrder, Sightings, VersionIdentity } from '../../src/tree/sightings.ts';
 
 /** The rule one would think of first, which is wrong: what was seen before and is not what was seen last is old. */
 export function createLastSeenSightings(): Sightings {
@@ -13,7 +13,7 @@ export function createLastSeenSightings(): Sightings {
   };
 
   return {
-    begin: () => 0 as Instant,
+    begin: () => 0 as SightingOrder,
     isSuperseded: () => false,
     saw(sighting) {
       const { key, version } = sighting;

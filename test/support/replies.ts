@@ -1,6 +1,6 @@
 import { type ErrorDetails, MemoryError, type MemoryErrorCode } from '../../src/errors.ts';
 import { parseCommand } from '../../src/language/command.ts';
-import { failureSentence, type Profile } from '../../src/language/sentences.ts';
+import { failureSentence, type SentenceProfile } from '../../src/language/sentences.ts';
 
 export const path = '/memories//notes.txt';
 export const view = { command: 'view', path };
@@ -16,13 +16,13 @@ export function say(
   input: unknown,
   code: MemoryErrorCode,
   details: ErrorDetails = {},
-  profile: Profile = 'doc',
+  profile: SentenceProfile = 'doc',
 ): string {
   return failureSentence({ error: new MemoryError(code, 'for the operator', { details }), input, profile });
 }
 
 /** What a malformed input is answered. */
-export function refuse(input: unknown, profile: Profile = 'doc'): string {
+export function refuse(input: unknown, profile: SentenceProfile = 'doc'): string {
   try {
     parseCommand(input);
   } catch (error) {

@@ -1,5 +1,5 @@
 import { expect, it, vi } from 'vitest';
-import { lazily, type Run } from '../../src/lazily.ts';
+import { type Around, lazily } from '../../src/lazily.ts';
 
 interface Pair {
   add(a: number, b: number, options?: { readonly signal?: AbortSignal }): Promise<number>;
@@ -18,7 +18,7 @@ it('loads at the first call, once, and hands each call what it was given', async
 
 it('runs the loading and the call within what stands around them, which gets the options', async () => {
   const seen: unknown[] = [];
-  const run: Run = async (call, options) => {
+  const run: Around = async (call, options) => {
     seen.push(options);
     const result = await call();
     seen.push(result);
@@ -40,7 +40,7 @@ it('loads again after a failure', async () => {
     .fn<() => Promise<Pair>>()
     .mockRejectedValueOnce(new Error('no such module'))
     .mockResolvedValue({ add: async (a, b) => a + b, none: async () => {} });
-  const late = lazily(((call) => call()) as Run, load, NAMES);
+  const late = lazily(((call) => call()) as Around, load, NAMES);
   await expect(late.add(1, 2)).rejects.toThrow('no such module');
   expect(await late.add(1, 2)).toBe(3);
 });

@@ -11,7 +11,7 @@ import { readHead, readParts } from './read-checkpoint.ts';
 export type FindEntry = (file: ListedEntry) => Promise<CheckpointEntry | undefined>;
 
 /** The parts of one checkpoint, finished or cut off. */
-interface Run {
+interface CheckpointRun {
   readonly run: string;
   readonly parts: number;
 }
@@ -50,7 +50,7 @@ export async function openEarlier(
   };
 }
 
-export function openEntries(work: Work, run: Run): FindEntry {
+export function openEntries(work: Work, run: CheckpointRun): FindEntry {
   const entries = entriesOf(work, run);
   const { tenant, keyring } = work;
   let next: { readonly entry: CheckpointEntry; readonly key: Uint8Array } | undefined;
@@ -69,7 +69,7 @@ export function openEntries(work: Work, run: Run): FindEntry {
   };
 }
 
-async function* entriesOf(work: Work, run: Run): AsyncGenerator<CheckpointEntry, void, undefined> {
+async function* entriesOf(work: Work, run: CheckpointRun): AsyncGenerator<CheckpointEntry, void, undefined> {
   const parts = readParts(work, run);
   for (;;) {
     const part = await readIfWhole(work, parts.next());

@@ -63,9 +63,9 @@ interface RecordClass {
   /** The days after which a record goes, from its last write by a process, by the server's clock. Undefined: all stay. */
   readonly days: (settings: ExpirySettings) => number | undefined;
   /** Tells the place of a record; undefined: it belongs to no group, and stays. Absent: each record is a group by itself. */
-  readonly grouping?: (id: string) => Place | undefined;
+  readonly grouping?: (id: string) => GroupPlace | undefined;
   /** Chooses what goes. Absent: all old groups go. */
-  readonly guard?: (look: Look) => Chosen | Promise<Chosen>;
+  readonly guard?: (look: ClassView) => Chosen | Promise<Chosen>;
   /** A class above. Where one of its old records could not be deleted, all records of this class stay. */
   readonly follows?: ObjectClass;
   /** The longest time from the listing to the sending of the delete of heads, in milliseconds; after it all stay. */
@@ -77,13 +77,13 @@ interface RecordClass {
 }
 
 /** A record's place among the groups of its class. */
-interface Place {
+interface GroupPlace {
   readonly group: string;
   readonly isHead: boolean;
 }
 
 /** Objects that go together. */
-interface Group {
+interface RecordGroup {
   /** The time of the last write to one of them, by the server's clock; milliseconds since the epoch. */
   written: number;
   /**
@@ -94,7 +94,7 @@ interface Group {
   readonly rest: ListedId[];
 }
 
-type Going = Pick<Group, 'head' | 'rest'>;
+type Going = Pick<RecordGroup, 'head' | 'rest'>;
 
 /** The choice of a guard. */
 interface Chosen {
@@ -106,13 +106,13 @@ interface Chosen {
 }
 
 /** A class as a guard sees it. */
-interface Look {
+interface ClassView {
   readonly work: Work;
   readonly run: RecordRun;
   readonly objects: ReadonlyMap<string, ListedObject>;
   /** The groups by name, and those of them that are old. */
-  readonly groups: ReadonlyMap<string, Group>;
-  readonly old: readonly Group[];
+  readonly groups: ReadonlyMap<string, RecordGroup>;
+  readonly old: readonly RecordGroup[];
   /** The time of the listing, by the server's clock; milliseconds since the epoch. */
   readonly now: number;
   readonly limitMs: number;
@@ -172,11 +172,11 @@ async function lookAt(
   work: Work,
   run: RecordRun,
   { row, limitMs }: { readonly row: RecordClass; readonly limitMs: number },
-): Promise<Look> {
+): Promise<ClassView> {
   const { grouping = (id) => ({ group: id, isHead: false }) } = row;
   const { objects, servedAt: now } = run.listed.classes.get(row.cls) ?? (await listClass(work, row.cls));
   const writtenAt = (object: ListedObject): number => run.migrated.writtenVersion(object).lastModified;
-  const groups = new Map<string, Group>();
+  const groups = new Map<string, RecordGroup>();
   for (const [id, object] of objects) {
     const place = grouping(id);
     if (place === undefined) continue;
@@ -301,7 +301,7 @@ function parseRead(id: string): { readonly file: string; readonly dayEnds: numbe
 }
 
 /** Chooses the records of reads that a newer one of the same file makes idle, and those of days too long ago to matter. */
-function idleReads({ run, objects, now, limitMs }: Look): Chosen {
+function idleReads({ run, objects, now, limitMs }: ClassView): Chosen {
   const idle = [...objects].filter(([id]) => {
     const read = parseRead(id);
     if (read === undefined) return false;
@@ -316,7 +316,7 @@ function alone(listed: readonly (readonly [id: string, ListedObject])[]): readon
 }
 
 /** Chooses the old answers whose receipt is old as well, or missing: an answer stays as long as its receipt does. */
-function answersWithoutReceipt({ run, old, ageOf, limitMs }: Look): Chosen {
+function answersWithoutReceipt({ run, old, ageOf, limitMs }: ClassView): Chosen {
   const receipts = run.listed.classes.get('receipts')?.objects;
   const stays = (id: string): boolean => {
     const receipt = receipts?.get(id);
@@ -329,13 +329,13 @@ function answersWithoutReceipt({ run, old, ageOf, limitMs }: Look): Chosen {
  * Groups pages by session, with those of its subagents. The head is the last page of the main transcript, where appends begin. Where
  * that page was full, an append goes to a new page, and it may be that only the new page stays.
  */
-function sessionOf(id: string): Place | undefined {
+function sessionOf(id: string): GroupPlace | undefined {
   const page = parsePageId(id);
   return page && { group: page.session, isHead: page.isMain };
 }
 
 /** Groups the bodies of a conversation with its head, which a turn changes first. Prompts belong to turns. */
-function conversationOf(id: string): Place | undefined {
+function conversationOf(id: string): GroupPlace | undefined {
   const parsed = parseConversationId(id);
   if (parsed === undefined || parsed.kind === 'prompt') return undefined;
   return { group: parsed.head, isHead: parsed.kind === 'head' };
@@ -348,7 +348,14 @@ const AT_WORK_MS = DAY_MS;
  * Chooses old conversations, prompts whose turn no queue delivers any longer, and bodies that turns left behind. A GET for each
  * younger conversation with several bodies.
  */
-async function conversationsAndRemains({ work, run, objects, groups, old, ageOf }: Look): Promise<Chosen> {
+async function conversationsAndRemains({
+  work,
+  run,
+  objects,
+  groups,
+  old,
+  ageOf,
+}: ClassView): Promise<Chosen> {
   const promptMs = run.settings.recordDays * DAY_MS;
   const idle = [...objects].filter(
     ([id, object]) => parseConversationId(id)?.kind === 'prompt' && ageOf(object) > promptMs,
@@ -370,7 +377,7 @@ async function conversationsAndRemains({ work, run, objects, groups, old, ageOf 
  * Chooses old checkpoints, and the parts that a process left when it died before it wrote their head. The newest checkpoint stays
  * with its parts; all stay while its head cannot be opened. One GET where any is old.
  */
-async function checkpointsButNewest({ work, objects, old }: Look): Promise<Chosen> {
+async function checkpointsButNewest({ work, objects, old }: ClassView): Promise<Chosen> {
   if (old.length === 0) return { going: [] };
   const newest = Math.max(0, ...[...objects.keys()].map((id) => numberOfHead(id) ?? 0));
   const head =
@@ -387,7 +394,7 @@ async function checkpointsButNewest({ work, objects, old }: Look): Promise<Chose
  * Chooses the old records of the history; the current texts of files are no part of it. Before they go the run notes up to when the
  * history has expired, so that their absence is no finding: a GET and a PUT.
  */
-function historyWithNote({ work, old, now, limitMs }: Look): Chosen {
+function historyWithNote({ work, old, now, limitMs }: ClassView): Chosen {
   const leaving = old.flatMap(({ rest }) => rest.map(({ object }) => object));
   return { going: old, before: () => noteExpired(work, Math.floor(now - limitMs), leaving) };
 }
@@ -401,7 +408,7 @@ const BETWEEN_LOOKS_MS = 30 * DAY_MS;
  * are that old: a GET for each of those, for each record of the history and for each file, and a PUT for each old one that is still
  * named, which makes it young again.
  */
-async function unnamedActors({ work, old, ageOf, now, limitMs }: Look): Promise<Chosen> {
+async function unnamedActors({ work, old, ageOf, now, limitMs }: ClassView): Promise<Chosen> {
   const isDue = (object: ListedObject): boolean => ageOf(object) > limitMs + BETWEEN_LOOKS_MS;
   // The age of the stored object itself counts too: a process that names an actor takes what a migration wrote for new.
   const late = old.flatMap(({ rest }) =>

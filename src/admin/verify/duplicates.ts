@@ -13,7 +13,7 @@ import type { DuplicateFinding, DuplicateState } from '../findings.ts';
 const SETTLED_MS = 60_000;
 
 /** A file as it was read, at one of the places where its content lies. */
-export interface Place {
+export interface ReadPlace {
   readonly path: MemoryPath;
   readonly key: ObjectKey;
   readonly etag: ETag;
@@ -29,7 +29,7 @@ export interface Place {
 
 interface DuplicateRequest {
   /** Places that held one content when they were read, oldest first. */
-  readonly groups: readonly (readonly Place[])[];
+  readonly groups: readonly (readonly ReadPlace[])[];
   /** A directory is being renamed, or it cannot be told whether one is. */
   readonly isRenaming: boolean;
   readonly repair: boolean;
@@ -41,7 +41,7 @@ export async function settleDuplicates(
   request: DuplicateRequest,
 ): Promise<readonly DuplicateFinding[]> {
   const findings: DuplicateFinding[] = [];
-  const settleOne = async (group: readonly Place[]): Promise<void> => {
+  const settleOne = async (group: readonly ReadPlace[]): Promise<void> => {
     findings.push(...(await settleGroup(work, request, group)));
   };
   // Of each group one file is read at most.
@@ -52,14 +52,14 @@ export async function settleDuplicates(
 async function settleGroup(
   work: Work,
   { isRenaming, repair }: DuplicateRequest,
-  group: readonly Place[],
+  group: readonly ReadPlace[],
 ): Promise<readonly DuplicateFinding[]> {
   const seen = await Promise.all(group.map((place) => lookAgain(work, place)));
   const there = group.filter((_, index) => seen[index] !== undefined);
   const newest = there.at(-1);
   const others = there.slice(0, -1);
   if (newest === undefined || others.length === 0) return [];
-  const told = (places: readonly Place[], state: DuplicateState): readonly DuplicateFinding[] =>
+  const told = (places: readonly ReadPlace[], state: DuplicateState): readonly DuplicateFinding[] =>
     places.map(({ path }) => ({ kind: 'duplicate', state, older: path, newer: newest.path }));
 
   if (isRenaming || seen.some((meta) => meta !== undefined && ageOf(meta) < SETTLED_MS)) {
@@ -77,7 +77,7 @@ async function settleGroup(
 }
 
 /** The place as it was read, or undefined: its file went or changed while others were read. */
-async function lookAgain(work: Work, place: Place): Promise<DatedMeta | undefined> {
+async function lookAgain(work: Work, place: ReadPlace): Promise<DatedMeta | undefined> {
   const found = await work.tenant.store.head(place.key, { signal: work.call.signal });
   return found?.etag === place.etag ? found : undefined;
 }
@@ -88,7 +88,11 @@ async function lookAgain(work: Work, place: Place): Promise<DatedMeta | undefine
  * merely frozen, and finds its source gone when it thaws, cannot take back what it no longer knows. Where history is kept
  * the file is written down as renamed to the place that stays.
  */
-async function removeOlder(work: Work, newest: Place, older: readonly Place[]): Promise<readonly Place[]> {
+async function removeOlder(
+  work: Work,
+  newest: ReadPlace,
+  older: readonly ReadPlace[],
+): Promise<readonly ReadPlace[]> {
   try {
     const kept = await writeAgain(work, newest, older);
     if (kept === undefined) return [];
@@ -114,8 +118,8 @@ async function removeOlder(work: Work, newest: Place, older: readonly Place[]): 
 /** Binds the file again, later than at any of the other places. Undefined: the version that was seen is not there any more. */
 async function writeAgain(
   work: Work,
-  place: Place,
-  others: readonly Place[],
+  place: ReadPlace,
+  others: readonly ReadPlace[],
 ): Promise<{ readonly origin: Uint8Array } | undefined> {
   const { path, key, etag } = place;
   const version = await readListed(work, place);

@@ -1,5 +1,5 @@
 import { millisecondsOf } from '../../format/wrap.ts';
-import type { Binding, Leave, Past, Version, VersionId } from '../../history/past/past.ts';
+import type { Binding, Leave, Past, PastVersion, VersionId } from '../../history/past/past.ts';
 import { isWithin, type MemoryPath } from '../../language/path.ts';
 import { DAY_MS } from '../../time.ts';
 import { type CheckpointEntry, type CheckpointFacts, NO_VERSION } from '../checkpoints/checkpoint-record.ts';
@@ -7,7 +7,7 @@ import type { SinceFinding } from '../findings.ts';
 import type { KeptFrom } from './kept-from.ts';
 
 /** A checkpoint, and the tenant's files and history that are compared with it. */
-export interface Since {
+export interface SinceCase {
   /** The files and the history; the collector that made it was given the entries of the checkpoint too. */
   readonly past: Past;
   readonly entries: readonly CheckpointEntry[];
@@ -24,7 +24,7 @@ const CLOCK_MS = 900_000;
 const STOOD_STILL_MS = DAY_MS;
 
 type Why = NonNullable<SinceFinding['why']>;
-type Place = Pick<Binding, 'id' | 'path' | 'bound'>;
+type BindingPlace = Pick<Binding, 'id' | 'path' | 'bound'>;
 
 /** After 500 files or entries, a few milliseconds, everything else in the process has its turn. */
 const STEPS_BETWEEN_TURNS = 500;
@@ -34,7 +34,7 @@ const STEPS_BETWEEN_TURNS = 500;
  * and no sealed record may say that its binding had ended. Each entry must lead forward to a file or to a recorded end. Remains
  * that an honest process may leave when it is cut off are no alarm.
  */
-export function* judgeSince(since: Since): Generator<void, readonly SinceFinding[]> {
+export function* judgeSince(since: SinceCase): Generator<void, readonly SinceFinding[]> {
   const scene = yield* sceneOf(since);
   const { past, entries } = since;
   const findings: SinceFinding[] = [];
@@ -62,7 +62,7 @@ function* inSteps<T>(all: Iterable<T>, take: (one: T) => void): Generator<void, 
 }
 
 /** The comparison with the indexes that the judgement of files and entries asks. */
-interface Scene extends Since {
+interface Scene extends SinceCase {
   readonly entriesOf: (id: VersionId) => readonly CheckpointEntry[];
   readonly entryAt: (path: MemoryPath) => CheckpointEntry | undefined;
   /** The entry that came of a version; undefined where none did, or where the version has an entry itself. */
@@ -75,7 +75,7 @@ interface Scene extends Since {
   readonly filesOf: (id: VersionId) => readonly Binding[];
 }
 
-function* sceneOf(since: Since): Generator<void, Scene> {
+function* sceneOf(since: SinceCase): Generator<void, Scene> {
   const { past, kept } = since;
   const entries = new Map<VersionId, CheckpointEntry[]>();
   const entryAt = new Map<MemoryPath, CheckpointEntry>();
@@ -282,7 +282,7 @@ function leadsNowhere(
   const { past, facts, kept, filesOf, leavesOf } = scene;
   const descent = descentOf(scene, entry);
   if (descent.some((id) => filesOf(id).some(({ path }) => !wrong.has(path)))) return undefined;
-  const isLater = ({ id, bound }: Pick<Place, 'id' | 'bound'>): boolean =>
+  const isLater = ({ id, bound }: Pick<BindingPlace, 'id' | 'bound'>): boolean =>
     id !== entry.id || bound >= entry.bound;
   const deletes = descent.flatMap(leavesOf).filter(({ to }) => to === undefined);
   if (deletes.some(isLater)) return undefined;
@@ -319,18 +319,23 @@ function isCut({ past }: Scene, { id }: Binding): boolean {
 }
 
 /** Names a version and all that came of it. */
-function descentOf({ past }: Scene, { id }: Pick<Place, 'id'>): readonly VersionId[] {
+function descentOf({ past }: Scene, { id }: Pick<BindingPlace, 'id'>): readonly VersionId[] {
   return [id, ...past.descendants(id).map((version) => version.id)];
 }
 
 /** Finds the newest known binding of some versions, apart from that of a file that is wrong. */
-function newestOf({ past }: Scene, ids: readonly VersionId[], first: Place, file?: Place): Place {
+function newestOf(
+  { past }: Scene,
+  ids: readonly VersionId[],
+  first: BindingPlace,
+  file?: BindingPlace,
+): BindingPlace {
   const bindings = ids.flatMap((id) => past.bindings(id)).filter((each) => !isSame(file, each));
-  return bindings.reduce<Place>((a, b) => (b.bound > a.bound ? b : a), first);
+  return bindings.reduce<BindingPlace>((a, b) => (b.bound > a.bound ? b : a), first);
 }
 
 /** Finds the binding that a version was written over, as its writer saved it; undefined where that is unknown. */
-function replacedBy(scene: Scene, version: Version): Binding | undefined {
+function replacedBy(scene: Scene, version: PastVersion): Binding | undefined {
   const written = birthOf(scene, version);
   if (written === undefined || version.previous === undefined) return undefined;
   return scene.past
@@ -339,7 +344,7 @@ function replacedBy(scene: Scene, version: Version): Binding | undefined {
 }
 
 /** Tells whether the binding that a version replaced had ended before, by a delete or another version: then it was put back. */
-function hadGone(scene: Scene, version: Version, replaced: Binding): boolean {
+function hadGone(scene: Scene, version: PastVersion, replaced: Binding): boolean {
   const { past, kept, leavesOf } = scene;
   const written = birthOf(scene, version);
   // A copy that a resumed rename brought there behind the version may have been deleted since.
@@ -358,12 +363,12 @@ function hadGone(scene: Scene, version: Version, replaced: Binding): boolean {
 }
 
 /** Finds the first known binding of a version: the one that its writer made, where nothing is missing. */
-function birthOf({ past }: Scene, { id }: Pick<Version, 'id'>): Binding | undefined {
+function birthOf({ past }: Scene, { id }: Pick<PastVersion, 'id'>): Binding | undefined {
   return past.bindings(id)[0];
 }
 
 /** Makes the alarm about a file, and names what must be in its place: what came of the entry there, or of `next`, which replaced it. */
-function older(scene: Scene, file: Binding, next?: Version): SinceFinding {
+function older(scene: Scene, file: Binding, next?: PastVersion): SinceFinding {
   const first = scene.entryAt(file.path) ?? (next && birthOf(scene, next));
   const expected = first && mustBe(scene, first, file);
   const at = { kind: 'since', state: 'older', path: file.path, found: named(file) } as const;
@@ -371,7 +376,7 @@ function older(scene: Scene, file: Binding, next?: Version): SinceFinding {
 }
 
 /** Finds what must lie at the path of a file by what came of a binding: undefined where that was deleted there or renamed. */
-function mustBe(scene: Scene, first: Place, file: Binding): Place | undefined {
+function mustBe(scene: Scene, first: BindingPlace, file: Binding): BindingPlace | undefined {
   const descent = descentOf(scene, first);
   const hasLeft = descent.some((id) =>
     scene
@@ -386,23 +391,23 @@ function untold(file: Binding, why: Why): SinceFinding {
   return { kind: 'since', state: 'untold', why, path: file.path, found: named(file) };
 }
 
-function named({ id, bound }: Pick<Place, 'id' | 'bound'>): {
+function named({ id, bound }: Pick<BindingPlace, 'id' | 'bound'>): {
   readonly version: string;
   readonly bound: string;
 } {
   return { version: id, bound: String(bound) };
 }
 
-function isSame(a: Place | undefined, b: Place): boolean {
+function isSame(a: BindingPlace | undefined, b: BindingPlace): boolean {
   return a?.id === b.id && a.path === b.path && a.bound === b.bound;
 }
 
-function isBefore({ bound }: Pick<Place, 'bound'>, time: number): boolean {
+function isBefore({ bound }: Pick<BindingPlace, 'bound'>, time: number): boolean {
   return millisecondsOf(bound) < time;
 }
 
 /** Tells whether a bound falls into the time at which the checkpoint was taken, give or take the difference of clocks. */
-function isMeanwhile({ facts }: Scene, { bound }: Pick<Place, 'bound'>): boolean {
+function isMeanwhile({ facts }: Scene, { bound }: Pick<BindingPlace, 'bound'>): boolean {
   const time = millisecondsOf(bound);
   return time >= facts.began - CLOCK_MS && time <= facts.ended + CLOCK_MS;
 }

@@ -20,7 +20,7 @@ import { parseLine } from '../checkpoints/checkpoint-record.ts';
 import type { SinceLine } from '../checkpoints/read-checkpoint.ts';
 import { countFindings, type Finding, findingOf, type RenameFinding, sortFindings } from '../findings.ts';
 import type { KeyVersionUse } from '../keys/key-status.ts';
-import { type Place, settleDuplicates } from './duplicates.ts';
+import { type ReadPlace, settleDuplicates } from './duplicates.ts';
 import { isMalformed } from './malformed-records.ts';
 import { type SeenHistory, watchHistory } from './verify-history.ts';
 import { type SinceReport, type SinceWatch, watchSince } from './verify-since.ts';
@@ -77,7 +77,7 @@ export async function verifySince(
   // Only now: a rename that began later has left no copies that are old enough to be taken for duplicates.
   const register = await lookAtRegister(work);
   // Copies that carry the id of the rename in the register: it finishes them or takes them back itself.
-  const isOwn = (group: readonly Place[]): boolean =>
+  const isOwn = (group: readonly ReadPlace[]): boolean =>
     group.some(({ origin }) => register.entry !== undefined && hasBytesAt(origin, 0, register.entry.id));
   const whole = await ofOneVersion(groups, history);
   const { own = [], others = [] } = Object.groupBy(whole, (group) => (isOwn(group) ? 'own' : 'others'));
@@ -110,14 +110,14 @@ function isAlive({ entry, ageMs, fault }: Register): boolean {
   return fault !== undefined || (entry !== undefined && ageMs <= LEASE_MS);
 }
 
-interface Recovered {
+interface RecoveredRename {
   readonly entry: RenameEntry;
   readonly ageMs: number;
   readonly failure: MemoryErrorCode | undefined;
 }
 
 /** Finishes a rename whose lease has run out. Undefined: there was none, or another process finishes it. */
-async function recoverRename(work: Work): Promise<Recovered | undefined> {
+async function recoverRename(work: Work): Promise<RecoveredRename | undefined> {
   const { entry, ageMs } = await lookAtRegister(work);
   if (entry === undefined) return undefined;
   try {
@@ -137,7 +137,7 @@ function causeOf(error: MemoryError): MemoryError {
 
 function renameFindings(
   { entry, ageMs, fault }: Register,
-  recovered: Recovered | undefined,
+  recovered: RecoveredRename | undefined,
   files: number,
 ): readonly Finding[] {
   if (fault !== undefined) return [{ kind: 'register', code: fault }];
@@ -162,9 +162,9 @@ function renameFinding(
 
 /** Leaves out the groups whose id two different texts or sets of facts share: each of those may be the only one of its kind. */
 async function ofOneVersion(
-  groups: readonly (readonly Place[])[],
+  groups: readonly (readonly ReadPlace[])[],
   { collector }: SeenHistory,
-): Promise<readonly (readonly Place[])[]> {
+): Promise<readonly (readonly ReadPlace[])[]> {
   if (groups.length === 0) return groups;
   const { damaged } = await collector.past();
   return groups.filter(([place]) => place !== undefined && !damaged.versions.has(toBase64url(place.id)));
@@ -172,7 +172,7 @@ async function ofOneVersion(
 
 interface Everything extends Verification {
   /** Groups of two or more places with one version id, in each the longest unchanged place first. */
-  readonly groups: readonly (readonly Place[])[];
+  readonly groups: readonly (readonly ReadPlace[])[];
   readonly history: SeenHistory;
 }
 
@@ -181,7 +181,7 @@ async function readAll(work: Work, watch?: SinceWatch): Promise<Everything> {
   const { records, ...counted } = await listRecords(work);
   const active = work.keyring.keys.active.version;
   const findings: Finding[] = [];
-  const places = new Map<string, Place[]>();
+  const places = new Map<string, ReadPlace[]>();
   const counts = new Map([[active, 0]]);
   const history = watchHistory();
   let [files, bytes] = [0, 0];
@@ -241,7 +241,7 @@ function aheadOf(
 }
 
 /** Makes the place of a file. Its time comes from the listing where that is of the same version: a GET tells whole seconds only. */
-function placeOf(path: MemoryPath, listed: ListedObject, version: SealedVersion): Place {
+function placeOf(path: MemoryPath, listed: ListedObject, version: SealedVersion): ReadPlace {
   const { id, bound, origin, stored } = version;
   const { etag, lastModified } = listed.etag === stored.etag ? listed : stored;
   return { path, key: listed.key, etag, lastModified, size: stored.size, origin, id, bound };
@@ -259,6 +259,6 @@ function* findClashes(paths: readonly MemoryPath[]): Generator<void, readonly Fi
   return paths.filter((path) => directories.has(path)).map((path) => ({ kind: 'clash', path }));
 }
 
-function oldestFirst(group: readonly Place[]): readonly Place[] {
+function oldestFirst(group: readonly ReadPlace[]): readonly ReadPlace[] {
   return group.toSorted((a, b) => a.lastModified - b.lastModified || (a.path < b.path ? -1 : 1));
 }

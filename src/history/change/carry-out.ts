@@ -18,9 +18,9 @@ import { applyPlan } from './apply-plan.ts';
 import { judgePlan } from './judge-plan.ts';
 import {
   byPath,
-  type Draft,
   type HistoryPlan,
   type LeftFile,
+  type PlanDraft,
   type PlannedChange,
   type PlanOutcome,
   planDigest,
@@ -41,7 +41,7 @@ interface PlanRequest {
   /** Set: a dry run names the actors whose texts would go. */
   readonly namesWriters?: true;
   /** Plans in steps, between which others run. */
-  plan(past: Past, work: Work): Generator<void, Draft>;
+  plan(past: Past, work: Work): Generator<void, PlanDraft>;
 }
 
 /** The most plans for one request: where other processes change files between plan and writes, the next plan begins there. */

@@ -5,17 +5,17 @@ import type { Work } from '../../tree/tenant.ts';
 import type { Past } from '../past/past.ts';
 import {
   type Change,
-  type Draft,
   type LeftFile,
   leaveChange,
+  type PlanDraft,
   planOf,
   settleDraft,
   type Texts,
 } from './plan.ts';
 
 /** The reason why a change is refused. */
-type Refusal = Pick<LeftFile, 'rules' | 'limit'>;
-type Refusals = Map<Change, Refusal>;
+type ChangeRefusal = Pick<LeftFile, 'rules' | 'limit'>;
+type Refusals = Map<Change, ChangeRefusal>;
 
 /** The room that a change takes, or gives back where it is negative; the policy may change the length of a text. */
 interface Growth {
@@ -34,7 +34,7 @@ interface Growth {
  */
 export async function judgePlan(
   work: Work,
-  { past, texts, draft }: { readonly past: Past; readonly texts: Texts; readonly draft: Draft },
+  { past, texts, draft }: { readonly past: Past; readonly texts: Texts; readonly draft: PlanDraft },
 ): Promise<boolean> {
   const { tenant } = work;
   const growths = new Map<Change, Growth>();
@@ -90,7 +90,7 @@ function growthOf(texts: Texts, change: Change, written: number): Growth {
   return { change, files, bytes: written - texts.sizeOf(fromVersion) };
 }
 
-function refusalOf({ details: { rules, limit } }: MemoryError): Refusal {
+function refusalOf({ details: { rules, limit } }: MemoryError): ChangeRefusal {
   return {
     ...(Array.isArray(rules) && { rules: rules.map(String) }),
     ...(typeof limit === 'string' && { limit: limit as NonNullable<LeftFile['limit']> }),
@@ -99,7 +99,7 @@ function refusalOf({ details: { rules, limit } }: MemoryError): Refusal {
 
 /** Refuses also the delete of a file whose text was to be created elsewhere, and may not be. */
 function addOrigins(refused: Refusals, past: Past, changes: readonly Change[]): void {
-  const created = new Map<string, Refusal>();
+  const created = new Map<string, ChangeRefusal>();
   for (const [{ what, toVersion = '' }, why] of refused) if (what === 'create') created.set(toVersion, why);
   for (const change of changes) {
     const { what, fromVersion = '' } = change;
@@ -110,13 +110,13 @@ function addOrigins(refused: Refusals, past: Past, changes: readonly Change[]): 
   }
 }
 
-interface Room {
+interface RoomLeft {
   readonly files: number;
   readonly bytes: number;
 }
 
 /** Refuses the changes that have no room even when all deletes are done; in the order of paths. */
-function refuseBeyond(refused: Refusals, grown: readonly Growth[], room: Room): void {
+function refuseBeyond(refused: Refusals, grown: readonly Growth[], room: RoomLeft): void {
   let { files: freeFiles, bytes: freeBytes } = room;
   for (const { files, bytes } of grown) {
     freeFiles -= Math.min(0, files);
@@ -132,7 +132,7 @@ function refuseBeyond(refused: Refusals, grown: readonly Growth[], room: Room): 
   }
 }
 
-function isTight(grown: readonly Growth[], room: Room): boolean {
+function isTight(grown: readonly Growth[], room: RoomLeft): boolean {
   const growing = grown.filter(({ files, bytes }) => files > 0 || bytes > 0);
   const sum = (of: 'files' | 'bytes'): number =>
     growing.reduce((all, each) => all + Math.max(0, each[of]), 0);

@@ -96,7 +96,7 @@ export async function removeKeptVersions(
   if (found === 'no_versions') return undefined;
   const failures = text === undefined ? [...found.unlisted, ...found.left.map(({ error }) => error)] : [];
   const sought = { ...given, text };
-  const looks = new Map<string, Look>();
+  const looks = new Map<string, VersionFinding>();
   const last = new Set<string>();
   const judge = async (kept: KeptVersion): Promise<VersionVerdict> => {
     const look = await lookAt(work, { versions, kept, sought });
@@ -183,14 +183,14 @@ interface LookRequest {
 }
 
 /** The finding about one version. */
-interface Look {
+interface VersionFinding {
   /** `by_id`: the redacted text, and a later run sees that without the text; `by_text`: only a comparison of texts shows it. */
   readonly holds: 'by_id' | 'by_text' | 'no' | 'gone';
   /** The path of its file; undefined where it cannot be told. */
   readonly path?: MemoryPath | undefined;
 }
 
-async function lookAt(work: Work, look: LookRequest): Promise<Look> {
+async function lookAt(work: Work, look: LookRequest): Promise<VersionFinding> {
   const { key } = look.kept;
   const parsed = parseClassKey(work.tenant.layout, key);
   if (parsed?.cls === 'history') return lookAtRecord(work, look, parsed.id);
@@ -198,7 +198,7 @@ async function lookAt(work: Work, look: LookRequest): Promise<Look> {
   return path === undefined ? { holds: 'no' } : lookAtFile(work, look, path);
 }
 
-async function lookAtRecord(work: Work, look: LookRequest, id: string): Promise<Look> {
+async function lookAtRecord(work: Work, look: LookRequest, id: string): Promise<VersionFinding> {
   const { kept, sought } = look;
   const [, path] = [...sought.gone].find(([version]) => isRecordOf(id, version)) ?? [];
   if (sought.records.has(id)) return { holds: 'by_id', path };
@@ -210,7 +210,7 @@ async function lookAtRecord(work: Work, look: LookRequest, id: string): Promise<
   return record?.kind === 'replaced' ? lookAtText(sought, record.version, record.text) : { holds: 'no' };
 }
 
-async function lookAtFile(work: Work, look: LookRequest, path: MemoryPath): Promise<Look> {
+async function lookAtFile(work: Work, look: LookRequest, path: MemoryPath): Promise<VersionFinding> {
   const { kept, sought } = look;
   if (sealedSize(sought.size) !== kept.size) return { holds: 'no' };
   const opened = await openKept(work, look, logicalName(path));
@@ -219,7 +219,11 @@ async function lookAtFile(work: Work, look: LookRequest, path: MemoryPath): Prom
   return lookAtText(sought, { ...opened, path }, opened.content);
 }
 
-function lookAtText(sought: Sought, version: Parameters<typeof judgeText>[1], content: Uint8Array): Look {
+function lookAtText(
+  sought: Sought,
+  version: Parameters<typeof judgeText>[1],
+  content: Uint8Array,
+): VersionFinding {
   const verdict = judgeText(sought, version, content);
   return { holds: verdict === 'by_id' || verdict === 'by_text' ? verdict : 'no', path: version.path };
 }

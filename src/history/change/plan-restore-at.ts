@@ -2,7 +2,7 @@ import { isWithin, type MemoryPath } from '../../language/path.ts';
 import { dateOf } from '../../time.ts';
 import { treeAt, unknownBefore } from '../past/at.ts';
 import type { Past } from '../past/past.ts';
-import { type Draft, draftPlan, haveSameText, type IsHidden } from './plan.ts';
+import { draftPlan, haveSameText, type IsHidden, type PlanDraft } from './plan.ts';
 
 interface RestoredMoment {
   readonly time: number;
@@ -18,7 +18,7 @@ interface RestoredMoment {
  * Plans the changes that make the files at or below a path what they were at a moment, in steps. A file that it cannot restore is
  * left.
  */
-export function* planRestoreAt(past: Past, moment: RestoredMoment): Generator<void, Draft> {
+export function* planRestoreAt(past: Past, moment: RestoredMoment): Generator<void, PlanDraft> {
   const { time, below, expiredBefore, isHidden } = moment;
   const begins = yield* beginningOf(past);
   const isBefore = begins !== undefined && time < begins;

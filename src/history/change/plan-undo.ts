@@ -1,7 +1,7 @@
 import type { MemoryPath } from '../../language/path.ts';
 import { type Life, livesOf } from '../past/lives.ts';
-import type { Leave, Past, Version, VersionId } from '../past/past.ts';
-import { type Draft, draftPlan, haveSameText, type IsHidden, type LeftFile } from './plan.ts';
+import type { Leave, Past, PastVersion, VersionId } from '../past/past.ts';
+import { draftPlan, haveSameText, type IsHidden, type LeftFile, type PlanDraft } from './plan.ts';
 
 interface Undoing {
   /** Tells whether a keyed hash is that of the actor whose deeds are undone. */
@@ -12,13 +12,13 @@ interface Undoing {
 
 interface UndoContext extends Undoing {
   readonly past: Past;
-  readonly draft: Draft;
+  readonly draft: PlanDraft;
 }
 
 type DeletedLife = Life & { readonly deleted: Leave };
 
 /** The state of a file before some of its versions. */
-type Before = Version | 'nothing' | Lacking;
+type Before = PastVersion | 'nothing' | Lacking;
 
 /** A text that is not kept. */
 interface Lacking {
@@ -34,7 +34,7 @@ interface Lacking {
 export function* planUndo(
   past: Past,
   { isMeant, force, isHidden }: Undoing & { readonly isHidden: IsHidden },
-): Generator<void, Draft> {
+): Generator<void, PlanDraft> {
   const draft = draftPlan(past, isHidden);
   for (const path of past.damaged.files) draft.left.set(path, { path, reason: 'damaged' });
   const lives = yield* livesOf(past);
@@ -150,7 +150,7 @@ function* textBefore(context: UndoContext, { chain, path }: Life): Generator<voi
   let before: Before = newest ?? 'nothing';
   /** The ids and the texts of the versions behind which the walk has come. */
   const [ids, texts] = [new Set<VersionId>(), new Set<string>()];
-  const hasCome = ({ id, textHash }: Version): boolean =>
+  const hasCome = ({ id, textHash }: PastVersion): boolean =>
     ids.has(id) || (textHash !== undefined && texts.has(textHash));
   for (let start = 0; start < chain.length; ) {
     let end = start;
@@ -174,18 +174,18 @@ function* textBefore(context: UndoContext, { chain, path }: Life): Generator<voi
   return isSame ? newest : before;
 }
 
-function beforeThat(chain: readonly Version[], index: number): Before {
+function beforeThat(chain: readonly PastVersion[], index: number): Before {
   const [base, previous] = [chain[index + 1], chain[index]?.previous];
   if (base?.text === 'redacted') return { reason: 'redacted', version: base.id };
   if (base !== undefined) return base;
   return previous === undefined ? 'nothing' : { reason: 'expired', version: previous };
 }
 
-function isVersion(before: Before): before is Version {
+function isVersion(before: Before): before is PastVersion {
   return before !== 'nothing' && !('reason' in before);
 }
 
-function hasSame(chain: readonly Version[], text: Version): boolean {
+function hasSame(chain: readonly PastVersion[], text: PastVersion): boolean {
   return chain.some((version) => haveSameText(version, text));
 }
 
@@ -210,7 +210,7 @@ function pathBefore({ isMeant, force, draft }: UndoContext, { chain, renames, pa
 
 /** Leaves a file that others have built on. The first finding about a file counts. */
 function leaveBuiltOn(
-  { left }: Draft,
+  { left }: PlanDraft,
   { path, version, later }: Required<Pick<LeftFile, 'path' | 'version' | 'later'>>,
 ): void {
   if (!left.has(path)) left.set(path, { path, reason: 'built_on', version, later });

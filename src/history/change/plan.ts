@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { ancestorsOf, directoriesOf, type MemoryPath } from '../../language/path.ts';
-import type { Past, Version } from '../past/past.ts';
+import type { Past, PastVersion } from '../past/past.ts';
 
 /** A change to the file at a path. Versions are named as in `list`. */
 export interface PlannedChange {
@@ -73,14 +73,14 @@ export function planDigest({ changes, left }: HistoryPlan): string {
 }
 
 /** Tells whether two versions have the same text; false where one text was taken out. */
-export function haveSameText(a: Version, b: Version): boolean {
+export function haveSameText(a: PastVersion, b: PastVersion): boolean {
   return a.id === b.id || (a.textHash !== undefined && a.textHash === b.textHash);
 }
 
 /** The texts of the versions that a plan names. */
 export interface Texts {
   /** Reads the text of a version; undefined where it is gone. @throws MemoryError `not_found` where it was taken out. */
-  find(version: string): Promise<{ readonly version: Version; readonly text: Uint8Array } | undefined>;
+  find(version: string): Promise<{ readonly version: PastVersion; readonly text: Uint8Array } | undefined>;
   /** Gives the bytes of a version's text; 0 for no version. */
   sizeOf(version: string | undefined): number;
 }
@@ -96,7 +96,7 @@ interface DraftedPlan extends HistoryPlan {
 }
 
 /** A plan that is being made, by paths. A file that is deleted may make way for one that is renamed there, and written then. */
-export interface Draft {
+export interface PlanDraft {
   readonly renames: Map<string, Change>;
   /** Creates and replacements, at the paths that renames lead to. */
   readonly writes: Map<string, Change>;
@@ -111,12 +111,12 @@ export interface Draft {
 /** Tells whether another memory is mounted at a path or above it. */
 export type IsHidden = (path: MemoryPath) => boolean;
 
-export function draftPlan({ files }: Past, isHidden: IsHidden): Draft {
+export function draftPlan({ files }: Past, isHidden: IsHidden): PlanDraft {
   const [renames, writes, deletes, left] = [new Map(), new Map(), new Map(), new Map()];
   return { renames, writes, deletes, left, files: [...files.keys()], isHidden };
 }
 
-export function planOf({ renames, writes, deletes, left, begins }: Draft): DraftedPlan {
+export function planOf({ renames, writes, deletes, left, begins }: PlanDraft): DraftedPlan {
   const changes = [...renames.values(), ...writes.values(), ...deletes.values()].sort(byPath);
   return { changes, left: [...left.values()].sort(byPath), ...(begins !== undefined && { begins }) };
 }
@@ -125,7 +125,7 @@ export function planOf({ renames, writes, deletes, left, begins }: Draft): Draft
  * Takes out the changes to files that a mount hides, and those whose new path is occupied when all others are done. Each change
  * that it takes out may block others, so it looks again until all that remain have their paths free.
  */
-export function settleDraft(draft: Draft): void {
+export function settleDraft(draft: PlanDraft): void {
   const { renames, writes, deletes, files, isHidden } = draft;
   for (const changes of [renames, writes, deletes])
     for (const change of changes.values())
@@ -150,7 +150,7 @@ export function settleDraft(draft: Draft): void {
 
 /** Takes a change out of the plan, and says why. Where that is a rename, the file gets its text at the old path. */
 export function leaveChange(
-  { renames, writes, deletes, left }: Draft,
+  { renames, writes, deletes, left }: PlanDraft,
   { path, what, to, fromVersion, toVersion: version = fromVersion }: Change,
   { reason, ...why }: Pick<LeftFile, 'reason' | 'rules' | 'limit'>,
 ): void {

@@ -73,7 +73,7 @@ type Moved = Extract<HistoryRecord, { kind: 'moved' }>;
  * The findings of a pass. `new`: the text, or a sign that it moved. `unjoined`: the text where nothing joins it to the file yet.
  * `held`: the text in a file out of which another process is about to take it back.
  */
-type Found = Set<'new' | 'unjoined' | 'held'>;
+type PassFindings = Set<'new' | 'unjoined' | 'held'>;
 
 /** The most passes that may find something. */
 const PASSES = 64;
@@ -188,7 +188,7 @@ async function erase(
 
 async function takeOutAll(work: Work, erasure: Erasure): Promise<void> {
   for (let pass = 1; pass <= PASSES; pass++) {
-    const found: Found = new Set();
+    const found: PassFindings = new Set();
     await lookAtFiles(work, erasure, found);
     await lookAtRecords(work, erasure, found);
     await lookAtFiles(work, erasure, found);
@@ -223,7 +223,7 @@ function isOver({ tenant }: Work, { waitsUntil }: Erasure): boolean {
  * @throws MemoryError `invalid_command` while one of them holds the text; once a record is redacted, where another version
  * holds it still after 10 s.
  */
-async function lookAtFiles(work: Work, erasure: Erasure, found: Found): Promise<void> {
+async function lookAtFiles(work: Work, erasure: Erasure, found: PassFindings): Promise<void> {
   const { files } = await listDirectory(work, MEMORY_ROOT, { concurrent: true });
   const holding: Holding[] = [];
   const lookAtOne = async ({ path, key, size }: ListedEntry): Promise<void> => {
@@ -261,7 +261,7 @@ function isNew({ seen }: Erasure, name: string, etag: ETag): boolean {
 }
 
 /** Looks at the records that may have the text, and at those of renames that were written since. */
-async function lookAtRecords(work: Work, erasure: Erasure, found: Found): Promise<void> {
+async function lookAtRecords(work: Work, erasure: Erasure, found: PassFindings): Promise<void> {
   const listed = (await listIds(work, 'history')).filter(({ id, object }) => isNew(erasure, id, object.etag));
   const isSince = ({ id }: ListedId): boolean => !erasure.before.has(id);
   const lookAtOne = ({ id }: ListedId): Promise<void> => lookAtRecord(work, erasure, { id, found });
@@ -281,7 +281,7 @@ async function lookAtRecords(work: Work, erasure: Erasure, found: Found): Promis
 async function lookAtRecord(
   work: Work,
   erasure: Erasure,
-  { id, found }: { readonly id: string; readonly found: Found },
+  { id, found }: { readonly id: string; readonly found: PassFindings },
 ): Promise<void> {
   // A damaged record of another version is passed over; one that may be this version's ends the run.
   const reading = readCopy(work, id);
@@ -317,7 +317,7 @@ async function lookAtRecord(
 }
 
 /** Adds the path to which a rename since the past was read has brought the file. */
-function followMove({ paths }: Erasure, { from, to, files }: Moved, found: Found): void {
+function followMove({ paths }: Erasure, { from, to, files }: Moved, found: PassFindings): void {
   for (const [path] of files) {
     const next = rebase(path, from, to);
     if (!paths.has(path) || paths.has(next)) continue;

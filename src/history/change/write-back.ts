@@ -5,7 +5,7 @@ import type { ETag, ObjectVersions } from '../../store/port.ts';
 import { type FileVersion, readFile } from '../../tree/read-file.ts';
 import { type Call, type KeptCall, openWork, type Tenant, type Work } from '../../tree/tenant.ts';
 import type { Tree } from '../../tree/tree.ts';
-import type { Version, VersionId } from '../past/past.ts';
+import type { PastVersion, VersionId } from '../past/past.ts';
 import { isRedactedElsewhere, recordOf, takenOut } from '../past/read-version.ts';
 import { readHistoryRecord } from '../past/records.ts';
 import { redactWritten } from './redact.ts';
@@ -24,7 +24,7 @@ interface WrittenBack {
   readonly path: MemoryPath;
   readonly text: Uint8Array;
   /** The version that has the text. */
-  readonly version: Pick<Version, 'id' | 'path' | 'bound' | 'text' | 'record'>;
+  readonly version: Pick<PastVersion, 'id' | 'path' | 'bound' | 'text' | 'record'>;
   /** The file at the path now; undefined where there is none. */
   readonly replaced: FileVersion | undefined;
 }
@@ -69,14 +69,14 @@ export async function writeBack(writing: Writing, written: WrittenBack): Promise
 }
 
 /** The version that was written, as far as it is known: its name, and its bytes of content. */
-interface Sealed {
+interface NotedVersion {
   id?: VersionId;
   size: number;
 }
 
 /** Makes a call that notes which version is written on its behalf. */
-function noting<C extends Call>(call: C, size: number): { readonly call: C; readonly sealed: Sealed } {
-  const sealed: Sealed = { size };
+function noting<C extends Call>(call: C, size: number): { readonly call: C; readonly sealed: NotedVersion } {
+  const sealed: NotedVersion = { size };
   const noted: Call = {
     onTouch(touch) {
       if (touch.kind === 'written') sealed.id = touch.version;
@@ -107,7 +107,7 @@ async function isRedacted(work: Work, version: WrittenBack['version']): Promise<
 /** Takes back a write, and takes its text out of the record that this leaves. Runs to its end though the call is cancelled. */
 async function takeBack(
   writing: Writing,
-  written: Omit<WrittenBack, 'version'> & Sealed & { readonly etag: ETag | undefined },
+  written: Omit<WrittenBack, 'version'> & NotedVersion & { readonly etag: ETag | undefined },
 ): Promise<void> {
   const { tenant, versions } = writing;
   const { path, text, replaced } = written;

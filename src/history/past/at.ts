@@ -1,7 +1,7 @@
 import { millisecondsOf } from '../../format/wrap.ts';
 import { FOLLOWED_MS } from '../../keys/keyring.ts';
 import type { MemoryPath } from '../../language/path.ts';
-import type { Past, Version, VersionId } from './past.ts';
+import type { Past, PastVersion, VersionId } from './past.ts';
 
 /**
  * The reason why the history does not tell what a path held at a moment. `expired`: a version lay there that is not kept.
@@ -15,12 +15,12 @@ interface Doubt {
 
 interface TreeAt {
   /** The version that lay at each path. */
-  readonly files: ReadonlyMap<MemoryPath, Version>;
+  readonly files: ReadonlyMap<MemoryPath, PastVersion>;
   readonly doubts: ReadonlyMap<MemoryPath, Doubt>;
 }
 
 /** Milliseconds since the epoch. */
-interface Moment {
+interface KeptMoment {
   readonly time: number;
   /** The time from which on every writer keeps the history; undefined where none does, or nothing tells. */
   readonly keptSince: number | undefined;
@@ -28,7 +28,7 @@ interface Moment {
 
 /** The time that a version lay at a path, by the clocks of writers. */
 interface Stay {
-  readonly version: Version;
+  readonly version: PastVersion;
   readonly path: MemoryPath;
   readonly from: number;
   /** Infinity where the version lies there still. */
@@ -41,7 +41,7 @@ interface Stay {
  * Finds the files of a moment. Only what was written, renamed or deleted before the moment counts: a write of 12:00:00.000 is
  * not in the tree at 12:00:00.000. It goes version by version.
  */
-export function* treeAt(past: Past, moment: Moment): Generator<void, TreeAt> {
+export function* treeAt(past: Past, moment: KeptMoment): Generator<void, TreeAt> {
   const { time } = moment;
   const bornAt = createBirths(past);
   const stays = new Map<MemoryPath, Stay>();
@@ -76,7 +76,7 @@ export function* treeAt(past: Past, moment: Moment): Generator<void, TreeAt> {
     if ((arrivals.get(path) ?? 0) > certainTo) continue;
     doubts.set(path, { reason: 'unrecorded', version: version.id });
   }
-  const files = new Map<MemoryPath, Version>();
+  const files = new Map<MemoryPath, PastVersion>();
   for (const [path, { version }] of stays) {
     yield;
     doubts.delete(path);
@@ -92,7 +92,7 @@ export function* treeAt(past: Past, moment: Moment): Generator<void, TreeAt> {
 }
 
 /** Tells why it is unknown what a version replaced that was written after the moment; undefined where it is known. */
-export function unknownBefore(past: Past, version: Version, moment: Moment): Doubt | undefined {
+export function unknownBefore(past: Past, version: PastVersion, moment: KeptMoment): Doubt | undefined {
   const { id, previous } = version;
   if (previous !== undefined)
     return past.versions.has(previous) ? undefined : { reason: 'expired', version: previous };
@@ -104,7 +104,7 @@ export function unknownBefore(past: Past, version: Version, moment: Moment): Dou
  * and writer, also where it replaces a file. After an operator has turned the history on, all processes follow within an hour;
  * for a moment before that, a version is sure to be new only from then on.
  */
-function isCreation({ writer, mtime }: Version, { time, keptSince }: Moment): boolean {
+function isCreation({ writer, mtime }: PastVersion, { time, keptSince }: KeptMoment): boolean {
   if (writer !== undefined) return true;
   if (keptSince === undefined) return false;
   const turnedOn = keptSince - FOLLOWED_MS;
@@ -119,7 +119,11 @@ interface Whereabouts {
 }
 
 /** Finds the places of a version: goes from binding to binding, by their bounds. */
-function whereabouts(past: Past, version: Version, bornAt: (version: Version) => number): Whereabouts {
+function whereabouts(
+  past: Past,
+  version: PastVersion,
+  bornAt: (version: PastVersion) => number,
+): Whereabouts {
   const { id } = version;
   const born = bornAt(version);
   const stays: Stay[] = [];
@@ -163,11 +167,11 @@ function endsThere({ files, successors, birthplace }: Past, id: VersionId, path:
 /** Finds the end of a stay that no leave ends. */
 function lastOf(
   past: Past,
-  { id }: Version,
+  { id }: PastVersion,
   stay: {
     readonly path: MemoryPath;
     readonly from: number;
-    readonly bornAt: (version: Version) => number;
+    readonly bornAt: (version: PastVersion) => number;
   },
 ): Pick<Stay, 'to' | 'certainTo'> {
   const { path, from, bornAt } = stay;
@@ -184,7 +188,7 @@ function lastOf(
 }
 
 /** Finds when versions were written, by the clocks of writers: each is at least as young as the one that it replaced. */
-function createBirths(past: Past): (version: Version) => number {
+function createBirths(past: Past): (version: PastVersion) => number {
   const known = new Map<VersionId, number>();
   return (version) => {
     const chain = known.has(version.id)

@@ -11,7 +11,7 @@ import {
   type WrapFacts,
 } from '../save/history-record.ts';
 import { leavesIn, type ToldLeave } from './leaves.ts';
-import { itemByItem, modelOf, type Sighting } from './model.ts';
+import { type FileSighting, itemByItem, modelOf } from './model.ts';
 import type { Past, VersionFacts } from './past.ts';
 
 /** Gathers what files and records say, in whatever order they are read. No text stays in memory. */
@@ -35,11 +35,11 @@ export interface Collector {
 }
 
 export function createCollector(): Collector {
-  const files = new Map<MemoryPath, Sighting>();
+  const files = new Map<MemoryPath, FileSighting>();
   const damagedFiles = new Set<MemoryPath>();
-  const records = new Map<string, Sighting>();
+  const records = new Map<string, FileSighting>();
   const damagedRecords = new Set<string>();
-  const seen: Sighting[] = [];
+  const seen: FileSighting[] = [];
   const leaves = new Map<string, readonly ToldLeave[]>();
   let made: Promise<Past> | undefined;
   return {
@@ -98,7 +98,7 @@ export function createCollector(): Collector {
 function savedIn(
   id: string,
   record: Extract<HistoryRecord, { readonly kind: 'replaced' | 'redacted' }>,
-): Sighting {
+): FileSighting {
   const { version, at, by } = record;
   const facts = factsOf(version);
   if (record.kind === 'replaced')

@@ -2,7 +2,7 @@ import { checkWholeNumber, MemoryError } from '../../errors.ts';
 import { dateOf } from '../../time.ts';
 import type { Call } from '../../tree/tenant.ts';
 import { eventsInOrder, type PastEvent, type PlacedEvent } from './order.ts';
-import type { Leave, Past, Version, VersionId } from './past.ts';
+import type { Leave, Past, PastVersion, VersionId } from './past.ts';
 
 /** The fate of a version. `unrecorded`: it is gone, and the process that would have recorded why was cut off. */
 export type VersionEnd = 'current' | 'replaced' | 'renamed' | 'deleted' | 'unrecorded';
@@ -74,7 +74,7 @@ export interface HistoryListOptions extends Call {
 }
 
 /** The part of a list that a caller asks for. */
-interface Page {
+interface EntryPage {
   readonly limit: number;
   readonly before: HistoryEntry | undefined;
   /** Tells whether the page is for that actor; undefined: for all. */
@@ -84,8 +84,8 @@ interface Page {
 /** Checks the options of a page. @throws MemoryError `misconfigured` for a limit that is no whole number from 1 on. */
 export function pageOf(
   { limit = Number.MAX_SAFE_INTEGER, before }: Pick<HistoryListOptions, 'limit' | 'before'>,
-  isBy: Page['isBy'],
-): Page {
+  isBy: EntryPage['isBy'],
+): EntryPage {
   checkWholeNumber('limit', limit, { least: 1, most: Number.MAX_SAFE_INTEGER });
   return { limit, before, isBy };
 }
@@ -97,7 +97,7 @@ export function pageOf(
  */
 export function* entriesOf(
   past: Past,
-  page: Page,
+  page: EntryPage,
   actors: ReadonlyMap<string, string>,
 ): Generator<void, readonly HistoryEntry[]> {
   const events = yield* eventsOn(past, page);
@@ -119,7 +119,7 @@ export function* entriesOf(
 }
 
 /** Tells whether the events after a moment (milliseconds since the epoch) fill a page. */
-export function* isFull(past: Past, page: Page, since: number): Generator<void, boolean> {
+export function* isFull(past: Past, page: EntryPage, since: number): Generator<void, boolean> {
   const last = (yield* eventsOn(past, page))?.at(page.limit - 1);
   return last !== undefined && last.time > since;
 }
@@ -127,7 +127,7 @@ export function* isFull(past: Past, page: Page, since: number): Generator<void, 
 /** Finds the events of a page, the newest first. Undefined: the past lacks the entry behind which the page begins. */
 function* eventsOn(
   past: Past,
-  { limit, before, isBy }: Page,
+  { limit, before, isBy }: EntryPage,
 ): Generator<void, readonly PlacedEvent[] | undefined> {
   const ordered = yield* eventsInOrder(past);
   const events: PlacedEvent[] = [];
@@ -158,7 +158,7 @@ function* earlierWithSameText({
   successors,
 }: Past): Generator<void, ReadonlyMap<VersionId, VersionId>> {
   const earlier = new Map<VersionId, VersionId>();
-  const branches: { readonly from: Version; readonly byText: Map<string, VersionId> }[] = [];
+  const branches: { readonly from: PastVersion; readonly byText: Map<string, VersionId> }[] = [];
   for (const version of versions.values()) {
     yield;
     if (version.previous === undefined || !versions.has(version.previous))
@@ -166,14 +166,14 @@ function* earlierWithSameText({
   }
   for (let branch = branches.pop(); branch !== undefined; branch = branches.pop()) {
     const { byText } = branch;
-    for (let at: Version | undefined = branch.from; at !== undefined; ) {
+    for (let at: PastVersion | undefined = branch.from; at !== undefined; ) {
       yield;
       if (at.textHash !== undefined) {
         const before = byText.get(at.textHash);
         if (before !== undefined) earlier.set(at.id, before);
         byText.set(at.textHash, at.id);
       }
-      const [next, ...others]: readonly Version[] = successors(at.id);
+      const [next, ...others]: readonly PastVersion[] = successors(at.id);
       for (const from of others) branches.push({ from, byText: new Map(byText) });
       at = next;
     }
@@ -186,7 +186,7 @@ type NameOf = (writer: string | undefined) => { readonly writer?: string };
 
 function writtenEntry(
   past: Past,
-  version: Version,
+  version: PastVersion,
   { nameOf, sameTextAs }: { readonly nameOf: NameOf; readonly sameTextAs: VersionId | undefined },
 ): WrittenEntry {
   const { id, path, mtime, size, previous, text, redacted } = version;
@@ -212,7 +212,7 @@ function leftEntry(leave: Leave, writer: { readonly writer?: string }): MovedEnt
 }
 
 /** Tells what became of a version. Lying at one of its places is enough to be `current`. */
-export function endOf({ successors, leavesOf }: Past, { id, text }: Version): VersionEnd {
+export function endOf({ successors, leavesOf }: Past, { id, text }: PastVersion): VersionEnd {
   if (text === 'current') return 'current';
   if (successors(id).length > 0) return 'replaced';
   const left = leavesOf(id);

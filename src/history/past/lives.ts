@@ -1,15 +1,15 @@
 import type { MemoryPath } from '../../language/path.ts';
-import type { Leave, Past, Version, VersionId } from './past.ts';
+import type { Leave, Past, PastVersion, VersionId } from './past.ts';
 
 /** A leave by which a file came to another path. */
-type Rename = Leave & { readonly to: MemoryPath };
+type LifeRename = Leave & { readonly to: MemoryPath };
 
 /** The life of one file at one place, across the renames that led there. */
 export interface Life {
   /** The versions of the file, the newest first. */
-  readonly chain: readonly Version[];
+  readonly chain: readonly PastVersion[];
   /** The renames in the order in which they happened. */
-  readonly renames: readonly Rename[];
+  readonly renames: readonly LifeRename[];
   /** The path of the file, or the last one that it had. */
   readonly path: MemoryPath;
   /** The delete that ended the life; undefined while the file is there. */
@@ -49,7 +49,7 @@ function* lifeAt(
   const version = past.versions.get(id);
   if (version === undefined) return undefined;
   const chain = [version, ...past.ancestors(id)];
-  const renames: Rename[] = [];
+  const renames: LifeRename[] = [];
   let at: MemoryPath | undefined = path;
   for (const each of chain) {
     yield;
@@ -60,9 +60,9 @@ function* lifeAt(
 }
 
 /** Finds the renames that brought a version to a path, the last one first. */
-function routeTo({ leavesOf }: Past, id: VersionId, path: MemoryPath): readonly Rename[] {
-  const waiting = leavesOf(id).filter((leave): leave is Rename => leave.to !== undefined);
-  const route: Rename[] = [];
+function routeTo({ leavesOf }: Past, id: VersionId, path: MemoryPath): readonly LifeRename[] {
+  const waiting = leavesOf(id).filter((leave): leave is LifeRename => leave.to !== undefined);
+  const route: LifeRename[] = [];
   for (let at = path; waiting.length > 0; ) {
     const rename = waiting.pop();
     if (rename?.to !== at) continue;

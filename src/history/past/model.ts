@@ -1,11 +1,11 @@
 import { inTurns } from '../../time.ts';
 import { judgeLeaves, mergeLeaves, type ToldLeave } from './leaves.ts';
-import type { Binding, Damaged, Leave, Past, Version, VersionFacts, VersionId } from './past.ts';
+import type { Binding, Damaged, Leave, Past, PastVersion, VersionFacts, VersionId } from './past.ts';
 
 /** A version at one place, as a file, a record or something else tells of it. */
-export interface Sighting
+export interface FileSighting
   extends VersionFacts,
-    Pick<Version, 'textHash' | 'redacted'>,
+    Pick<PastVersion, 'textHash' | 'redacted'>,
     Omit<Binding, 'isThere' | 'isRenamed'> {
   /** Set where a file told of the version. */
   readonly file?: { readonly isRenamed: boolean };
@@ -13,7 +13,7 @@ export interface Sighting
 
 /** Sightings and leaves, in any order, from which a past is made. */
 interface Gathered {
-  readonly sightings: readonly Sighting[];
+  readonly sightings: readonly FileSighting[];
   readonly leaves: readonly ToldLeave[];
   readonly damaged: Pick<Damaged, 'records' | 'files'>;
 }
@@ -28,7 +28,7 @@ export function itemByItem<T>(items: Generator<void, T>, signal?: AbortSignal): 
 
 /** Joins sightings and leaves into one past, item by item. */
 export function* modelOf({ sightings, leaves: told, damaged }: Gathered): Generator<void, Past> {
-  const versions = new Map<VersionId, Version>();
+  const versions = new Map<VersionId, PastVersion>();
   const conflicting = new Set<VersionId>();
   const files = new Map<Binding['path'], Binding>();
   const bindings = new Map<VersionId, Binding[]>();
@@ -56,18 +56,18 @@ export function* modelOf({ sightings, leaves: told, damaged }: Gathered): Genera
   }
   const bindingsOf = (id: VersionId): readonly Binding[] => bindings.get(id) ?? [];
 
-  const successors = new Map<VersionId, Version[]>();
+  const successors = new Map<VersionId, PastVersion[]>();
   for (const version of versions.values()) {
     yield;
     const { previous } = version;
     if (previous !== undefined) push(successors, previous, version);
   }
-  const firstBound = ({ id, bound }: Version): bigint => bindingsOf(id)[0]?.bound ?? bound;
+  const firstBound = ({ id, bound }: PastVersion): bigint => bindingsOf(id)[0]?.bound ?? bound;
   for (const some of successors.values()) {
     yield;
     if (some.length > 1) some.sort((a, b) => compare(firstBound(a), firstBound(b)));
   }
-  const successorsOf = (id: VersionId): readonly Version[] => successors.get(id) ?? [];
+  const successorsOf = (id: VersionId): readonly PastVersion[] => successors.get(id) ?? [];
 
   const leaves: Leave[] = [];
   const leavesById = new Map<VersionId, readonly Leave[]>();
@@ -103,11 +103,11 @@ export function* modelOf({ sightings, leaves: told, damaged }: Gathered): Genera
 
 /** Walks along the predecessors of a version, the nearest first. */
 function ancestorsOf(
-  versions: ReadonlyMap<VersionId, Version>,
+  versions: ReadonlyMap<VersionId, PastVersion>,
   id: VersionId,
   isPassed: (id: VersionId) => boolean = () => false,
-): readonly Version[] {
-  const found = new Set<Version>();
+): readonly PastVersion[] {
+  const found = new Set<PastVersion>();
   for (let at = previousOf(versions.get(id)); at !== undefined && at.id !== id; at = previousOf(at)) {
     // Only a holder of keys can make a chain that loops. The walk ends there.
     if (found.has(at) || isPassed(at.id)) break;
@@ -115,39 +115,39 @@ function ancestorsOf(
   }
   return [...found];
 
-  function previousOf(version: Version | undefined): Version | undefined {
+  function previousOf(version: PastVersion | undefined): PastVersion | undefined {
     return version?.previous === undefined ? undefined : versions.get(version.previous);
   }
 }
 
-function bindingOf({ id, path, bound, file, saved }: Sighting): Binding {
+function bindingOf({ id, path, bound, file, saved }: FileSighting): Binding {
   return { id, path, bound, isThere: file !== undefined, isRenamed: file?.isRenamed === true, saved };
 }
 
-function versionOf(sighting: Sighting): Version {
+function versionOf(sighting: FileSighting): PastVersion {
   const { file: _, saved, ...facts } = sighting;
   return { ...facts, text: textIn(sighting), record: saved?.record };
 }
 
-function textIn({ file, redacted, saved }: Sighting): Version['text'] {
+function textIn({ file, redacted, saved }: FileSighting): PastVersion['text'] {
   if (file !== undefined) return 'current';
   if (redacted !== undefined) return 'redacted';
   return saved === undefined ? 'gone' : 'kept';
 }
 
-const NEARNESS: readonly Version['text'][] = ['gone', 'kept', 'redacted', 'current'];
+const NEARNESS: readonly PastVersion['text'][] = ['gone', 'kept', 'redacted', 'current'];
 
 /**
  * Tells which of two sightings of one version counts: a file before a record, a record that says the text was taken out before
  * one that has it, and otherwise the one with the greater bound; between two files the first.
  */
-function isNearer(version: Version, known: Version): boolean {
+function isNearer(version: PastVersion, known: PastVersion): boolean {
   const [near, before] = [NEARNESS.indexOf(version.text), NEARNESS.indexOf(known.text)];
   return near === before ? near < NEARNESS.length - 1 && version.bound > known.bound : near > before;
 }
 
 /** Tells whether two sightings may be of one version: two texts or two sets of facts never share an id. */
-function agree(a: Version, b: Version): boolean {
+function agree(a: PastVersion, b: PastVersion): boolean {
   const isOneText = a.textHash === undefined || b.textHash === undefined || a.textHash === b.textHash;
   const areFacts = a.mtime === b.mtime && a.size === b.size;
   return isOneText && areFacts && a.previous === b.previous && a.writer === b.writer;

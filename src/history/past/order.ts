@@ -4,10 +4,10 @@
  */
 import type { MemoryPath } from '../../language/path.ts';
 import { push } from './model.ts';
-import type { Leave, Past, Version, VersionId } from './past.ts';
+import type { Leave, Past, PastVersion, VersionId } from './past.ts';
 
 /** An event of one file: a version was written, or one was renamed or deleted. */
-export type PastEvent = { readonly version: Version } | { readonly leave: Leave };
+export type PastEvent = { readonly version: PastVersion } | { readonly leave: Leave };
 
 /** An event among the others of its file. */
 export interface PlacedEvent {

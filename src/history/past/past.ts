@@ -29,7 +29,7 @@ export interface VersionFacts {
 }
 
 /** A version, and the place of its text. */
-export interface Version extends VersionFacts {
+export interface PastVersion extends VersionFacts {
   /**
    * `current`: in the file at `path`. `kept`: in a record. `redacted`: it was taken out of the record. `gone`: only another
    * source, such as a checkpoint, tells of the version.
@@ -104,7 +104,7 @@ export interface Damaged {
 /** The known past of some files, or of all. */
 export interface Past {
   /** Every version whose facts are known. */
-  readonly versions: ReadonlyMap<VersionId, Version>;
+  readonly versions: ReadonlyMap<VersionId, PastVersion>;
   /** The binding that lies at each path now. */
   readonly files: ReadonlyMap<MemoryPath, Binding>;
   /** All leaves that are written down, each once, those that are `undone` as well. */
@@ -115,14 +115,14 @@ export interface Past {
   /** The leaves of a version by growing bounds, without those that are `undone`. */
   leavesOf(id: VersionId): readonly Leave[];
   /** The versions that were written over it, at any of its places; the first written first. */
-  successors(id: VersionId): readonly Version[];
+  successors(id: VersionId): readonly PastVersion[];
   /**
    * The known versions before it, the nearest first, up to the first one for which `isPassed` is true. The last one may name a
    * `previous` that is unknown.
    */
-  ancestors(id: VersionId, isPassed?: (id: VersionId) => boolean): readonly Version[];
+  ancestors(id: VersionId, isPassed?: (id: VersionId) => boolean): readonly PastVersion[];
   /** The versions that were written over it, over those, and so on; each comes after one that it replaced. */
-  descendants(id: VersionId): readonly Version[];
+  descendants(id: VersionId): readonly PastVersion[];
   /** The path at which it was written: that of its first known binding. Undefined for an id without bindings. */
   birthplace(id: VersionId): MemoryPath | undefined;
 }

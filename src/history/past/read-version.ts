@@ -5,7 +5,7 @@ import { readFile } from '../../tree/read-file.ts';
 import { listIds } from '../../tree/records/list-ids.ts';
 import { type Call, openWork, type Tenant, type Work } from '../../tree/tenant.ts';
 import { historyRecordId, idBytes, isRecordOf } from '../save/history-record.ts';
-import type { Past, Version, VersionId } from './past.ts';
+import type { Past, PastVersion, VersionId } from './past.ts';
 import { readMeantPast, readNamed } from './read.ts';
 import { readHistoryRecord } from './records.ts';
 import { chosen, noVersion } from './version-name.ts';
@@ -28,7 +28,7 @@ export async function readVersion(
   tenant: Tenant,
   call: Call,
   { path: given, beginning }: GivenName,
-): Promise<{ readonly path: MemoryPath; readonly version: Version; readonly bytes: Uint8Array }> {
+): Promise<{ readonly path: MemoryPath; readonly version: PastVersion; readonly bytes: Uint8Array }> {
   const work = await openWork(tenant, call);
   for (let round = 1; work !== undefined && round <= ROUNDS; round++) {
     const { path, past } = await readMeantPast(work, given, (at) => readNamed(work, at, beginning));
@@ -52,7 +52,7 @@ export function refuseTwoTexts({ damaged }: Past, id: VersionId): void {
  * @returns undefined where both are gone.
  * @throws MemoryError `not_found` where the text was taken out.
  */
-export async function contentOf(work: Work, version: Version): Promise<Uint8Array | undefined> {
+export async function contentOf(work: Work, version: PastVersion): Promise<Uint8Array | undefined> {
   const { id, path } = version;
   if (version.text === 'current') {
     const file = await readFile(work, path);
@@ -67,7 +67,7 @@ export async function contentOf(work: Work, version: Version): Promise<Uint8Arra
 /** Names the record that has a version, or that would have it once it is replaced. */
 export function recordOf(
   work: Work,
-  { id, path, bound, record }: Pick<Version, 'id' | 'path' | 'bound' | 'record'>,
+  { id, path, bound, record }: Pick<PastVersion, 'id' | 'path' | 'bound' | 'record'>,
 ): string {
   return record ?? historyRecordId(work, { path, bound, id: idBytes(id) });
 }

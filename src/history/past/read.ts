@@ -94,7 +94,7 @@ export async function readMeantPast(
 }
 
 /** The part of a past that is read from the end. */
-interface Newest {
+interface NewestPart {
   readonly count: number;
   /** Tells whether the events after `since` (milliseconds since the epoch) are enough; earlier ones may be missing. */
   readonly isEnough: (past: Past, since: number) => Promise<boolean>;
@@ -104,7 +104,11 @@ interface Newest {
  * Reads the newest part of what `readPast` answers: all events since some moment, once those are enough. A LIST for each 1,000
  * records of the path, a GET for little more than `count` of them, and one for each rename and directory's delete of the tenant.
  */
-export async function readNewest(work: Work, path: MemoryPath, { count, isEnough }: Newest): Promise<Past> {
+export async function readNewest(
+  work: Work,
+  path: MemoryPath,
+  { count, isEnough }: NewestPart,
+): Promise<Past> {
   const reading = createReading(work);
   await reading.visit(path);
   for (let newest = count + 1; ; newest *= GROWTH) {
@@ -122,7 +126,7 @@ export async function readNewest(work: Work, path: MemoryPath, { count, isEnough
  */
 export async function readNewestOfAll(
   work: Work,
-  { count, isEnough }: Newest,
+  { count, isEnough }: NewestPart,
   onProgress?: Call['onProgress'],
 ): Promise<Past> {
   const listFiles = async (): Promise<readonly ListedObject[]> => {
@@ -199,7 +203,7 @@ export async function readNamed(work: Work, path: MemoryPath, beginning: Version
 /** The most that two clocks may differ by while S3 accepts requests of both: milliseconds. */
 const SKEW_MS = 1_800_000;
 
-interface Reading {
+interface PastReader {
   /** Reads the file at a path, and lists the records of the path and those of the whole tree. */
   visit(path: MemoryPath): Promise<void>;
   /** Finds the bound of the `count`th newest record of the first path; 0 where there are fewer. */
@@ -214,7 +218,7 @@ interface Reading {
   isClosed(past: Past, from: bigint): boolean;
 }
 
-function createReading(work: Work): Reading {
+function createReading(work: Work): PastReader {
   const collector = createCollector();
   /** The records that wait to be read, by their paths, the oldest first. */
   const unread = new Map<MemoryPath, readonly ListedId[]>();

@@ -21,13 +21,13 @@ const RENEWED_AFTER_MS = 7 * DAY_MS;
  */
 export const ACTOR_IN_USE_MS: number = 2 * RENEWED_AFTER_MS;
 
-interface Named {
+interface NamedActors {
   readonly since: Instant;
   readonly actors: Map<string, Promise<void>>;
 }
 
 /** The actors that this process has named in the store, by an object that lives as long as the opened tenant. */
-const named = new WeakMap<Work['tenant']['keyrings'], Named>();
+const named = new WeakMap<Work['tenant']['keyrings'], NamedActors>();
 /** The most actors that a process remembers; then it forgets all, and names each again. */
 const MOST_NAMED = 10_000;
 

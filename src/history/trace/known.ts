@@ -7,7 +7,7 @@ import { readActors } from '../save/actors.ts';
 import { readTurnRuns, type TurnRuns } from './read-runs.ts';
 
 /** The turns and versions of a tenant, as far as they are known. */
-export interface Known {
+export interface KnownTurns {
   readonly past: Past;
   readonly turns: TurnRuns;
   /** The actors by their hashes in wraps. */
@@ -21,7 +21,7 @@ export interface Known {
 const TURNS_KEPT_MS = 15 * DAY_MS;
 
 /** Reads the turns, versions and actors of a tenant, at the cost of `readTurnRuns`, `readWholePast` and `readActors`. */
-export async function readKnown(work: Work): Promise<Known> {
+export async function readKnown(work: Work): Promise<KnownTurns> {
   const { clock } = work.tenant;
   const turns = await readTurnRuns(work);
   // After the turns, so that each version that a turn wrote is in it.
@@ -37,7 +37,7 @@ export async function readKnown(work: Work): Promise<Known> {
 
 /** Finds the versions that were ever seen at a path, in steps. */
 export function* versionsAt(
-  { past, turns }: Pick<Known, 'past' | 'turns'>,
+  { past, turns }: Pick<KnownTurns, 'past' | 'turns'>,
   path: string,
 ): Generator<void, readonly VersionId[]> {
   const found = new Set<VersionId>();

@@ -5,8 +5,8 @@ import { turnActor } from '../../turns/turn-trace.ts';
 import { endOf, type VersionEnd } from '../past/entries.ts';
 import { push } from '../past/model.ts';
 import { inOrder, versionsInOrder } from '../past/order.ts';
-import type { Past, Version, VersionId } from '../past/past.ts';
-import type { Known } from './known.ts';
+import type { Past, PastVersion, VersionId } from '../past/past.ts';
+import type { KnownTurns } from './known.ts';
 import type { TurnRun } from './read-runs.ts';
 import { type Untold, untoldOf } from './untold.ts';
 
@@ -54,11 +54,11 @@ export interface Trace {
 }
 
 /** For each run the index of the touch by which it came to know of a traced version; -1: it knew from its beginning. */
-type Since = Map<TurnRun, number>;
+type KnownSince = Map<TurnRun, number>;
 
 /** Traces versions, item by item: each run and each version is met once, however many there are. */
 export function* traceVersions(
-  known: Known,
+  known: KnownTurns,
   at: string,
   starts: readonly VersionId[],
 ): Generator<void, Trace> {
@@ -92,15 +92,15 @@ interface Index {
   readonly byId: ReadonlyMap<string, TurnRun>;
   readonly followers: ReadonlyMap<string | undefined, readonly TurnRun[]>;
   /** Finds the versions of a turn that none of its runs names: the turn died, or lost an answer, before it saved the touch. */
-  unrecorded(turn: string): readonly Version[];
+  unrecorded(turn: string): readonly PastVersion[];
   /**
    * Finds the later versions with the same text where a version lies or was saved. Each is answered once, to the version that
    * asks first.
    */
-  takeLater(id: VersionId): readonly Version[];
+  takeLater(id: VersionId): readonly PastVersion[];
 }
 
-function* indexOf({ past, turns, writerOf }: Known): Generator<void, Index> {
+function* indexOf({ past, turns, writerOf }: KnownTurns): Generator<void, Index> {
   const touching = new Map<VersionId, Touching[]>();
   const byId = new Map<string, TurnRun>();
   const byTurn = new Map<string, TurnRun[]>();
@@ -113,8 +113,8 @@ function* indexOf({ past, turns, writerOf }: Known): Generator<void, Index> {
     for (const [index, touch] of run.list.entries())
       if ('version' in touch) push(touching, touch.version, { run, index, kind: touch.kind });
   }
-  const byWriter = new Map<string, Version[]>();
-  const byTextAt = new Map<string, Version[]>();
+  const byWriter = new Map<string, PastVersion[]>();
+  const byTextAt = new Map<string, PastVersion[]>();
   const nameAt = (path: string, textHash: string): string => `${textHash} ${path}`;
   for (const version of past.versions.values()) {
     yield;
@@ -127,7 +127,7 @@ function* indexOf({ past, turns, writerOf }: Known): Generator<void, Index> {
     yield;
     if (some.length > 1) some.sort((a, b) => a.mtime - b.mtime);
   }
-  const unrecorded = new Map<string, readonly Version[]>();
+  const unrecorded = new Map<string, readonly PastVersion[]>();
   return {
     touching,
     byTurn,
@@ -146,7 +146,7 @@ function* indexOf({ past, turns, writerOf }: Known): Generator<void, Index> {
     takeLater(id) {
       const version = past.versions.get(id);
       if (version?.textHash === undefined) return [];
-      const later: Version[] = [];
+      const later: PastVersion[] = [];
       for (const path of placesOf(past, id)) {
         const alike = byTextAt.get(nameAt(path, version.textHash)) ?? [];
         for (let last = alike.at(-1); last !== undefined && last.mtime > version.mtime; last = alike.at(-1)) {
@@ -165,9 +165,9 @@ function placesOf(past: Past, id: VersionId): ReadonlySet<MemoryPath> {
 }
 
 interface Spread {
-  readonly since: Since;
+  readonly since: KnownSince;
   readonly traced: ReadonlySet<VersionId>;
-  readonly again: readonly Version[];
+  readonly again: readonly PastVersion[];
 }
 
 /**
@@ -178,8 +178,8 @@ function* spread(
   { touching, followers, unrecorded, takeLater }: Index,
   starts: readonly VersionId[],
 ): Generator<void, Spread> {
-  const again: Version[] = [];
-  const since: Since = new Map();
+  const again: PastVersion[] = [];
+  const since: KnownSince = new Map();
   const traced = new Set<VersionId>(starts);
   const waiting: (() => void)[] = [];
   const reachReaders = (version: VersionId): void => {
@@ -231,7 +231,7 @@ function* spread(
 type Teller = (version: VersionId, touched?: string) => TracedVersion;
 
 /** Makes the function that describes a version; one that is not kept gets the path where a turn touched it. */
-function createTeller({ past, actors }: Known, at: string): Teller {
+function createTeller({ past, actors }: KnownTurns, at: string): Teller {
   return (id, touched = at) => {
     const version = past.versions.get(id);
     if (version === undefined) return { path: touched, version: id };
@@ -256,7 +256,7 @@ function tracedTurn(
     told,
   }: {
     readonly index: Index;
-    readonly since: Since;
+    readonly since: KnownSince;
     readonly traced: ReadonlySet<VersionId>;
     readonly told: Teller;
   },

@@ -1,7 +1,7 @@
 import { dateOf } from '../../time.ts';
 import { turnActor } from '../../turns/turn-trace.ts';
 import type { VersionId } from '../past/past.ts';
-import type { Known } from './known.ts';
+import type { KnownTurns } from './known.ts';
 
 /** A reason why a trace may be incomplete. */
 export type Untold =
@@ -19,7 +19,10 @@ export type Untold =
   | { readonly kind: 'damaged'; readonly count: number };
 
 /** Finds the reasons why more may have come of versions than is known, in steps. */
-export function* untoldOf(known: Known, starts: readonly VersionId[]): Generator<void, readonly Untold[]> {
+export function* untoldOf(
+  known: KnownTurns,
+  starts: readonly VersionId[],
+): Generator<void, readonly Untold[]> {
   const { past, actors, turns, keptSince, writerOf } = known;
   const start = yield* startOf(known, starts);
   const kept = Math.min(keptSince, turns.runs[0]?.time ?? keptSince);
@@ -51,7 +54,7 @@ export function* untoldOf(known: Known, starts: readonly VersionId[]): Generator
 }
 
 /** Finds when the first of the versions was written, by its writer's clock, or when its turn was stored; 0 where one is unknown. */
-function* startOf({ past, turns }: Known, starts: readonly VersionId[]): Generator<void, number> {
+function* startOf({ past, turns }: KnownTurns, starts: readonly VersionId[]): Generator<void, number> {
   const answered = new Map<VersionId, number>();
   for (const { list, time } of turns.runs) {
     yield;

@@ -9,7 +9,14 @@ import { type ConditionalWrite, confirmedPut } from '../confirmed-put.ts';
 import type { ListedEntry } from '../list-directory.ts';
 import { copyVersion, laterOf, readFile, type SealedVersion } from '../read-file.ts';
 import { identityOf, type VersionIdentity } from '../sightings.ts';
-import { hasOrigin, isMigrated, isRefusal, isStill, type LeftFile, type WrittenCopy } from '../take-back.ts';
+import {
+  hasOrigin,
+  isMigrated,
+  isRefusal,
+  isStill,
+  type StayingFile,
+  type WrittenCopy,
+} from '../take-back.ts';
 import type { HeldVersion } from '../version-cache.ts';
 import type { LeasedWork } from './lease.ts';
 import { refuseNewKey, refuseNewPath } from './new-path.ts';
@@ -35,7 +42,7 @@ export interface CopyOutcome {
   /** Files at whose target another file lies. */
   readonly taken: readonly MemoryPath[];
   /** Files that cannot be copied for a reason of their own; only while `moving`. */
-  readonly left: readonly LeftFile[];
+  readonly left: readonly StayingFile[];
   /** The first failure, one with an unknown outcome before all others; after it no further copy was begun. */
   readonly failure: unknown;
 }
@@ -70,7 +77,7 @@ export async function copyFiles(
 ): Promise<CopyOutcome> {
   const copied: CopiedFile[] = [];
   const taken: MemoryPath[] = [];
-  const left: LeftFile[] = [];
+  const left: StayingFile[] = [];
   let failure: unknown;
   const copyOne = async ({ path: from }: FileToCopy): Promise<void> => {
     if (failure !== undefined || (task.phase === 'copying' && taken.length > 0)) return;

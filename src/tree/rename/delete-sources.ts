@@ -2,7 +2,7 @@ import { equalBytes } from '../../format/sodium.ts';
 import { type DeleteFailure, isMissing, isResentConflict } from '../../store/port.ts';
 import { deleteObjects } from '../confirmed-put.ts';
 import { readFile } from '../read-file.ts';
-import { isRefusal, type LeftFile, takeBack, undoPut } from '../take-back.ts';
+import { isRefusal, type StayingFile, takeBack, undoPut } from '../take-back.ts';
 import type { EndedFile } from '../tenant.ts';
 import { type CopiedFile, copyAgain } from './copy-files.ts';
 import type { LeasedWork } from './lease.ts';
@@ -24,7 +24,7 @@ interface SourceDeletion {
 interface DeletedSources {
   /** A file had changed at both places. */
   readonly keptBoth: boolean;
-  readonly left: readonly LeftFile[];
+  readonly left: readonly StayingFile[];
 }
 
 /**
@@ -38,7 +38,7 @@ export async function deleteSources(
   rename: DirectoryRename,
   { copied, takenOver }: SourceDeletion,
 ): Promise<DeletedSources> {
-  const left: LeftFile[] = [];
+  const left: StayingFile[] = [];
   let [keptBoth, problem]: [boolean, unknown] = [false, undefined];
   let remaining = copied;
   for (let round = 0; remaining.length > 0 && round < COPY_ROUNDS; round++) {
@@ -87,7 +87,7 @@ async function sendDeletes(
 }
 
 /** What became of a source that was not deleted: the copy of a newer version, whose source is still to be deleted, or its end. */
-type SettledSource = { readonly copied: CopiedFile } | { readonly left: LeftFile } | 'kept_both' | 'done';
+type SettledSource = { readonly copied: CopiedFile } | { readonly left: StayingFile } | 'kept_both' | 'done';
 
 /** Copies the source again, takes the copy back because the source is gone, or leaves the file behind. */
 async function settle(
@@ -124,7 +124,7 @@ async function isEditOf(work: LeasedWork, { from, source }: CopiedFile): Promise
 }
 
 /** Leaves a file that the server does not let go where it was, and takes its copy back if that goes. */
-async function leave(work: LeasedWork, file: CopiedFile, error: unknown): Promise<LeftFile> {
+async function leave(work: LeasedWork, file: CopiedFile, error: unknown): Promise<StayingFile> {
   if (!isRefusal(error)) throw error;
   const found = await work.tenant.store.head(file.source.key, { signal: work.call.signal });
   // Only while the source is seen to be there.

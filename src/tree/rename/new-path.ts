@@ -2,7 +2,7 @@ import { hasCode, MemoryError } from '../../errors.ts';
 import { fileKey } from '../../format/object-keys.ts';
 import { MEMORY_ROOT, type MemoryPath, rebase, refuseTooDeep } from '../../language/path.ts';
 import type { Work } from '../tenant.ts';
-import type { Rename } from './rename-file.ts';
+import type { FileRename } from './rename-file.ts';
 
 /** @throws MemoryError `invalid_path` with the role `source` when there is no object key for a file of that path. */
 export function refuseWithoutKey({ tenant: { layout }, keyring }: Work, from: MemoryPath): void {
@@ -19,17 +19,21 @@ export function refuseDeepSource(from: MemoryPath): void {
  *
  * @throws MemoryError `invalid_path` with the role `target`, and the path in `paths` where the rename does not name it.
  */
-export function refuseNewPath(work: Work, rename: Rename, from: MemoryPath): void {
+export function refuseNewPath(work: Work, rename: FileRename, from: MemoryPath): void {
   refuseNewKey(work, rename, from);
   naming(toldOf(rename, from), () => refuseTooDeep(rebase(from, rename.from, rename.to), from));
 }
 
 /** As `refuseNewPath`, without the limit of segments: a copy that is there already keeps within the key alone. */
-export function refuseNewKey({ tenant: { layout }, keyring }: Work, rename: Rename, from: MemoryPath): void {
+export function refuseNewKey(
+  { tenant: { layout }, keyring }: Work,
+  rename: FileRename,
+  from: MemoryPath,
+): void {
   naming(toldOf(rename, from), () => fileKey(layout, keyring.names, rebase(from, rename.from, rename.to)));
 }
 
-function toldOf(rename: Rename, from: MemoryPath): MemoryError['details'] {
+function toldOf(rename: FileRename, from: MemoryPath): MemoryError['details'] {
   const role = 'target';
   return from === rename.from ? { role } : { role, paths: [rebase(from, rename.from, rename.to)] };
 }

@@ -5,7 +5,7 @@ import type { ETag, WriteResult } from '../../store/port.ts';
 import { idIn, pathIn } from '../records/record-values.ts';
 import { decodeFields, encodeFields, readRecord, writeRecord } from '../records/sealed-record.ts';
 import type { Work } from '../tenant.ts';
-import type { Rename } from './rename-file.ts';
+import type { FileRename } from './rename-file.ts';
 
 /** Another process may take a register over that was not written for so long (milliseconds, the server's clock). */
 export const LEASE_MS = 10_000;
@@ -14,7 +14,7 @@ export const LEASE_MS = 10_000;
 export type RenamePhase = 'copying' | 'moving' | 'aborting';
 
 /** One rename of a directory. */
-export interface DirectoryRename extends Rename {
+export interface DirectoryRename extends FileRename {
   /** 16 bytes; the origin of every copy the rename makes. */
   readonly id: Uint8Array;
   /**

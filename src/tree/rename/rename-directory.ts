@@ -7,9 +7,9 @@ import { readListed } from '../read-file.ts';
 import {
   hasOrigin,
   isRefusal,
-  type LeftFile,
   leftBehind,
   notTakenBack,
+  type StayingFile,
   takeBack,
   type Written,
 } from '../take-back.ts';
@@ -168,7 +168,7 @@ async function goForward(
 ): Promise<MemoryError | undefined> {
   const { rename } = lease;
   const work = withoutLimit(lease.work);
-  const left: LeftFile[] = [];
+  const left: StayingFile[] = [];
   const copied: CopiedFile[] = [];
   let keptBoth = false;
   const deleteCopied = async (outcome: CopyOutcome, isTakenOver: boolean): Promise<void> => {

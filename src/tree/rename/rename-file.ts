@@ -21,7 +21,7 @@ import {
 } from '../take-back.ts';
 import type { Work } from '../tenant.ts';
 
-export interface Rename {
+export interface FileRename {
   readonly from: MemoryPath;
   readonly to: MemoryPath;
   /** A file alone, and only as that version. */
@@ -36,7 +36,7 @@ export interface Rename {
  * delete of the source won; `version_conflict` when both places changed meanwhile and so both were kept, and when the file is
  * no longer the only version that may be renamed.
  */
-export async function renameFile(work: Work, from: Rename, source: SealedVersion): Promise<void> {
+export async function renameFile(work: Work, from: FileRename, source: SealedVersion): Promise<void> {
   // Its own mark, for the copy of another rename of the same file is the same version.
   const rename: MarkedRename = { ...from, id: work.tenant.random(ID_BYTES) };
   const key = fileKey(work.tenant.layout, work.keyring.names, rename.to);
@@ -61,7 +61,7 @@ export async function renameFile(work: Work, from: Rename, source: SealedVersion
 }
 
 /** A rename of one file; every copy it makes carries its id as the origin, and a migration of keys keeps that. */
-interface MarkedRename extends Rename {
+interface MarkedRename extends FileRename {
   readonly id: Uint8Array;
 }
 

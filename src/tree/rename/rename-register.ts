@@ -5,14 +5,14 @@ import { beginWait } from '../../waits.ts';
 import { uncancelled, type Work } from '../tenant.ts';
 import type { RenameLease } from './lease.ts';
 import { LEASE_MS, type RegisterState, type RenameEntry, readRegister } from './register.ts';
-import type { Rename } from './rename-file.ts';
+import type { FileRename } from './rename-file.ts';
 
 /** How long a command waits for another process's rename, in milliseconds. */
 const PATIENCE_MS = 60_000;
 const LOOK_AGAIN_MS = 250;
 
 /** What a look at the register came to: no rename, one of a process that may be alive, or one that was brought to its end. */
-export type Recovered = 'idle' | 'under_way' | 'finished';
+export type RecoveryOutcome = 'idle' | 'under_way' | 'finished';
 
 /** The one place of a tenant where renames of directories take turns, and where a crashed one is found. */
 export interface RenameRegister {
@@ -20,14 +20,14 @@ export interface RenameRegister {
    * Takes the register for a new rename. Waits while another one is under way and finishes it when its process is
    * gone. @throws MemoryError `unavailable` after a minute.
    */
-  begin(work: Work, paths: Rename): Promise<RenameLease>;
+  begin(work: Work, paths: FileRename): Promise<RenameLease>;
   /**
    * Waits until no rename is under way, finishing it when its process is gone. One GET. Answers whether there was
    * one. @throws MemoryError `unavailable` after a minute.
    */
   settle(work: Work): Promise<boolean>;
   /** Finishes a rename whose process is gone; one that is under way is left alone. */
-  recover(work: Work): Promise<Recovered>;
+  recover(work: Work): Promise<RecoveryOutcome>;
 }
 
 export function createRenameRegister(): RenameRegister {
@@ -142,12 +142,12 @@ function codeBehind(error: unknown): MemoryErrorCode {
 }
 
 export function createRecovery(renames: RenameRegister): Recovery {
-  let looking: Promise<Recovered> | undefined;
+  let looking: Promise<RecoveryOutcome> | undefined;
   /** By the monotonic clock. */
   let lookAgainAt = Number.POSITIVE_INFINITY;
 
   /** A failure is the operator's to know and no reason to refuse a command; the next one looks again. */
-  const look = async (work: Work): Promise<Recovered> => {
+  const look = async (work: Work): Promise<RecoveryOutcome> => {
     const { logger, monotonic } = work.tenant;
     lookAgainAt = Number.POSITIVE_INFINITY;
     try {
@@ -163,7 +163,7 @@ export function createRecovery(renames: RenameRegister): Recovery {
     }
   };
 
-  const lookWhereNeeded = (work: Work): Promise<Recovered> => {
+  const lookWhereNeeded = (work: Work): Promise<RecoveryOutcome> => {
     if (work.tenant.monotonic() >= lookAgainAt) looking = undefined;
     looking ??= look(work);
     return untilAborted(looking, work.call.signal);

@@ -4,7 +4,7 @@ import { listDirectory, listPath } from '../list-directory.ts';
 import { readSettled } from '../settled.ts';
 import type { Work } from '../tenant.ts';
 import { refuseDeepSource, refuseNewPath, refuseWithoutKey } from './new-path.ts';
-import { anotherVersion, type Rename, renameFile, targetExists } from './rename-file.ts';
+import { anotherVersion, type FileRename, renameFile, targetExists } from './rename-file.ts';
 import type { RenameRegister } from './rename-register.ts';
 
 /**
@@ -20,7 +20,7 @@ import type { RenameRegister } from './rename-register.ts';
 export async function renamePath(
   work: Work,
   renames: RenameRegister,
-  rename: Rename,
+  rename: FileRename,
   { wasThere = false }: { readonly wasThere?: boolean | undefined } = {},
 ): Promise<void> {
   refuseWithoutKey(work, rename.from);
@@ -47,7 +47,7 @@ export async function renamePath(
 }
 
 /** What is wrong with the target whatever the store holds. */
-function refuseTarget(rename: Rename, source: 'file' | 'directory'): void {
+function refuseTarget(rename: FileRename, source: 'file' | 'directory'): void {
   if (rename.to === rename.from) throw targetExists();
   if (rename.to === MEMORY_ROOT) {
     throw new MemoryError('invalid_command', 'the root is no target', { details: { reason: 'root' } });

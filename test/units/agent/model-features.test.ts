@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { type Feature, lacksOf, refusedFeatures } from '../../../src/agent/model-features.ts';
+import { lacksOf, type ModelFeature, refusedFeatures } from '../../../src/agent/model-features.ts';
 
-const ALL: readonly Feature[] = [
+const ALL: readonly ModelFeature[] = [
   'clear_thinking_20251015',
   'clear_tool_uses_20250919',
   'compact_20260112',

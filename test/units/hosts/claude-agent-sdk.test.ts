@@ -14,9 +14,9 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js';
 import { afterAll, afterEach, describe, expect, it, vi } from 'vitest';
 import {
+  type AgentMemoryServerOptions,
   createMemoryServer,
   createSessionStore,
-  type MemoryServerOptions,
 } from '../../../src/hosts/claude-agent-sdk.ts';
 import { MEMORY_PROTOCOL } from '../../../src/language/schema.ts';
 import { openMemory } from '../../../src/open/open-memory.ts';
@@ -108,7 +108,7 @@ describe("the SDK's own functions on a sealed store", () => {
 });
 
 describe('the memory as an MCP server of the SDK', () => {
-  async function connect(options?: MemoryServerOptions): Promise<{ client: Client; memory: Memory }> {
+  async function connect(options?: AgentMemoryServerOptions): Promise<{ client: Client; memory: Memory }> {
     const memory = await openSqlite(`mcp-${open.length}`);
     const { instance } = createMemoryServer(memory, options);
     const client = new Client({ name: 'test', version: '1' });

@@ -2,10 +2,10 @@ import { describe, expect, it } from 'vitest';
 import {
   encodePage,
   isFull,
-  type Line,
   MOST_PAGE_BYTES,
   parseLine,
   roomFor,
+  type TranscriptLine,
 } from '../../../src/sessions/page.ts';
 import { isKnown, knownPage } from '../../../src/sessions/transcript.ts';
 import type { ETag } from '../../../src/store/port.ts';
@@ -14,7 +14,8 @@ const LINE_BYTES = 15_728_640;
 const EMPTY_LINE = '{"a":""}';
 
 /** A line of so many bytes, its line feed among them. */
-const lineOf = (bytes: number): Line => parseLine(`{"a":"${'x'.repeat(bytes - EMPTY_LINE.length - 1)}"}`);
+const lineOf = (bytes: number): TranscriptLine =>
+  parseLine(`{"a":"${'x'.repeat(bytes - EMPTY_LINE.length - 1)}"}`);
 
 describe('a line of a session', () => {
   it('has at most so many bytes, its line feed among them', () => {

@@ -6,8 +6,8 @@ import type { ETag } from '../../../src/store/port.ts';
 import {
   createSightingRoom,
   createSightings,
-  type Instant,
   identityOf,
+  type SightingOrder,
   type Sightings,
   type VersionIdentity,
 } from '../../../src/tree/sightings.ts';
@@ -24,7 +24,7 @@ function read(sightings: Sightings, version: VersionIdentity | undefined, key = 
 function finish(
   sightings: Sightings,
   sighting: {
-    readonly since: Instant;
+    readonly since: SightingOrder;
     readonly version: VersionIdentity | undefined;
     readonly key?: ObjectKey;
   },
@@ -265,7 +265,7 @@ const event: fc.Arbitrary<Event> = fc.oneof(
 );
 
 interface Request {
-  readonly since: Instant;
+  readonly since: SightingOrder;
   readonly writes: VersionIdentity | undefined;
   seen: { readonly version: VersionIdentity | undefined } | undefined;
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { sortFindings } from '../../../../src/admin/findings.ts';
-import { type Place, settleDuplicates } from '../../../../src/admin/verify/duplicates.ts';
+import { type ReadPlace, settleDuplicates } from '../../../../src/admin/verify/duplicates.ts';
 import { verifyTree } from '../../../../src/admin/verify/verify.ts';
 import { MemoryError } from '../../../../src/errors.ts';
 import { seal } from '../../../../src/format/object.ts';
@@ -15,7 +15,7 @@ import { at, bytes, createSite, openSite, withTenant } from '../../../support/te
 
 const REGISTER = 'tenants/acme/journal/register' as ObjectKey;
 
-async function placeOf(work: Work, path: string): Promise<Place> {
+async function placeOf(work: Work, path: string): Promise<ReadPlace> {
   const key = fileKey(work.tenant.layout, work.keyring.names, at(path));
   const meta = await work.tenant.store.head(key);
   if (meta === undefined) throw new Error('there is no file');

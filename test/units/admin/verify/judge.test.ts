@@ -4,7 +4,7 @@ import { judgeSince } from '../../../../src/admin/verify/judge-since.ts';
 import { toBase64url } from '../../../../src/format/encoding.ts';
 import { nextBound } from '../../../../src/format/wrap.ts';
 import type { ToldLeave } from '../../../../src/history/past/leaves.ts';
-import { modelOf, type Sighting } from '../../../../src/history/past/model.ts';
+import { type FileSighting, modelOf } from '../../../../src/history/past/model.ts';
 import type { MemoryPath } from '../../../../src/language/path.ts';
 import { at } from '../../../support/test-tree.ts';
 
@@ -86,7 +86,7 @@ function factsOf({ path, id, bound, written = bound, previous }: Bound) {
 /** What the judge says: the state, the letter of what is there at which path, and behind an arrow what must be there. */
 function judged(told: Told): readonly string[] {
   const { entries = [], files = [], saved = [], left = [], kept = -1_000 * HOUR, takesMinutes = 0 } = told;
-  const sightings: readonly Sighting[] = [
+  const sightings: readonly FileSighting[] = [
     ...files.map((file) => ({ ...factsOf(file), saved: undefined, file: { isRenamed: false } })),
     ...saved.map((each, index) => ({
       ...factsOf(each),

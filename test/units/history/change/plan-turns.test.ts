@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { planRestoreAt } from '../../../../src/history/change/plan-restore-at.ts';
 import { planUndo } from '../../../../src/history/change/plan-undo.ts';
-import { itemByItem, modelOf, type Sighting } from '../../../../src/history/past/model.ts';
+import { type FileSighting, itemByItem, modelOf } from '../../../../src/history/past/model.ts';
 import { mostBetweenRounds } from '../../../support/event-loop.ts';
 import { at } from '../../../support/test-tree.ts';
 
@@ -10,7 +10,7 @@ const VERSIONS = 1_000;
 /** So many versions of some files, every second one by `mallory`, and a count of how often a version was looked at. */
 async function pastOf(versions: number, files = 1) {
   let looks = 0;
-  const sightings = Array.from({ length: versions }, (_, turn): Sighting => {
+  const sightings = Array.from({ length: versions }, (_, turn): FileSighting => {
     const path = at(`/memories/${turn % files}.md`);
     const previous = turn < files ? undefined : `v${turn - files}`;
     const saved = { record: `r${turn}`, at: turn, for: undefined };

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { itemByItem, modelOf, type Sighting } from '../../../../src/history/past/model.ts';
+import { type FileSighting, itemByItem, modelOf } from '../../../../src/history/past/model.ts';
 import { versionsAt } from '../../../../src/history/trace/known.ts';
 import type { TurnRun } from '../../../../src/history/trace/read-runs.ts';
 import { traceVersions } from '../../../../src/history/trace/trace.ts';
@@ -10,7 +10,7 @@ const TURNS = 3_000;
 const PATH = at('/memories/notes.md');
 
 /** A version that each turn read, and wrote the next one. */
-function sightingOf(turn: number): Sighting {
+function sightingOf(turn: number): FileSighting {
   const previous = turn === 0 ? undefined : `v${turn - 1}`;
   const saved = { record: `r${turn}`, at: turn, for: undefined };
   return {

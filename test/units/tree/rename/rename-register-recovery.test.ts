@@ -7,7 +7,7 @@ import { listDirectory } from '../../../../src/tree/list-directory.ts';
 import { LEASE_MS } from '../../../../src/tree/rename/register.ts';
 import {
   createRecovery,
-  type Recovered,
+  type RecoveryOutcome,
   type RenameRegister,
 } from '../../../../src/tree/rename/rename-register.ts';
 import type { Work } from '../../../../src/tree/tenant.ts';
@@ -18,15 +18,15 @@ describe('the recovery of a session', () => {
   /** A register of which each look has its own end. */
   function start(): {
     recovery: ReturnType<typeof createRecovery>;
-    looks: { readonly work: Work; readonly end: PromiseWithResolvers<Recovered> }[];
+    looks: { readonly work: Work; readonly end: PromiseWithResolvers<RecoveryOutcome> }[];
     logged: (LogFields | undefined)[];
     time: { now: number };
     work: (signal?: AbortSignal) => Work;
   } {
-    const looks: { work: Work; end: PromiseWithResolvers<Recovered> }[] = [];
+    const looks: { work: Work; end: PromiseWithResolvers<RecoveryOutcome> }[] = [];
     const logged: (LogFields | undefined)[] = [];
-    const recover = (work: Work): Promise<Recovered> => {
-      const end = Promise.withResolvers<Recovered>();
+    const recover = (work: Work): Promise<RecoveryOutcome> => {
+      const end = Promise.withResolvers<RecoveryOutcome>();
       looks.push({ work, end });
       return end.promise;
     };
