@@ -160,7 +160,7 @@ const DOORS: readonly {
   {
     room: /^tree\/(?!(rename|records)\/)/,
     files:
-      /^tree\/(tenant|tree|policy|concurrency|confirmed-change|confirmed-put|list-directory|list-objects|mounted-tree|quota|read-file|touches|sightings|version-cache)\.ts$/,
+      /^tree\/(tenant|tree|policy|concurrency|confirmed-change|confirmed-put|list-directory|list-objects|quota|read-file|touches|sightings|version-cache|walk-directory)\.ts$/,
   },
   {
     room: /^history\//,
@@ -184,7 +184,7 @@ const DOORS: readonly {
   },
   {
     room: /^tree\/(?!(rename|records)\/)/,
-    files: /^tree\/(admission|create-file|settled)\.ts$/,
+    files: /^tree\/(admission|settled)\.ts$/,
     importers: /^history\//,
   },
   {

@@ -1,7 +1,7 @@
 import { MemoryError } from '../errors.ts';
 import { type OpenedObject, seal } from '../format/object.ts';
 import { fileKey, logicalName, type ObjectKey } from '../format/object-keys.ts';
-import { contentLength, MOST_KEPT_BYTES } from '../format/sizes.ts';
+import { MOST_KEPT_BYTES } from '../format/sizes.ts';
 import { newVersion, type Version } from '../format/version.ts';
 import { type MemoryPath, refuseTooDeep } from '../language/path.ts';
 import type { ETag } from '../store/port.ts';
@@ -9,8 +9,7 @@ import { refuseTooLarge } from './admission.ts';
 import { clashError, findClash } from './clashes.ts';
 import { untilSettled } from './concurrency.ts';
 import { type ConditionalWrite, type ConfirmedPut, confirmedPut } from './confirmed-put.ts';
-import type { FileVersion } from './read-file.ts';
-import { headSettled, keepWritten, recallSettled, untilSettledAs } from './settled.ts';
+import { headSized, keepWritten, recallSettled, sizedOf, untilSettledAs } from './settled.ts';
 import { notTakenBack, orTakeBack, undoPut, type Written } from './take-back.ts';
 import { type Quota, type SizedVersion, uncancelled, type Work } from './tenant.ts';
 
@@ -105,10 +104,6 @@ function replacedMeanwhile({ tenant }: Work, key: ObjectKey): MemoryError {
   );
 }
 
-export function sizedOf(found: FileVersion | undefined): SizedVersion | undefined {
-  return found && { etag: found.etag, size: found.content.length, version: found };
-}
-
 /** What lies there now: read where it is to be saved, otherwise a HEAD. */
 function look(work: Work, path: MemoryPath): Promise<SizedVersion | undefined> {
   return work.saver?.readToSave(work, path) ?? headSized(work, path);
@@ -155,11 +150,6 @@ export async function putText(
     await lookAgain();
   }
   return written;
-}
-
-export async function headSized(work: Work, path: MemoryPath): Promise<SizedVersion | undefined> {
-  const found = await headSettled(work, path);
-  return found && { etag: found.etag, size: contentLength(found.size) ?? 0 };
 }
 
 /** Runs a write, with room for it where the tenant is limited. */

@@ -1,4 +1,5 @@
 import { fileKey, type ObjectKey } from '../format/object-keys.ts';
+import { contentLength } from '../format/sizes.ts';
 import type { MemoryPath } from '../language/path.ts';
 import { ageOf, type DatedMeta, type ETag } from '../store/port.ts';
 import { createAges } from '../time.ts';
@@ -13,7 +14,7 @@ import {
   type SealedVersion,
 } from './read-file.ts';
 import { identityOf } from './sightings.ts';
-import type { Work } from './tenant.ts';
+import type { SizedVersion, Work } from './tenant.ts';
 import { versionName } from './touches.ts';
 import type { HeldVersion } from './version-cache.ts';
 
@@ -45,6 +46,17 @@ export function headSettled(work: Work, path: MemoryPath): Promise<DatedMeta | u
   const stays = (key: ObjectKey, found: DatedMeta): boolean =>
     ageOf(found) > SETTLED_MS || isSettled(work, key, found.etag);
   return onceSettled(work, path, { look, stays });
+}
+
+/** A file that was read, as a writer replaces it. */
+export function sizedOf(found: FileVersion | undefined): SizedVersion | undefined {
+  return found && { etag: found.etag, size: found.content.length, version: found };
+}
+
+/** A file as a writer replaces it unread; undefined where there is none. One HEAD. */
+export async function headSized(work: Work, path: MemoryPath): Promise<SizedVersion | undefined> {
+  const found = await headSettled(work, path);
+  return found && { etag: found.etag, size: contentLength(found.size) ?? 0 };
 }
 
 /** Waits where the version of the file that a writer is about to replace is there, and may be taken back. */

@@ -7,10 +7,9 @@ import type { MemoryPath } from '../../language/path.ts';
 import type { DeleteFailure, DeleteOptions, ETag, ObjectStore } from '../../store/port.ts';
 import { eachConcurrently } from '../../tree/concurrency.ts';
 import { confirmedChange } from '../../tree/confirmed-change.ts';
-import { headSized, sizedOf } from '../../tree/create-file.ts';
 import { type FileVersion, reviewFile, reviewListed } from '../../tree/read-file.ts';
 import { readRecord, recordWrite } from '../../tree/records/sealed-record.ts';
-import { reviewSettled } from '../../tree/settled.ts';
+import { headSized, reviewSettled, sizedOf } from '../../tree/settled.ts';
 import {
   type EndedFile,
   type HistorySaver,

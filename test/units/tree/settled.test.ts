@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { createFile } from '../../../src/tree/create-file.ts';
-import { headSettled } from '../../../src/tree/settled.ts';
+import { headSized } from '../../../src/tree/settled.ts';
 import { countCalls } from '../../doubles/intercepted-store.ts';
 import { at, bytes, describeOnBothKinds } from '../../support/test-tree.ts';
 
@@ -19,7 +19,7 @@ describeOnBothKinds('a file that another process has put there', (newSite) => {
     const work = await client.open();
     await site.time.pause(age);
     client.calls.length = 0;
-    expect(await headSettled(work, PATH)).toBeDefined();
+    expect(await headSized(work, PATH)).toBeDefined();
     expect(countCalls(client.calls)).toEqual(requests);
   });
 });

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { NameMode } from '../../../../src/format/names.ts';
 import { fileKey, logicalName } from '../../../../src/format/object-keys.ts';
+import { createMountedTree } from '../../../../src/open/mounted-tree.ts';
 import { confirmedPut } from '../../../../src/tree/confirmed-put.ts';
-import { createMountedTree } from '../../../../src/tree/mounted-tree.ts';
 import { bindVersion, readFile } from '../../../../src/tree/read-file.ts';
 import type { RenameLease } from '../../../../src/tree/rename/lease.ts';
 import { readRegister } from '../../../../src/tree/rename/register.ts';

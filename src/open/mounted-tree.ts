@@ -1,10 +1,10 @@
 import { type ErrorDetails, MemoryError } from '../errors.ts';
 import { isWithin, MEMORY_ROOT, type MemoryPath, rebase } from '../language/path.ts';
-import type { DirectoryListing, ListedEntry } from './list-directory.ts';
-import type { Call } from './tenant.ts';
-import type { Touch } from './touches.ts';
-import type { Tree } from './tree.ts';
-import type { WalkedEntry } from './walk-directory.ts';
+import type { DirectoryListing, ListedEntry } from '../tree/list-directory.ts';
+import type { Call } from '../tree/tenant.ts';
+import type { Touch } from '../tree/touches.ts';
+import type { Tree } from '../tree/tree.ts';
+import type { WalkedEntry } from '../tree/walk-directory.ts';
 
 /** Another tree, whose files are seen below `at` instead of below the root. */
 export interface Mount {

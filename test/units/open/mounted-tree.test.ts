@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { MemoryError } from '../../../src/errors.ts';
 import { MEMORY_ROOT } from '../../../src/language/path.ts';
-import { createMountedTree } from '../../../src/tree/mounted-tree.ts';
+import { createMountedTree } from '../../../src/open/mounted-tree.ts';
 import type { Tree } from '../../../src/tree/tree.ts';
 import { at, bytes, createSite, type TestClient, type TestSite } from '../../support/test-tree.ts';
 
