@@ -11,7 +11,14 @@ import type { LogFields } from '../../src/logger.ts';
 import { guardDeletes } from '../../src/store/guarded-delete.ts';
 import type { ObjectStore } from '../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../src/store/sqlite/sqlite-store.ts';
-import { createQuota, createTenantUsage, type TenantLimits, type TenantUsage } from '../../src/tree/quota.ts';
+import {
+  createQuota,
+  createTenantUsage,
+  type TenantLimits,
+  type TenantUsage,
+} from '../../src/tree/admission/quota.ts';
+import '../../src/tree/list-parts.ts';
+import '../../src/tree/remove.ts';
 import type { LeasedWork } from '../../src/tree/rename/lease.ts';
 import '../../src/tree/rename/lease.ts';
 import '../../src/tree/rename/rename-directory.ts';
