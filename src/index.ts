@@ -120,7 +120,7 @@ export type {
 } from './tool/memory-tool.ts';
 export type { RedactedRule } from './tool/redactions.ts';
 export type { EventHandler, MemoryEvent } from './tool/watch.ts';
-export type { Policy, PolicyFile, PolicyFinding, PolicyVerdict } from './tree/policy.ts';
+export type { Policy, PolicyFile, PolicyFinding, PolicyVerdict } from './tree/admission/policy.ts';
 export type { RenamePhase } from './tree/rename/register.ts';
 export type { Call, Progress } from './tree/tenant.ts';
 export type { Touch, Touches } from './tree/touches.ts';

@@ -158,9 +158,9 @@ const DOORS: readonly {
     importers: /^(open\/|cli\/keys\/(backup|doctor|export-backup)\.ts$)/,
   },
   {
-    room: /^tree\/(?!(rename|records)\/)/,
+    room: /^tree\/(?!(rename|records|settled|admission)\/)/,
     files:
-      /^tree\/(tenant|tree|policy|concurrency|confirmed-change|confirmed-put|list-directory|list-objects|quota|read-file|touches|sightings|version-cache|walk-directory)\.ts$/,
+      /^tree\/(tenant|tree|concurrency|confirmed-change|confirmed-put|list-directory|list-objects|read-file|touches|sightings|version-cache|walk-directory)\.ts$/,
   },
   {
     room: /^history\//,
@@ -183,13 +183,13 @@ const DOORS: readonly {
     files: /^sessions\/(sessions|append-lines|session-key)\.ts$/,
   },
   {
-    room: /^tree\/(?!(rename|records)\/)/,
-    files: /^tree\/(admission|settled)\.ts$/,
+    room: /^tree\/(?!(rename|records|settled|admission)\/)/,
+    files: /^tree\/(admission\/admission|settled\/settled)\.ts$/,
     importers: /^history\//,
   },
   {
-    room: /^tree\/(?!(rename|records)\/)/,
-    files: /^tree\/(clashes|settled|take-back)\.ts$/,
+    room: /^tree\/(?!(rename|records|settled|admission)\/)/,
+    files: /^tree\/settled\//,
     importers: /^tree\/rename\//,
   },
   {

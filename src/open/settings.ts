@@ -6,7 +6,7 @@ import { type MemoryPath, parseMemoryPath, segmentsOf } from '../language/path.t
 import { heardLogger, heardOrLogged } from '../listeners.ts';
 import { readPolicy } from '../policy/words.ts';
 import { answeredInTime } from '../store/s3/callers-credentials.ts';
-import type { Policy } from '../tree/policy.ts';
+import type { Policy } from '../tree/admission/policy.ts';
 import { refuseUnknownNames } from './known-names.ts';
 import { type FilledOptions, filled, judge, judgeOptions, readTenant } from './option-table.ts';
 import type { MemoryOptions, MountOptions } from './options.ts';

@@ -188,7 +188,11 @@ export async function wireTenant(wiring: TenantWiring): Promise<OpenTenant> {
     policy: settings.policy,
     quota:
       isLimited && !settings.readOnly
-        ? (await import('../tree/quota.ts')).openQuota({ place: base.place, tenant }, limits, clocks)
+        ? (await import('../tree/admission/quota.ts')).openQuota(
+            { place: base.place, tenant },
+            limits,
+            clocks,
+          )
         : undefined,
     ...clocks,
     stamps: base.stamps,

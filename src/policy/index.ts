@@ -1,12 +1,12 @@
 import { misconfigured } from '../errors.ts';
 import { countLineBreaks, decodeText, encodeText } from '../language/text.ts';
 import { letOthersRun, throwIfAborted } from '../time.ts';
-import type { Policy, PolicyFile, PolicyFinding, PolicyVerdict } from '../tree/policy.ts';
+import type { Policy, PolicyFile, PolicyFinding, PolicyVerdict } from '../tree/admission/policy.ts';
 import { AROUND_PERSONAL_DATA, findPersonalData, type PersonalData } from './personal-data.ts';
 import { type Match, matchesIn, piecesOf } from './pieces.ts';
 import { AROUND_SECRETS, findSecrets } from './secrets.ts';
 
-export type { Policy, PolicyFile, PolicyFinding, PolicyVerdict } from '../tree/policy.ts';
+export type { Policy, PolicyFile, PolicyFinding, PolicyVerdict } from '../tree/admission/policy.ts';
 export type { PersonalData } from './personal-data.ts';
 
 export interface SensitiveInformationOptions {

@@ -1,5 +1,5 @@
 import { misconfigured } from '../errors.ts';
-import type { Policy } from '../tree/policy.ts';
+import type { Policy } from '../tree/admission/policy.ts';
 import type { PersonalData } from './personal-data.ts';
 
 const PERSONAL: readonly PersonalData[] = ['email', 'card', 'iban', 'phone'];

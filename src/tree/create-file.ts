@@ -5,12 +5,12 @@ import { MOST_KEPT_BYTES } from '../format/sizes.ts';
 import { newVersion, type Version } from '../format/version.ts';
 import { type MemoryPath, refuseTooDeep } from '../language/path.ts';
 import type { ETag } from '../store/port.ts';
-import { refuseTooLarge } from './admission.ts';
-import { clashError, findClash } from './clashes.ts';
+import { refuseTooLarge } from './admission/admission.ts';
 import { untilSettled } from './concurrency.ts';
 import { type ConditionalWrite, type ConfirmedPut, confirmedPut } from './confirmed-put.ts';
-import { headSized, keepWritten, recallSettled, sizedOf, untilSettledAs } from './settled.ts';
-import { notTakenBack, orTakeBack, undoPut, type Written } from './take-back.ts';
+import { clashError, findClash } from './settled/clashes.ts';
+import { headSized, keepWritten, recallSettled, sizedOf, untilSettledAs } from './settled/settled.ts';
+import { notTakenBack, orTakeBack, undoPut, type Written } from './settled/take-back.ts';
 import { type Quota, type SizedVersion, uncancelled, type Work } from './tenant.ts';
 
 /**

@@ -2,11 +2,11 @@ import { hasCode, MemoryError } from '../errors.ts';
 import { fileKey } from '../format/object-keys.ts';
 import { MEMORY_ROOT, type MemoryPath } from '../language/path.ts';
 import { LONGEST_ANSWER_MS } from '../time.ts';
-import { admitContent } from './admission.ts';
+import { admitContent } from './admission/admission.ts';
 import { untilSettled } from './concurrency.ts';
 import { putText } from './create-file.ts';
 import type { FileVersion } from './read-file.ts';
-import { keep, recallSettled, reviewSettled } from './settled.ts';
+import { keep, recallSettled, reviewSettled } from './settled/settled.ts';
 import type { Call, Room, Work } from './tenant.ts';
 import { versionName } from './touches.ts';
 

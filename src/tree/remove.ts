@@ -5,7 +5,7 @@ import { untilSettled } from './concurrency.ts';
 import { deleteObjects } from './confirmed-put.ts';
 import { type ListedEntry, listDirectory, listPath, type PathKind } from './list-directory.ts';
 import type { RenameRegister } from './rename/rename-register.ts';
-import { notTakenBack } from './take-back.ts';
+import { notTakenBack } from './settled/take-back.ts';
 import { type EndedFile, uncancelled, type Work } from './tenant.ts';
 
 /** How often files that were changed meanwhile, or left without an answer, are looked for again. */

@@ -2,8 +2,8 @@ import { objectRefused } from '../format/object.ts';
 import { fileKey } from '../format/object-keys.ts';
 import { contentLength } from '../format/sizes.ts';
 import { MEMORY_ROOT, type MemoryPath } from '../language/path.ts';
-import { anythingBelow } from './clashes.ts';
 import type { ListedEntry } from './list-directory.ts';
+import { anythingBelow } from './settled/clashes.ts';
 import type { Work } from './tenant.ts';
 
 /** What a path is, without its content. Sizes and times are the store's word. */

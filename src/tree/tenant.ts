@@ -8,7 +8,7 @@ import type { Logger } from '../logger.ts';
 import type { Stamps } from '../stamps.ts';
 import type { DeleteFailure, DeleteOptions, ETag, ListedObject, ObjectStore } from '../store/port.ts';
 import type { Pause } from '../time.ts';
-import type { Policy, PolicyFinding } from './policy.ts';
+import type { Policy, PolicyFinding } from './admission/policy.ts';
 import type { Sightings } from './sightings.ts';
 import type { Touch } from './touches.ts';
 import type { VersionCache } from './version-cache.ts';

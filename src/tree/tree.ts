@@ -1,7 +1,7 @@
 import { hasCode, MemoryError } from '../errors.ts';
 import { directoriesOf, MEMORY_ROOT, type MemoryPath, refuseTooDeep } from '../language/path.ts';
 import { type ETag, KEYS_PER_REQUEST } from '../store/port.ts';
-import { admitContent, admitName } from './admission.ts';
+import { admitContent, admitName } from './admission/admission.ts';
 import { createFile, overwriteFile, replaceVersion } from './create-file.ts';
 import { createEditQueue } from './edit-queue.ts';
 import type { Edit } from './edit-round.ts';

@@ -5,7 +5,7 @@ import { verifyTree } from '../../src/admin/verify/verify.ts';
 import { MemoryError } from '../../src/errors.ts';
 import { type MemoryOptions, openAdmin, openMemory } from '../../src/index.ts';
 import { openSqliteObjectStore } from '../../src/store/sqlite/sqlite-store.ts';
-import type { Policy } from '../../src/tree/policy.ts';
+import type { Policy } from '../../src/tree/admission/policy.ts';
 import { historyOf, keepingClient, textsOf } from '../support/history-site.ts';
 import { createOperator } from '../support/key-operator.ts';
 import { at, bytes, openSite, STORE_KINDS, type TestClient } from '../support/test-tree.ts';

@@ -1,5 +1,5 @@
 import { hasCode, type MemoryError } from '../../errors.ts';
-import { admitContent, admitName, refuseTooLarge } from '../../tree/admission.ts';
+import { admitContent, admitName, refuseTooLarge } from '../../tree/admission/admission.ts';
 import { eachConcurrently } from '../../tree/concurrency.ts';
 import type { Work } from '../../tree/tenant.ts';
 import type { Past } from '../past/past.ts';

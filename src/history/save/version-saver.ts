@@ -9,7 +9,7 @@ import { eachConcurrently } from '../../tree/concurrency.ts';
 import { confirmedChange } from '../../tree/confirmed-change.ts';
 import { type FileVersion, reviewFile, reviewListed } from '../../tree/read-file.ts';
 import { readRecord, recordWrite } from '../../tree/records/sealed-record.ts';
-import { headSized, reviewSettled, sizedOf } from '../../tree/settled.ts';
+import { headSized, reviewSettled, sizedOf } from '../../tree/settled/settled.ts';
 import {
   type EndedFile,
   type HistorySaver,

@@ -8,7 +8,6 @@ import { eachConcurrently, untilSettled } from '../concurrency.ts';
 import { type ConditionalWrite, confirmedPut } from '../confirmed-put.ts';
 import type { ListedEntry } from '../list-directory.ts';
 import { copyVersion, laterOf, readFile, type SealedVersion } from '../read-file.ts';
-import { identityOf, type VersionIdentity } from '../sightings.ts';
 import {
   hasOrigin,
   isMigrated,
@@ -16,7 +15,8 @@ import {
   isStill,
   type StayingFile,
   type WrittenCopy,
-} from '../take-back.ts';
+} from '../settled/take-back.ts';
+import { identityOf, type VersionIdentity } from '../sightings.ts';
 import type { HeldVersion } from '../version-cache.ts';
 import type { LeasedWork } from './lease.ts';
 import { refuseNewKey, refuseNewPath } from './new-path.ts';

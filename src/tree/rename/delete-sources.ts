@@ -2,7 +2,7 @@ import { equalBytes } from '../../format/sodium.ts';
 import { type DeleteFailure, isMissing, isResentConflict } from '../../store/port.ts';
 import { deleteObjects } from '../confirmed-put.ts';
 import { readFile } from '../read-file.ts';
-import { isRefusal, type StayingFile, takeBack, undoPut } from '../take-back.ts';
+import { isRefusal, type StayingFile, takeBack, undoPut } from '../settled/take-back.ts';
 import type { EndedFile } from '../tenant.ts';
 import { type CopiedFile, copyAgain } from './copy-files.ts';
 import type { LeasedWork } from './lease.ts';

@@ -1,9 +1,9 @@
 import { MemoryError } from '../../errors.ts';
 import { MAX_CONTENT_BYTES } from '../../format/sizes.ts';
 import { ancestorsOf } from '../../language/path.ts';
-import { anyFileStays, clashError, clashingPaths, listSettled } from '../clashes.ts';
 import { type ListedEntry, listDirectory } from '../list-directory.ts';
 import { readListed } from '../read-file.ts';
+import { anyFileStays, clashError, clashingPaths, listSettled } from '../settled/clashes.ts';
 import {
   hasOrigin,
   isRefusal,
@@ -12,7 +12,7 @@ import {
   type StayingFile,
   takeBack,
   type Written,
-} from '../take-back.ts';
+} from '../settled/take-back.ts';
 import { type CopiedFile, type CopyOutcome, copyFiles } from './copy-files.ts';
 import { deleteSources } from './delete-sources.ts';
 import type { LeasedWork, RenameLease } from './lease.ts';

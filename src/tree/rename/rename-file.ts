@@ -3,11 +3,11 @@ import { fileKey, logicalName, type ObjectKey } from '../../format/object-keys.t
 import { ID_BYTES } from '../../format/wrap.ts';
 import { ancestorsOf, type MemoryPath } from '../../language/path.ts';
 import type { DeleteFailure, ETag } from '../../store/port.ts';
-import { clashError, findClash } from '../clashes.ts';
 import { untilSettled } from '../concurrency.ts';
 import { confirmedPut, deleteObjects, type Stamp } from '../confirmed-put.ts';
 import { copyVersion, laterOf, readFile, type SealedVersion } from '../read-file.ts';
-import { keep } from '../settled.ts';
+import { clashError, findClash } from '../settled/clashes.ts';
+import { keep } from '../settled/settled.ts';
 import {
   isMigrated,
   isStill,
@@ -18,7 +18,7 @@ import {
   undoPut,
   type Written,
   type WrittenCopy,
-} from '../take-back.ts';
+} from '../settled/take-back.ts';
 import type { Work } from '../tenant.ts';
 
 export interface FileRename {

@@ -1,7 +1,7 @@
 import { MemoryError } from '../../errors.ts';
 import { isWithin, MEMORY_ROOT } from '../../language/path.ts';
 import { listDirectory, listPath } from '../list-directory.ts';
-import { readSettled } from '../settled.ts';
+import { readSettled } from '../settled/settled.ts';
 import type { Work } from '../tenant.ts';
 import { refuseDeepSource, refuseNewPath, refuseWithoutKey } from './new-path.ts';
 import { anotherVersion, type FileRename, renameFile, targetExists } from './rename-file.ts';

@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { PlanOutcome } from '../../../src/history/change/plan.ts';
 import { createHistory, type History } from '../../../src/history/history.ts';
-import type { Policy } from '../../../src/tree/policy.ts';
-import type { TenantLimits } from '../../../src/tree/quota.ts';
+import type { Policy } from '../../../src/tree/admission/policy.ts';
+import type { TenantLimits } from '../../../src/tree/admission/quota.ts';
 import { createTree } from '../../../src/tree/tree.ts';
 import { keepingClient, textsOf } from '../../support/history-site.ts';
 import { at, bytes, openSite, type TestClient, type TestSite } from '../../support/test-tree.ts';

@@ -11,7 +11,7 @@ import type { TenantAdmin } from '../../../src/open/tenant-admin.ts';
 import type { ObjectStore } from '../../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import type { Memory } from '../../../src/tool/memory-tool.ts';
-import type { Policy } from '../../../src/tree/policy.ts';
+import type { Policy } from '../../../src/tree/admission/policy.ts';
 import type { Call } from '../../../src/tree/tenant.ts';
 import { silentLogger } from '../../doubles/silent-logger.ts';
 

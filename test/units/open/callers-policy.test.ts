@@ -4,7 +4,7 @@ import { openMemory } from '../../../src/open/open-memory.ts';
 import type { ObjectStore } from '../../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import type { Memory } from '../../../src/tool/memory-tool.ts';
-import type { Policy, PolicyVerdict } from '../../../src/tree/policy.ts';
+import type { Policy, PolicyVerdict } from '../../../src/tree/admission/policy.ts';
 import { silentLogger } from '../../doubles/silent-logger.ts';
 
 const rootKey = Buffer.alloc(32, 7);

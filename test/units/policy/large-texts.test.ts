@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { sensitiveInformation } from '../../../src/policy/index.ts';
-import type { PolicyVerdict } from '../../../src/tree/policy.ts';
+import type { PolicyVerdict } from '../../../src/tree/admission/policy.ts';
 import { roundsDuring } from '../../support/event-loop.ts';
 
 const PERSONAL = ['email', 'card', 'iban', 'phone'] as const;

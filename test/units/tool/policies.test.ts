@@ -7,7 +7,7 @@ import type { ObjectStore } from '../../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import type { Memory } from '../../../src/tool/memory-tool.ts';
 import type { MemoryEvent } from '../../../src/tool/watch.ts';
-import type { Policy } from '../../../src/tree/policy.ts';
+import type { Policy } from '../../../src/tree/admission/policy.ts';
 import { countCalls, interceptStore, recordInto, type StoreCall } from '../../doubles/intercepted-store.ts';
 
 /** Made up, in the form of a token of GitHub. */

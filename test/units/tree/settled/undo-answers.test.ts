@@ -1,9 +1,9 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { MemoryError } from '../../../src/errors.ts';
-import { fileKey } from '../../../src/format/object-keys.ts';
-import { newVersion, type VersionIdBytes } from '../../../src/format/version.ts';
-import { type ObjectStore, resentConflict } from '../../../src/store/port.ts';
-import { readFile } from '../../../src/tree/read-file.ts';
+import { MemoryError } from '../../../../src/errors.ts';
+import { fileKey } from '../../../../src/format/object-keys.ts';
+import { newVersion, type VersionIdBytes } from '../../../../src/format/version.ts';
+import { type ObjectStore, resentConflict } from '../../../../src/store/port.ts';
+import { readFile } from '../../../../src/tree/read-file.ts';
 import {
   isStill,
   notTakenBack,
@@ -11,12 +11,12 @@ import {
   takeBack,
   undoPut,
   type Written,
-} from '../../../src/tree/take-back.ts';
-import type { Work } from '../../../src/tree/tenant.ts';
-import { atFirst, countCalls, noAnswer, sendTwice } from '../../doubles/intercepted-store.ts';
-import { type NotedOptions, noteOptions } from '../../doubles/noted-options.ts';
-import { migrateFile } from '../../support/migrate-file.ts';
-import { at, createSite, type TestClient, type TestSite, withTenant } from '../../support/test-tree.ts';
+} from '../../../../src/tree/settled/take-back.ts';
+import type { Work } from '../../../../src/tree/tenant.ts';
+import { atFirst, countCalls, noAnswer, sendTwice } from '../../../doubles/intercepted-store.ts';
+import { type NotedOptions, noteOptions } from '../../../doubles/noted-options.ts';
+import { migrateFile } from '../../../support/migrate-file.ts';
+import { at, createSite, type TestClient, type TestSite, withTenant } from '../../../support/test-tree.ts';
 
 const PATH = '/memories/a';
 

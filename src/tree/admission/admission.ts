@@ -1,8 +1,8 @@
-import { hasCode, MemoryError } from '../errors.ts';
-import type { MemoryPath } from '../language/path.ts';
-import { inTime, throwIfAborted } from '../time.ts';
+import { hasCode, MemoryError } from '../../errors.ts';
+import type { MemoryPath } from '../../language/path.ts';
+import { inTime, throwIfAborted } from '../../time.ts';
+import type { Call, Tenant } from '../tenant.ts';
 import type { Policy, PolicyFile, PolicyFinding, PolicyVerdict } from './policy.ts';
-import type { Call, Tenant } from './tenant.ts';
 
 /** What of a finding a sentence for the model names, at most. */
 const MOST_NAMED = 10;

@@ -1,10 +1,10 @@
-import { hasCode, MemoryError } from '../errors.ts';
-import type { ObjectKey, TenantId } from '../format/object-keys.ts';
-import { MEMORY_ROOT } from '../language/path.ts';
-import { createRecent } from '../recent.ts';
-import { type Ages, createAges, type Instant, type SharedWork, shareWork, untilAborted } from '../time.ts';
-import { listDirectory } from './list-directory.ts';
-import type { Quota, Room, Tenant, Work } from './tenant.ts';
+import { hasCode, MemoryError } from '../../errors.ts';
+import type { ObjectKey, TenantId } from '../../format/object-keys.ts';
+import { MEMORY_ROOT } from '../../language/path.ts';
+import { createRecent } from '../../recent.ts';
+import { type Ages, createAges, type Instant, type SharedWork, shareWork, untilAborted } from '../../time.ts';
+import { listDirectory } from '../list-directory.ts';
+import type { Quota, Room, Tenant, Work } from '../tenant.ts';
 
 /** What a tenant may hold: files, and bytes of content in all of them together. */
 export interface TenantLimits {

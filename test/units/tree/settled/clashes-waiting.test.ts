@@ -1,13 +1,13 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import type { ObjectStore } from '../../../src/store/port.ts';
-import { findClash, listSettled, patiently } from '../../../src/tree/clashes.ts';
-import { confirmedPut } from '../../../src/tree/confirmed-put.ts';
-import { textWrite } from '../../../src/tree/create-file.ts';
-import { listDirectory } from '../../../src/tree/list-directory.ts';
-import type { Work } from '../../../src/tree/tenant.ts';
-import { type LongWait, onLongWait } from '../../../src/waits.ts';
-import { countCalls } from '../../doubles/intercepted-store.ts';
-import { type NotedOptions, noteOptions } from '../../doubles/noted-options.ts';
+import type { ObjectStore } from '../../../../src/store/port.ts';
+import { confirmedPut } from '../../../../src/tree/confirmed-put.ts';
+import { textWrite } from '../../../../src/tree/create-file.ts';
+import { listDirectory } from '../../../../src/tree/list-directory.ts';
+import { findClash, listSettled, patiently } from '../../../../src/tree/settled/clashes.ts';
+import type { Work } from '../../../../src/tree/tenant.ts';
+import { type LongWait, onLongWait } from '../../../../src/waits.ts';
+import { countCalls } from '../../../doubles/intercepted-store.ts';
+import { type NotedOptions, noteOptions } from '../../../doubles/noted-options.ts';
 import {
   at,
   bytes,
@@ -15,7 +15,7 @@ import {
   type TestClient,
   type TestSite,
   withTenant,
-} from '../../support/test-tree.ts';
+} from '../../../support/test-tree.ts';
 
 const DAY = 86_400_000;
 

@@ -1,9 +1,8 @@
-import { fileKey, type ObjectKey } from '../format/object-keys.ts';
-import { contentLength } from '../format/sizes.ts';
-import type { MemoryPath } from '../language/path.ts';
-import { ageOf, type DatedMeta, type ETag } from '../store/port.ts';
-import { createAges } from '../time.ts';
-import { findClash, patiently } from './clashes.ts';
+import { fileKey, type ObjectKey } from '../../format/object-keys.ts';
+import { contentLength } from '../../format/sizes.ts';
+import type { MemoryPath } from '../../language/path.ts';
+import { ageOf, type DatedMeta, type ETag } from '../../store/port.ts';
+import { createAges } from '../../time.ts';
 import {
   type FileVersion,
   findHeld,
@@ -12,11 +11,12 @@ import {
   reviewFile,
   SETTLED_MS,
   type SealedVersion,
-} from './read-file.ts';
-import { identityOf } from './sightings.ts';
-import type { SizedVersion, Work } from './tenant.ts';
-import { versionName } from './touches.ts';
-import type { HeldVersion } from './version-cache.ts';
+} from '../read-file.ts';
+import { identityOf } from '../sightings.ts';
+import type { SizedVersion, Work } from '../tenant.ts';
+import { versionName } from '../touches.ts';
+import type { HeldVersion } from '../version-cache.ts';
+import { findClash, patiently } from './clashes.ts';
 
 /*
  * Nothing is built on a file that its creator, or the rename that put it there, may still take back. Each of these looks

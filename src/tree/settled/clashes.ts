@@ -1,12 +1,12 @@
-import { MemoryError } from '../errors.ts';
-import { directoryPrefix, fileKey } from '../format/object-keys.ts';
-import { ancestorsOf, directoriesOf, type MemoryPath } from '../language/path.ts';
-import { ageOf } from '../store/port.ts';
-import { beginWait } from '../waits.ts';
-import { type ListedEntry, listDirectory } from './list-directory.ts';
-import { pagesBelow } from './list-objects.ts';
-import { readFile, SETTLED_MS } from './read-file.ts';
-import type { Work } from './tenant.ts';
+import { MemoryError } from '../../errors.ts';
+import { directoryPrefix, fileKey } from '../../format/object-keys.ts';
+import { ancestorsOf, directoriesOf, type MemoryPath } from '../../language/path.ts';
+import { ageOf } from '../../store/port.ts';
+import { beginWait } from '../../waits.ts';
+import { type ListedEntry, listDirectory } from '../list-directory.ts';
+import { pagesBelow } from '../list-objects.ts';
+import { readFile, SETTLED_MS } from '../read-file.ts';
+import type { Work } from '../tenant.ts';
 
 /** A create younger than this may still be about to take itself back (milliseconds, the server's clock). */
 const SETTLING_MS = 3_000;

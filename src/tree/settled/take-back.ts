@@ -1,16 +1,16 @@
-import { hasCode, MemoryError, type MemoryErrorCode } from '../errors.ts';
-import { hasBytesAt } from '../format/encoding.ts';
-import type { OpenedObject } from '../format/object.ts';
-import type { ObjectKey } from '../format/object-keys.ts';
-import { equalBytes } from '../format/sodium.ts';
-import type { VersionIdBytes } from '../format/version.ts';
-import { NO_ID } from '../format/wrap.ts';
-import type { MemoryPath } from '../language/path.ts';
-import { type ETag, isMissing, isResentConflict } from '../store/port.ts';
-import { eachConcurrently } from './concurrency.ts';
-import { deleteObjects } from './confirmed-put.ts';
-import { readFile } from './read-file.ts';
-import { uncancelled, type Work } from './tenant.ts';
+import { hasCode, MemoryError, type MemoryErrorCode } from '../../errors.ts';
+import { hasBytesAt } from '../../format/encoding.ts';
+import type { OpenedObject } from '../../format/object.ts';
+import type { ObjectKey } from '../../format/object-keys.ts';
+import { equalBytes } from '../../format/sodium.ts';
+import type { VersionIdBytes } from '../../format/version.ts';
+import { NO_ID } from '../../format/wrap.ts';
+import type { MemoryPath } from '../../language/path.ts';
+import { type ETag, isMissing, isResentConflict } from '../../store/port.ts';
+import { eachConcurrently } from '../concurrency.ts';
+import { deleteObjects } from '../confirmed-put.ts';
+import { readFile } from '../read-file.ts';
+import { uncancelled, type Work } from '../tenant.ts';
 
 /** A write of ours that can be taken back while no other process has built on it. */
 export interface Written {
