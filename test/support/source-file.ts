@@ -15,6 +15,8 @@ export interface SourceFile {
   readonly imports: readonly Import[];
   /** Names used as plain identifiers or as `object.property`: `Buffer`, `Math.random`, `process.env`. */
   readonly uses: ReadonlySet<string>;
+  /** Names of the interfaces and type aliases that it declares. */
+  readonly types: readonly string[];
 }
 
 export interface Node {
@@ -22,18 +24,22 @@ export interface Node {
   readonly [field: string]: unknown;
 }
 
-/** What a TypeScript module imports and mentions. Throws on a syntax error. */
+const DECLARES_TYPE: ReadonlySet<string> = new Set(['TSInterfaceDeclaration', 'TSTypeAliasDeclaration']);
+
+/** What a TypeScript module imports, mentions and declares. Throws on a syntax error. */
 export function parseSource(text: string, lang: 'ts' | 'tsx' = 'ts'): SourceFile {
   const imports: Import[] = [];
   const uses = new Set<string>();
+  const types: string[] = [];
   visit(parseAst(text, { lang }), (node) => {
     const found = importOf(node);
     if (found) imports.push(found);
+    if (DECLARES_TYPE.has(node.type)) types.push(String((node['id'] as Node)['name']));
     if (node.type === 'Identifier') uses.add(String(node['name']));
     const member = memberName(node);
     if (member) uses.add(member);
   });
-  return { imports, uses };
+  return { imports, uses, types };
 }
 
 export function readSource(path: string): SourceFile {

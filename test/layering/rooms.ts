@@ -1,0 +1,487 @@
+/** A folder of `src`: what it has, and what of it other folders may import. */
+export interface Folder {
+  /** Its concepts, for docs/architecture.md. */
+  readonly has: string;
+  /**
+   * The files that other folders import, its nouns, by their names without an ending. The key names who may: folders with all
+   * below them, `index` for the entry points at the top of `src`, `*` for everybody.
+   */
+  readonly offers?: Readonly<Record<string, readonly string[]>>;
+}
+
+/** A folder at the top of `src`. An import goes to a room on a lower floor, or stays within the room. */
+export interface Room extends Folder {
+  readonly floor: number;
+  /** What it knows nothing of, for docs/architecture.md. */
+  readonly never: string;
+}
+
+/** The most nouns that a folder offers: about a dozen. */
+export const MOST_NOUNS = 14;
+
+/** The exported names that one room imports of another: its walls, as thick as they are. Fewer is better. */
+export const NAMES_ACROSS = 578;
+
+/** Every folder of `src`, the rooms from the ground up. docs/architecture.md shows it: `npm run write rooms`. */
+export const FOLDERS = {
+  language: {
+    floor: 1,
+    has: 'the six commands: how they are read, what they do to a text, every sentence the model reads',
+    never: 'stores, keys, clocks, Node',
+    offers: {
+      '*': ['command', 'image', 'path', 'sentences', 'text'],
+      'cli page': ['line-diff'],
+      'cli page tool': ['listing'],
+      'hosts mcp': ['schema'],
+      'page tool': ['view'],
+      tool: ['edit'],
+    },
+  },
+  format: {
+    floor: 2,
+    has: 'the bytes of an object and of a keyring, the names in object keys; a file for each chapter of format.md',
+    never: 'where the bytes lie, who asks',
+    offers: {
+      '*': ['encoding', 'names', 'object', 'object-keys', 'sizes', 'sodium', 'wrap'],
+      admin: ['checkpoint-root'],
+      'admin keys open': ['keyring-bytes'],
+      'admin store': ['tombstone'],
+      'page tree': ['header'],
+      tree: ['version'],
+    },
+  },
+  store: {
+    floor: 3,
+    has: 'the port `src/store/port.ts`, what makes a server safe to write to, and the three kinds of stores',
+    never: 'what the bytes mean; tombstones are its own',
+    offers: {
+      '*': ['failures', 'port'],
+      'admin history': ['remove-versions'],
+      cli: ['folder'],
+      'cli keys tree': ['settle'],
+      'keys open': ['os-random'],
+      open: ['conditions', 'guarded-delete', 'tombstones'],
+    },
+  },
+  'store/s3': {
+    has: 'requests and answers of S3, attempts, connections',
+    offers: {
+      '*': ['callers-credentials'],
+      open: ['s3-store', 'versions'],
+      'open store/s3/lean store/s3/sdk': ['connection'],
+      'store/s3/lean store/s3/sdk': ['attempts', 'body', 'credentials', 'deleting', 'wire'],
+      'store/s3/sdk': ['errors'],
+    },
+  },
+  'store/s3/lean': {
+    has: 'requests made of the parts of the AWS SDK that they need',
+    offers: {
+      'store/s3': ['endpoint', 'lean-wire'],
+    },
+  },
+  'store/s3/sdk': {
+    has: 'the client of the AWS SDK',
+    offers: {
+      'store/s3': ['sdk-wire', 'versions'],
+    },
+  },
+  'store/sqlite': {
+    has: 'the file, its transactions, its reserve for a full disk, its backup',
+    offers: {
+      cli: ['backup', 'database-file'],
+      open: ['sqlite-store'],
+    },
+  },
+  keys: {
+    floor: 4,
+    has: 'the port `src/keys/root-key.ts`, the keyring of a tenant, its cache, its editor, its rollback guard',
+    never: 'files and directories',
+    offers: {
+      '*': ['keyring-cache', 'root-key'],
+      'admin history': ['keyring'],
+      'admin open page': ['keyring-editor'],
+      cli: ['kms-key-arn', 'private-file'],
+      'cli index open': ['root-keys'],
+      'cli open': ['list-tenants'],
+      open: ['rollback-guard'],
+    },
+  },
+  tree: {
+    floor: 5,
+    has: "one tenant's files at paths: read, write, edit, list, remove",
+    never: "the model's sentences, options, the environment",
+    offers: {
+      '*': [
+        'concurrency',
+        'confirmed-put',
+        'list-directory',
+        'list-objects',
+        'read-file',
+        'sightings',
+        'tenant',
+        'touches',
+        'tree',
+      ],
+      'admin history': ['confirmed-change'],
+      open: ['walk-directory'],
+      'open tree/rename tree/settled': ['version-cache'],
+    },
+  },
+  'tree/admission': {
+    has: 'what may be written: the size, the policy, the quota',
+    offers: {
+      '*': ['policy'],
+      'history tree': ['admission'],
+      open: ['quota'],
+    },
+  },
+  'tree/records': {
+    has: 'sealed records beside the files: written, read, listed by class, scanned',
+    offers: {
+      '*': ['record-values', 'sealed-record'],
+      admin: ['scan'],
+      'admin history sessions': ['list-ids'],
+      'admin open': ['access-records'],
+    },
+  },
+  'tree/rename': {
+    has: 'the rename of a file and of a directory, the register, the lease',
+    offers: {
+      'admin index': ['register'],
+      'admin tree': ['rename-register'],
+      tree: ['rename', 'rename-file'],
+    },
+  },
+  'tree/settled': {
+    has: 'files that a process may still take back: clashes, the wait until a file stays, the taking back',
+    offers: {
+      'history tree tree/rename': ['settled'],
+      'tree tree/rename': ['clashes', 'take-back'],
+    },
+  },
+  turns: {
+    floor: 6,
+    has: 'what a worker leaves of a turn: receipts, leases, traces, the heads of stored conversations',
+    never: 'queues, Claude',
+    offers: {
+      'admin history worker': ['turn-records'],
+      'admin worker': ['conversation-head', 'conversation-id'],
+      'cli history worker': ['turn-trace'],
+      worker: ['receipts', 'turn-lease'],
+    },
+  },
+  sessions: {
+    floor: 6,
+    has: 'transcripts of agents, which only grow, as sealed records',
+    never: 'who writes them, what a line says',
+    offers: {
+      admin: ['page'],
+      'admin index': ['session-key'],
+      'hosts index': ['append-lines'],
+      'index open tool': ['sessions'],
+    },
+  },
+  history: {
+    floor: 7,
+    has: 'what files were: saves versions before they are replaced, tells of them, takes back, redacts, traces',
+    never: 'requests to the store',
+    offers: {
+      '*': ['history'],
+    },
+  },
+  'history/change': {
+    has: 'plans of `restoreAt` and `undo`, judged and carried out; a text written back; redaction',
+    offers: {
+      'cli history': ['moment'],
+      'cli history index': ['plan'],
+      history: ['carry-out', 'plan-restore-at', 'plan-undo', 'write-back'],
+      'history history/save': ['redact'],
+    },
+  },
+  'history/past': {
+    has: 'the one model: versions, bindings, leaves, lives; the files of a moment; entries of the log',
+    offers: {
+      '*': ['entries', 'past', 'read'],
+      admin: ['collect'],
+      'history history/change': ['read-version', 'version-name'],
+      'history history/change history/trace': ['model'],
+      'history/change': ['at', 'lives', 'records'],
+      'history/trace': ['order'],
+    },
+  },
+  'history/save': {
+    has: 'records of versions, of what became of files, and of actors: what every writer calls',
+    offers: {
+      '*': ['actors'],
+      'admin history/change history/past': ['history-record'],
+      open: ['version-saver'],
+    },
+  },
+  'history/trace': {
+    has: 'what came of a version, and what cannot be told of that',
+    offers: {
+      'cli history index': ['trace'],
+      'cli index': ['untold'],
+      history: ['known'],
+    },
+  },
+  tool: {
+    floor: 8,
+    has: 'the order of commands, the memory that a host calls, `memory.files`',
+    never: 'stores and keys',
+    offers: {
+      '*': ['commands', 'files', 'memory-tool'],
+      'cli index': ['redactions'],
+      'index open': ['watch'],
+      'index page': ['call-counts'],
+      open: ['command-order'],
+    },
+  },
+  policy: {
+    floor: 8,
+    has: 'secrets and personal data in a text, and the words that ask for them',
+    never: 'what is done about them',
+    offers: {
+      'index open': ['words'],
+    },
+  },
+  admin: {
+    floor: 8,
+    has: 'what the operator asks: rotate, migrate, retire, shred, verify, export, expire',
+    never: 'the terminal',
+    offers: {
+      '*': ['findings'],
+    },
+  },
+  'admin/checkpoints': {
+    has: 'lines, parts and heads: written, and read against a line',
+    offers: {
+      'admin/expiry admin/verify': ['checkpoint-record', 'read-checkpoint'],
+      'index open': ['checkpoint'],
+    },
+  },
+  'admin/expiry': {
+    has: 'unused files; a row for each class of records that expires',
+    offers: {
+      '*': ['expire'],
+      'admin/verify': ['expire-files', 'history-note'],
+    },
+  },
+  'admin/export': {
+    has: 'a backup written out as plaintext',
+    offers: {
+      'cli index open': ['export-tree'],
+    },
+  },
+  'admin/keys': {
+    has: 'rotation, migration, retirement, destruction; whether history is kept',
+    offers: {
+      '*': ['key-status'],
+      'admin/expiry admin/verify': ['migrated-versions'],
+      'cli index open': ['migrate', 'root-key-status', 'rotate', 'shred'],
+      'index open': ['turn-history'],
+    },
+  },
+  'admin/verify': {
+    has: 'findings of a verification, since a checkpoint as well',
+    offers: {
+      '*': ['verify'],
+      'admin/checkpoints': ['kept-from'],
+      'cli index': ['verify-since'],
+    },
+  },
+  open: {
+    floor: 9,
+    has: 'options and environment; it wires all rooms below for one tenant or for a pool of tenants',
+    never: 'what a command does',
+    offers: {
+      '*': ['open-memory', 'options'],
+      cli: ['known-names', 'option-table', 'origins', 'remedy', 'settings'],
+      'cli index': ['open-admin', 'tenant-admin'],
+      'cli index page': ['store'],
+      'cli index worker': ['environment'],
+      'index worker': ['pool'],
+      page: ['wire-tenant'],
+    },
+  },
+  agent: {
+    floor: 10,
+    has: 'one turn of Claude with a memory',
+    never: 'queues',
+    offers: {
+      worker: [
+        'conversation-digest',
+        'run-turn',
+        'turn-outcome',
+        'turn-progress',
+        'turn-request',
+        'turn-tool',
+      ],
+    },
+  },
+  mcp: {
+    floor: 10,
+    has: 'the commands as tools and the files as resources of an MCP server',
+    never: 'how it is reached',
+    offers: {
+      cli: ['server'],
+      hosts: ['content'],
+    },
+  },
+  page: {
+    floor: 10,
+    has: "one tenant's memory for a page in a browser, and the questions of the page",
+    never: 'how the page is asked for',
+    offers: {
+      '*': ['protocol'],
+    },
+  },
+  'page/client': {
+    has: 'the page in the browser',
+  },
+  'page/client/data': {
+    has: 'answers asked for and kept; drafts; the state of the view',
+    offers: {
+      'page/client': ['use-watch'],
+      'page/client page/client/panes': ['drafts'],
+      'page/client page/client/panes page/client/parts': ['ask', 'tree-rows', 'view-state'],
+      'page/client/panes': ['use-answer', 'use-now', 'use-version', 'use-writers'],
+      'page/client/parts': ['diff-lines'],
+    },
+  },
+  'page/client/panes': {
+    has: 'what the page shows: tree, file, versions, bucket, health',
+    offers: {
+      'page/client': ['bucket-pane', 'file-pane', 'health', 'history-view', 'surround', 'tree-pane'],
+    },
+  },
+  'page/client/parts': {
+    has: 'what panes are made of',
+    offers: {
+      'page/client': ['shortcuts', 'use-shortcuts', 'verdict'],
+      'page/client/panes': [
+        'bytes',
+        'dialog',
+        'markdown',
+        'pane-switch',
+        'text-diff',
+        'text-lines',
+        'tree-row',
+        'virtual-list',
+        'words',
+      ],
+    },
+  },
+  'page/server': {
+    has: 'questions of the page and their answers, the guard, the bounds of the server',
+    offers: {
+      cli: ['assets', 'bounded-server', 'export-view', 'loopback', 'serve-page', 'tenant-view'],
+    },
+  },
+  worker: {
+    floor: 11,
+    has: 'turns from a queue, each answered once',
+    never: 'how a tree is stored',
+    offers: {
+      'worker/expiry': ['tenant-credentials'],
+      'worker/expiry worker/queue worker/turn': ['json-log'],
+    },
+  },
+  'worker/expiry': {
+    has: 'expiry runs over all tenants',
+    offers: {
+      worker: ['expire-tenant', 'expire-tenants', 'expiry-queue'],
+    },
+  },
+  'worker/queue': {
+    has: 'messages of SQS and calls of the function, and what they are answered',
+    offers: {
+      worker: ['sqs-handler'],
+      'worker worker/expiry': ['direct-handler', 'replies'],
+      'worker/expiry': ['queue-records'],
+    },
+  },
+  'worker/turn': {
+    has: 'one turn: its message, its basis, the reply asked for, its progress, its delivery',
+    offers: {
+      worker: ['conversations', 'deliver-turn', 'sealed-prompt', 'token-budget', 'turn-span'],
+      'worker worker/queue': ['turn-answer', 'turn-message', 'turn-verdict'],
+    },
+  },
+  cdk: {
+    floor: 11,
+    has: 'the cloud around a worker, as a construct of the AWS CDK; `infra/app.ts` deploys it',
+    never: 'what a worker does with a turn',
+  },
+  hosts: {
+    floor: 11,
+    has: 'the memory in the words of other frameworks, a file each ([hosts.md](hosts.md))',
+    never: 'what a command does',
+  },
+  cli: {
+    floor: 11,
+    has: 'the command line',
+    never: 'anything that a library user could not do',
+  },
+  'cli/files': {
+    has: 'the verbs of files',
+    offers: {
+      'cli/history cli/program': ['files'],
+      'cli/history cli/program cli/show': ['list'],
+      'cli/program': ['diff', 'edit', 'export', 'import'],
+      'cli/serve': ['read-export'],
+    },
+  },
+  'cli/history': {
+    has: 'the verbs of the past',
+    offers: {
+      'cli/program': ['checkpoint', 'history', 'redact', 'restore-version', 'take-back', 'trace', 'verify'],
+    },
+  },
+  'cli/keys': {
+    has: 'the verbs of keys and stores',
+    offers: {
+      'cli/history cli/program': ['operate'],
+      'cli/program': ['backup', 'doctor', 'export-backup', 'init', 'tenants'],
+    },
+  },
+  'cli/program': {
+    has: 'commands as they are typed, help, completion',
+    offers: {
+      cli: ['program'],
+      'cli/run cli/show': ['readers'],
+    },
+  },
+  'cli/run': {
+    has: 'settings, consent, what a person typed, how an answer ends',
+    offers: {
+      '*': ['invocation', 'settings'],
+      'cli/files': ['ahead', 'own-chunks'],
+      'cli/files cli/history': ['memory', 'refusals'],
+      'cli/files cli/history cli/keys': ['tenant-state'],
+      'cli/files cli/keys': ['own-file'],
+      'cli/files cli/program': ['typed-path'],
+      'cli/files cli/program cli/serve': ['source'],
+      'cli/history cli/keys cli/program': ['consent'],
+      'cli/keys': ['waits'],
+    },
+  },
+  'cli/serve': {
+    has: 'the verbs of servers',
+    offers: {
+      'cli/program': ['exec', 'mcp', 'open'],
+      'cli/program cli/run': ['tool'],
+    },
+  },
+  'cli/show': {
+    has: 'lines, progress, colours, findings in words',
+    offers: {
+      '*': ['report', 'terminal'],
+      'cli/files cli/history': ['branches', 'patch', 'redaction-lines'],
+      'cli/history': ['holding-lines', 'since-lines', 'wrap'],
+      'cli/history cli/keys': ['operate-lines'],
+      'cli/history cli/keys cli/serve': ['finding-lines'],
+      'cli/history cli/program': ['shown-version'],
+    },
+  },
+} as const satisfies Readonly<Record<string, Room | Folder>>;
