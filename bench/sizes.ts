@@ -76,7 +76,7 @@ export function growthBetween(kept: object, now: object, name = ''): readonly st
     if (typeof value !== 'number') return growthBetween(Object(before), Object(value), title);
     return value <= Number(before) * MOST_GROWTH
       ? []
-      : [`${title} has ${value} bytes, ${before} before: npm run sizes keeps the new figure`];
+      : [`${title} has ${value} bytes, ${before} before: npm run write sizes keeps the new figure`];
   });
 }
 

@@ -1,20 +1,32 @@
 import { spawnSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
 import manifest from '../package.json' with { type: 'json' };
+import { PROOFS } from './prove.ts';
 import { PROGRAM_ENV } from './support/program-env.ts';
+import { WRITTEN } from './write.ts';
 
 const SCRIPTS: Readonly<Record<string, string>> = manifest.scripts;
 const TIMEOUT = 60_000;
 
 /** The programs of `npm run` that take options. */
 const PROGRAMS = [
-  ...['demo', 'cloud', 'bench', 'testkit', 'simulate', 'model', 'runtimes', 'checkpoints'],
-  ...['prove:history', 'linearizability'],
+  'demo',
+  'cloud',
+  'bench',
+  'prove checkpoints',
+  'prove history',
+  'prove linearizability',
+  'prove model',
+  'prove runtimes',
+  'prove simulation',
+  'prove testkit',
 ];
 
-function run(program: string, ...args: readonly string[]) {
+function run(program: string, ...given: readonly string[]) {
+  const [name = '', ...names] = program.split(' ');
+  const args = [...names, ...given];
   // What is built before it may be left out.
-  const [node, script = ''] = SCRIPTS[program]?.split(' && ').at(-1)?.split(' ') ?? [];
+  const [node, script = ''] = SCRIPTS[name]?.split(' && ').at(-1)?.split(' ') ?? [];
   expect(node).toBe('node');
   const { status, stdout, stderr } = spawnSync(process.execPath, [script, ...args], {
     encoding: 'utf8',
@@ -44,17 +56,31 @@ describe('npm run', { timeout: TIMEOUT }, () => {
     ['demo', ['--page', '--port', 'x']],
     ['demo', ['page']],
     ['bench', ['no-such-group']],
-    ['simulate', ['--seeds', 'x']],
-    ['simulate', ['--theme', 'x']],
-    ['runtimes', ['node']],
-    ['checkpoints', ['--runs', 'x']],
-    ['prove:history', ['--part', 'x']],
-    ['linearizability', ['--store', 'x']],
-    ['testkit', []],
-    ['testkit', ['--print', '--group', 'x']],
+    ['prove simulation', ['--seeds', 'x']],
+    ['prove simulation', ['--theme', 'x']],
+    ['prove runtimes', ['node']],
+    ['prove checkpoints', ['--runs', 'x']],
+    ['prove history', ['--part', 'x']],
+    ['prove linearizability', ['--store', 'x']],
+    ['prove testkit', []],
+    ['prove testkit', ['--print', '--group', 'x']],
   ] as const)('%s: refuses %j before it begins anything', (program, args) => {
     const { status, stdout, stderr } = run(program, ...args);
     expect([status, stdout]).toEqual([2, '']);
     expect(stderr).toMatch(/^\S+: [^\n]+\.\n\nnpm run /);
+  });
+
+  it.each([
+    ['prove', PROOFS],
+    ['write', WRITTEN],
+  ])('%s: lists what it can run, and refuses another name', (script, programs) => {
+    const listed = run(script, '--help');
+    expect([listed.status, listed.stderr]).toEqual([0, '']);
+    const names = [...listed.stdout.matchAll(/^ {2}(\S+)/gm)].map(([, name]) => name);
+    expect(names).toEqual(Object.keys(programs));
+    const refused = run(script, 'x');
+    expect([refused.status, refused.stdout]).toEqual([2, '']);
+    expect(refused.stderr).toBe(`${script}: "x" is none of these.\n\n${listed.stdout}`);
+    expect(run(script).status).toBe(2);
   });
 });

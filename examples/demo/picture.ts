@@ -1,6 +1,6 @@
 import { text } from 'node:stream/consumers';
 
-// Draws the beginning of the demo, as it is printed, as a picture for the README: npm run demo:picture
+// Draws the beginning of the demo, as it is printed, as a picture for the README: npm run write pictures
 
 const LINE = 19;
 const MARGIN = 20;

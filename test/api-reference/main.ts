@@ -15,7 +15,7 @@ export const API_PAGES: string = join(ROOT, 'docs/api');
 
 const HEAD = `# API reference
 
-Made from the code by \`npm run docs:api\`: every entry point, every export, with what its docstring promises.
+Made from the code by \`npm run write api\`: every entry point, every export, with what its docstring promises.
 `;
 
 /** Writes the reference, one page for each entry point, into `folder`, which is emptied before. */

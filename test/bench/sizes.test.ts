@@ -20,8 +20,8 @@ describe('growthBetween', () => {
   it('tells what has grown by more, and what is new', () => {
     const now = { entries: { '.': { start: 1_021, all: 2_000 }, './new': { start: 5 } } };
     expect(growthBetween(kept, now)).toEqual([
-      'entries . start has 1021 bytes, 1000 before: npm run sizes keeps the new figure',
-      'entries ./new start has 5 bytes, 0 before: npm run sizes keeps the new figure',
+      'entries . start has 1021 bytes, 1000 before: npm run write sizes keeps the new figure',
+      'entries ./new start has 5 bytes, 0 before: npm run write sizes keeps the new figure',
     ]);
   });
 });

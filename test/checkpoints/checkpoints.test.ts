@@ -5,7 +5,7 @@ import { ATTACKS, attack } from './attacks.ts';
 import { runHonestly } from './honest.ts';
 import { createWorld, HOUR } from './world.ts';
 
-/** `npm run checkpoints` tries 10,000 and 200,000. */
+/** `npm run prove checkpoints` tries 10,000 and 200,000. */
 const ATTEMPTS = 2;
 const RUNS = 12;
 

@@ -2,7 +2,7 @@ import { readCall, refuseCall } from '../support/program-call.ts';
 import { ATTACKS, attack } from './attacks.ts';
 import { runHonestly } from './honest.ts';
 
-const USAGE = `npm run checkpoints -- [--attacks N] [--runs N] [--seed WORD]
+const USAGE = `npm run prove checkpoints -- [--attacks N] [--runs N] [--seed WORD]
 
   --attacks N   Attacks after a checkpoint, each of which must be named; 10000.
   --runs N      Runs of honest processes, none of which may raise an alarm; 200000.

@@ -9,7 +9,7 @@ const SLOW = 600_000;
 const folder = mkdtempSync(join(tmpdir(), 'sealed-memory-api-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-it('docs/api is what npm run docs:api makes of the code', { timeout: SLOW }, async () => {
+it('docs/api is what npm run write api makes of the code', { timeout: SLOW }, async () => {
   await writeApiPages(folder);
   const [kept, made] = await Promise.all([pagesBelow(API_PAGES), pagesBelow(folder)]);
   expect(Object.keys(made).length).toBeGreaterThan(10);
@@ -22,5 +22,5 @@ it('docs/api is what npm run docs:api makes of the code', { timeout: SLOW }, asy
   const differing = [...new Set([...Object.keys(kept), ...Object.keys(made)])].filter(
     (page) => kept[page] !== made[page],
   );
-  expect(differing, 'npm run docs:api writes these pages').toEqual([]);
+  expect(differing, 'npm run write api writes these pages').toEqual([]);
 });

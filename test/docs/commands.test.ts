@@ -3,10 +3,15 @@ import { type Command, CommanderError } from 'commander';
 import { describe, expect, it } from 'vitest';
 import manifest from '../../package.json' with { type: 'json' };
 import { createProgram } from '../../src/cli/program/program.ts';
+import { PROOFS } from '../prove.ts';
+import { WRITTEN } from '../write.ts';
 import { ALL_PAGES, blocksOf, PAGES } from './pages.ts';
 
 const PROGRAM = /^(npx )?sealed-memory (?=[a-z-])/;
 const SCRIPT = /^npm run (?=[a-z])/;
+
+/** What the scripts that run several programs know them by. */
+const PROGRAMS: Readonly<Record<string, object>> = { prove: PROOFS, write: WRITTEN };
 
 /** What a page has its reader type. */
 const typedOn = (page: string): readonly string[] =>
@@ -111,6 +116,10 @@ describe('what the pages have one type', () => {
     const lines = [...typedOn(page), ...namedOn(page)];
     const scripts = lines.flatMap((line) => wordsAfter(line, SCRIPT)).map(([script = '']) => script);
     expect(scripts.filter((script) => !Object.keys(manifest.scripts).includes(script))).toEqual([]);
+    const programs = lines
+      .flatMap((line) => wordsAfter(line, SCRIPT))
+      .filter(([script = '', name]) => script in PROGRAMS && name !== undefined);
+    expect(programs.filter(([script = '', name = '']) => !(name in (PROGRAMS[script] ?? {})))).toEqual([]);
   });
 
   it('is found at all, and judged', () => {

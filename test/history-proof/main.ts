@@ -3,7 +3,7 @@ import { readCall, refuseCall } from '../support/program-call.ts';
 import { PARTS, type Part, tasksOf } from './parts.ts';
 import { rowOf, runTasks } from './run-tasks.ts';
 
-const USAGE = `npm run prove:history -- [--part NAME]… [--seed N] [--share X] [--at-once N]
+const USAGE = `npm run prove history -- [--part NAME]… [--seed N] [--share X] [--at-once N]
 
 What is proved of the history by number, in its full size: hours on two cores. CI tries a part of each.
 

@@ -44,7 +44,7 @@ describe('the programs of the proof', () => {
   });
 });
 
-describe('npm run prove:history', () => {
+describe('npm run prove history', () => {
   const start = async (...args: readonly string[]) => {
     const child = spawn(process.execPath, ['test/history-proof/main.ts', ...args], {
       stdio: ['ignore', 'pipe', 'pipe'],
@@ -73,6 +73,6 @@ describe('npm run prove:history', () => {
   it('refuses a part that is not there', async () => {
     const { code, output } = await start('--part', 'nothing');
     expect(code).toBe(2);
-    expect(output).toContain('npm run prove:history');
+    expect(output).toContain('npm run prove history');
   });
 });

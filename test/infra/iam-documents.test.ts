@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { IAM_FOLDER, iamDocuments } from '../../infra/iam-documents.ts';
 
 describe('the policies in docs/iam', { timeout: 60_000 }, () => {
-  it('are those of the template; npm run iam writes them', async () => {
+  it('are those of the template; npm run write iam writes them', async () => {
     const documents = await iamDocuments();
     expect(readdirSync(IAM_FOLDER).sort()).toEqual([...documents.keys()].sort());
     for (const [name, text] of documents) {

@@ -11,7 +11,7 @@ import { recordRounds } from './rounds.ts';
 import { openSite, STORES, type StoreName } from './stores.ts';
 
 const USAGE =
-  'npm run linearizability -- [--histories N] [--store sqlite|minio|versitygw] [--seed WORD] [--no-bugs]';
+  'npm run prove linearizability -- [--histories N] [--store sqlite|minio|versitygw] [--seed WORD] [--no-bugs]';
 /** Of so many histories one may be left undecided. */
 const HISTORIES_PER_UNDECIDED = 100;
 /** A seeded bug is tried in so many histories at a time, so many times at most. */

@@ -1,7 +1,7 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { readCall } from '../support/program-call.ts';
 
-const USAGE = 'npm run model -- [--full] [--model NAME] [--without GUARD] [--list]';
+const USAGE = 'npm run prove model -- [--full] [--model NAME] [--without GUARD] [--list]';
 
 /** Runs the formal model of docs/protocols.md; `--full` explores larger bounds; the arguments go to the model. */
 

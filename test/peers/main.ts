@@ -8,7 +8,7 @@ import manifest from '../../package.json' with { type: 'json' };
 import hosts from '../units/hosts/package.json' with { type: 'json' };
 import { OLDEST } from './oldest.ts';
 
-// npm run peers: both ends of what package.json lets in as a peer. The packed file is installed into empty projects beside
+// npm run prove peers: both ends of what package.json lets in as a peer. The packed file is installed into empty projects beside
 // the oldest of all peers, and into one beside the newest that are pinned here; npm refuses nothing, and every entry point
 // can be imported. Then the sources are compiled and the suites run with the oldest. With the newest the usual run does.
 //

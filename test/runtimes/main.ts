@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import { cacheDirectory } from '../../infra/local/servers/find-program.ts';
 import { readCall, refuseCall } from '../support/program-call.ts';
 
-const USAGE = 'npm run runtimes [-- bun|deno]';
+const USAGE = 'npm run prove runtimes [-- bun|deno]';
 
 // Runs the contracts on memory: and sqlite: in Bun and in Deno, with Vitest. Their programs
 // come from npm, once, into the cache folder. Fails where one of them cannot be had: what did not run has not passed.

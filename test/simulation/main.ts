@@ -6,7 +6,7 @@ import { drawKeeping, simulate } from './simulate.ts';
 import { THEMES } from './workload.ts';
 
 const USAGE =
-  'npm run simulate -- --seeds A..B [--store guarded|unguarded] [--theme NAME] [--weather NAME] [--history never|always|turned on] [--take-back] [--trace]';
+  'npm run prove simulation -- --seeds A..B [--store guarded|unguarded] [--theme NAME] [--weather NAME] [--history never|always|turned on] [--take-back] [--trace]';
 
 /** Runs seeds one after the other and prints those that fail; `--trace` shows each of them request by request. */
 async function main(): Promise<void> {
@@ -69,7 +69,9 @@ async function main(): Promise<void> {
         ...(keeping === undefined ? [] : [` --history '${keeping}'`]),
         ...(values['take-back'] ? [' --take-back'] : []),
       ].join('');
-      console.log(`  replay: npm run simulate -- --seeds ${seed} --store ${storeClass}${where} --trace`);
+      console.log(
+        `  replay: npm run prove simulation -- --seeds ${seed} --store ${storeClass}${where} --trace`,
+      );
     }
   }
   console.log(

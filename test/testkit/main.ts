@@ -8,9 +8,9 @@ import { formatCases } from './format-cases.ts';
 import { lineOf } from './lines.ts';
 import { runCases } from './runner.ts';
 
-const USAGE = `npm run testkit -- --command "PROGRAM" [--group GROUP ...]
-npm run testkit -- --print [--group GROUP ...]
-npm run testkit -- --module FILE
+const USAGE = `npm run prove testkit -- --command "PROGRAM" [--group GROUP ...]
+npm run prove testkit -- --print [--group GROUP ...]
+npm run prove testkit -- --module FILE
 
   --command "PROGRAM"  asks PROGRAM, one line of JSON at a time, and judges its answers
   --print              the cases as JSON Lines

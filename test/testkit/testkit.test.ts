@@ -120,7 +120,7 @@ describe('a program under test', () => {
   });
 });
 
-describe('npm run testkit', { timeout: SLOW }, () => {
+describe('npm run prove testkit', { timeout: SLOW }, () => {
   const judgePorts = (module: string): Promise<{ readonly stdout: string }> =>
     promisify(execFile)(process.execPath, [
       'test/testkit/main.ts',

@@ -30,7 +30,7 @@ it('the testkit holds what the suite above asked, and what it was answered', asy
   const changed = kept.filter((line) => !lines.includes(line));
   const unkept = lines.filter((line) => !kept.includes(line));
   // At length there are more lines than are kept.
-  expect([changed, THOROUGH ? [] : unkept], 'npm run testkit:record writes the cases').toEqual([[], []]);
+  expect([changed, THOROUGH ? [] : unkept], 'npm run write testkit writes the cases').toEqual([[], []]);
 });
 
 describeMemoryTool(

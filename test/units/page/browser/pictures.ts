@@ -3,7 +3,7 @@ import type { Browser, Page } from 'playwright-core';
 import { findChromium, launchChromium, NO_CHROMIUM } from '../../../support/chromium.ts';
 import { type AgentSite, builtPage, openAgent, servePageOf } from '../../../support/page-site.ts';
 
-// Takes the pictures of the page that README.md and docs/page.md show: npm run page:pictures
+// Takes the pictures of the page that README.md and docs/page.md show: npm run write pictures
 
 const CUSTOMER = '/memories/customers/acme-bakery.md';
 const PLANTED = `# A note from a stranger
