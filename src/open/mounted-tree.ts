@@ -13,12 +13,12 @@ export interface Mount {
   readonly tree: Tree;
 }
 
-/** Where a path leads: a tree, and how its own paths and ours become each other. */
+/** The tree that a path leads to, with the mappings between its own paths and those outside. */
 interface MountPlace {
   readonly tree: Tree;
   readonly inward: (path: MemoryPath) => MemoryPath;
   readonly outward: (path: MemoryPath) => MemoryPath;
-  /** The options of a call, which hears of paths as it knows them. */
+  /** Maps the options of a call, so that its listener hears of paths as the caller knows them. */
   readonly told: (options: Call | undefined) => Call;
 }
 
@@ -39,7 +39,7 @@ export function createMountedTree(base: Tree, mounts: readonly Mount[]): Tree {
   const placeOf = (path: MemoryPath): MountPlace => places.get(mountOf(path) ?? MEMORY_ROOT) ?? here;
   const isHidden = (path: MemoryPath): boolean => mountOf(path) !== undefined;
 
-  /** Runs a verb on the tree where the path leads; what it tells of paths is told as the caller knows them. */
+  /** Runs a verb on the tree that the path leads to; errors name paths as the caller knows them. */
   const at = async <T>(
     path: MemoryPath,
     verb: (place: MountPlace, inner: MemoryPath) => Promise<T>,
@@ -51,7 +51,7 @@ export function createMountedTree(base: Tree, mounts: readonly Mount[]): Tree {
       throw outwardError(error, place);
     }
   };
-  /** The same for a verb that a directory cannot be the object of. */
+  /** Runs a verb like `at`, and refuses a mount as its object: the verb takes files alone. */
   const atFile = <T>(
     path: MemoryPath,
     verb: (place: MountPlace, inner: MemoryPath) => Promise<T>,
@@ -198,7 +198,7 @@ function outwardError(error: unknown, { outward }: MountPlace): unknown {
   const below = outward(MEMORY_ROOT);
   const told: Record<string, ErrorDetails[string]> = {};
   if (Array.isArray(paths)) told['paths'] = paths.map((path) => outward(path as MemoryPath));
-  // Whose limit it is: nothing that lies elsewhere makes room for it, and segments count from there.
+  // The error says whose limit it is: only files in that mount make room for it, and segments count from there.
   const isLimit = code === 'limit_exceeded' || details['rule'] === 'too_many_segments';
   if (isLimit && below !== MEMORY_ROOT) told['below'] = below;
   if (Object.keys(told).length === 0) return error;

@@ -2,15 +2,17 @@ import { MemoryError } from '../errors.ts';
 import { letOthersRun } from '../time.ts';
 import type { Tenant, Work } from './tenant.ts';
 
-/** After so many bytes everything else in the process has its turn: opening and sealing them takes milliseconds. */
+/**
+ * After this many bytes of opening or sealing, which take milliseconds, everything else in the process has its turn.
+ */
 export const BYTES_BETWEEN_TURNS = 1_048_576;
-/** What an object costs whatever its size, in bytes that are sealed in the same time. */
+/** The fixed cost of an object, in bytes that are sealed in the same time. */
 const BYTES_PER_OBJECT = 16_384;
 
 /**
- * Runs `work` on every item, in their order, as many at once as the bounds allow; `bytesOf` tells what an item holds
- * in memory, nothing unless given. After a failure no item is begun, and the first failure is thrown when the items
- * under way have ended. Timers, signals and other requests run in between, also where the store answers at once.
+ * Runs `work` on every item, in their order; the bounds say how many at once. `bytesOf` tells how many bytes of memory
+ * an item holds: 0 unless given. After a failure no item is begun, and the first failure is thrown when the items under
+ * way have ended. Timers, signals and other requests run in between, also where the store answers at once.
  */
 export async function eachConcurrently<T>(
   bounds: Pick<Tenant, 'concurrency' | 'concurrentBytes'>,

@@ -16,21 +16,22 @@ import {
 import { identityOf } from './sightings.ts';
 import type { Work } from './tenant.ts';
 
-/** PUTs and deletes that are to be made as one. */
+/** PUTs and deletes that the store makes as one change. */
 interface JoinedWrites extends Omit<Changes, 'puts'> {
   readonly writes: readonly ConditionalWrite[];
-  /** The latest moment for the change, however lately its bodies were sealed. */
+  /** The latest moment to send the change, whenever its bodies were sealed. */
   readonly sendBy?: SendBound | undefined;
 }
 
-/** The most times that bodies are sealed: each may become too old before it is sent. */
+/** The most times that `confirmedChange` seals the bodies: each may become too old before it is sent. */
 const BODIES = 8;
 
 /**
- * Makes conditional PUTs and deletes as one change, where the store has that: all of them, or none. Each PUT is as certain as
- * `confirmedPut` makes one. Answers the conditions that failed; with an empty answer the change is made.
+ * Makes conditional PUTs and deletes as one change, on a store that can: all of them, or none. Each PUT is as certain
+ * as `confirmedPut` makes one. Answers the conditions that failed; with an empty answer the change is made.
  *
- * @throws MemoryError `outcome_unknown` when no answer tells whether it was made; past `sendBy` an error that `isTooLate` knows.
+ * @throws MemoryError `outcome_unknown` when no answer tells whether the change was made; past `sendBy` an error that
+ * `isTooLate` knows.
  */
 export async function confirmedChange(
   work: Work,

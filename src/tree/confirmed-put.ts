@@ -20,23 +20,23 @@ import type { Work } from './tenant.ts';
 
 /** The certain end of a conditional PUT. */
 export type ConfirmedPut =
-  /** `body` is what was written, `bound` when that was bound. */
+  /** `body`: the bytes that were written; `bound`: their bound. */
   | { readonly etag: ETag; readonly body: Uint8Array; readonly bound: bigint }
   | Extract<WriteResult, { conflict: unknown }>;
 
 export interface ConditionalWrite {
   readonly key: ObjectKey;
   /**
-   * Seals or binds what is to be written, by that stamp. Called again where sealed bytes became too old to be sent: for
-   * the same version, which is bound later then.
+   * Seals or binds the new version with that stamp. Called again where sealed bytes became too old to be sent: the
+   * version is then the same one, bound later.
    */
   seal(stamp: Stamp): Uint8Array;
-  /** The latest bound that is known of what is replaced or copied; undefined where nothing was read. */
+  /** The latest bound that is known of the version that is replaced or copied; undefined where none was read. */
   readonly after: bigint | undefined;
   readonly mode: Exclude<PutMode, 'overwrite'>;
 }
 
-/** What the bound of one attempt is made of, so that it is later than those of all attempts before it. */
+/** The ingredients of one attempt's bound, which make it later than those of all attempts before it. */
 export interface Stamp {
   /** Milliseconds since the epoch. */
   readonly clock: number;
@@ -61,7 +61,7 @@ export function stamped({ tenant }: Work, write: ConditionalWrite): StampedWrite
   };
 }
 
-/** Bytes under the tenant key that was active then, and until when they may be sent. */
+/** Bytes sealed under the tenant key that was active at that time, and until when they may be sent. */
 export interface Sealed {
   readonly bytes: Uint8Array;
   readonly bound: bigint;
@@ -74,17 +74,17 @@ export interface Landed {
   readonly sealed: Sealed;
 }
 
-/** How often what landed late may have to be written once more. */
+/** The most times that a PUT which landed late is followed by a look at the keyring. */
 const LOOKS = 8;
 
 /**
- * A conditional PUT whose outcome is certain, and whose key is certain not to have been retired on its way
+ * Makes a conditional PUT whose outcome is certain, and whose key was certainly not retired on its way
  * (docs/protocols.md, "Sending bound").
  *
  * A lost answer is settled as `settlePut` says. A success that is known too late counts only once a look at the keyring
  * has shown that its key is still active; otherwise the same version is sealed again and written over itself.
  *
- * @throws MemoryError `outcome_unknown` when it cannot be known whether the write landed, or is readable.
+ * @throws MemoryError `outcome_unknown` when the process cannot know whether the write landed, or is readable.
  */
 export async function confirmedPut(work: Work, request: ConditionalWrite): Promise<ConfirmedPut> {
   const write = stamped(work, request);
@@ -92,7 +92,12 @@ export async function confirmedPut(work: Work, request: ConditionalWrite): Promi
   return 'conflict' in landed ? landed : confirmLanded(work, write, landed);
 }
 
-/** What follows a PUT that landed, if it is known too late. @throws MemoryError as `confirmedPut`. */
+/**
+ * Checks a PUT that landed but is known too late: looks at the keyring and, where its key is no longer active, writes
+ * the same version again, at most 8 times.
+ *
+ * @throws MemoryError as `confirmedPut`.
+ */
 export async function confirmLanded(
   work: Work,
   write: StampedWrite,
@@ -106,15 +111,17 @@ export async function confirmLanded(
     const again = await put(work, { ...write, mode: { ifMatch: etag } }).catch((cause: unknown) => {
       throw unknownOutcome(cause);
     });
-    // Another process has read it and built on it, bound it to the active key, or deleted it: it was written all the same.
+    // Another process has read the version and built on it, bound it to the active key, or deleted it: it was written
+    // all the same.
     if ('conflict' in again) return written;
     ({ etag, sealed } = again);
   }
 }
 
 /**
- * By a look that begins after the write landed. A key that is active then can only be retired by a migration that begins
- * later, and sees what was written; one that is only held may be on its way out of a pass that was too early for it.
+ * Looks at the keyring after the write landed. A key that is active then can only be retired by a migration that begins
+ * later, and that migration sees the write. A key that is only held may be retired by a pass that has already gone by
+ * this object.
  */
 async function isSealedByActiveKey(work: Work, { bytes }: Sealed): Promise<boolean> {
   try {
@@ -138,12 +145,12 @@ async function put(
     renew: () => sealNow(work, write),
     signal: work.call.signal,
   });
-  // Nor can it be told apart from a later write of another process.
+  // A later write of another process cannot be told apart from this process's own.
   if (settled === 'replaced') throw unknownOutcome();
   return 'conflict' in settled ? settled : { etag: settled.etag, sealed: settled.body };
 }
 
-/** A process that stood still may hold keys that are too old to seal with: it loads them once more. */
+/** Seals the write. A process that stood still may hold keys that are too old to seal with: it loads them once more. */
 export async function sealNow(
   { tenant: { keyrings }, call: { signal } }: Work,
   write: StampedWrite,
@@ -161,7 +168,7 @@ export async function sealNow(
   }
 }
 
-/** The requests of the store that one write sends. The tenant's sightings take note of what the answers show. */
+/** The requests of the store that one write sends. The tenant's sightings note every answer. */
 function noting({ tenant: { store, sightings } }: Work): Pick<ObjectStore, 'get' | 'put'> {
   const sent = new Set<VersionIdentity>();
   return {
@@ -179,7 +186,7 @@ function noting({ tenant: { store, sightings } }: Work): Pick<ObjectStore, 'get'
       if (typeof found !== 'object') sightings.sawNothing({ key, since });
       else {
         const version = identityOf(found.body);
-        // Where it has made way for another version before, its being there again is no acknowledged write.
+        // A version that another one has replaced before is no acknowledged write when it is met again.
         if (sent.has(version)) sightings.saw({ key, since, version, etag: found.etag });
       }
       return found;
@@ -192,8 +199,8 @@ function unknownOutcome(cause?: unknown): MemoryError {
 }
 
 /**
- * The port's `delete`; the tenant's sightings take note of what is certainly gone afterwards. Every delete of a sealed
- * object goes through here.
+ * Deletes as the store's port does; the tenant's sightings note which objects are certainly gone afterwards. Every
+ * delete of a sealed object goes through here.
  */
 export async function deleteObjects(
   work: Work,

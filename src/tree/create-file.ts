@@ -14,11 +14,11 @@ import { notTakenBack, orTakeBack, undoPut, type Written } from './settled/take-
 import { type Quota, type SizedVersion, uncancelled, type Work } from './tenant.ts';
 
 /**
- * Creates the file, atomically: of racing creators exactly one succeeds. One PUT, then as many checks at once
- * as the path is deep.
+ * Creates the file, atomically: of racing creators exactly one succeeds. One PUT, then one check for each level of the
+ * path, all at once.
  *
- * @throws MemoryError `already_exists` when a file is there, or above the path (`reason: 'below_file'`);
- * `is_directory` when a directory is there; `limit_exceeded`.
+ * @throws MemoryError `already_exists` when a file is there, or above the path (`reason: 'below_file'`); `is_directory`
+ * when a directory is there; `limit_exceeded`.
  */
 export async function createFile(work: Work, path: MemoryPath, content: Uint8Array): Promise<ETag> {
   const key = fileKey(work.tenant.layout, work.keyring.names, path);
@@ -32,9 +32,11 @@ export async function createFile(work: Work, path: MemoryPath, content: Uint8Arr
 }
 
 /**
- * Creates the file or replaces what is there, always conditionally, so that no write passes another unseen.
+ * Creates the file or replaces its current version, always conditionally: a write by another process in between makes
+ * it look again.
  *
- * @throws MemoryError `invalid_path` for a new file with too many segments; what `createFile` throws.
+ * @throws MemoryError `invalid_path` for a new file with too many segments; the errors of `createFile`, but
+ * `already_exists` only for a file above the path.
  */
 export async function overwriteFile(work: Work, path: MemoryPath, content: Uint8Array): Promise<ETag> {
   const key = fileKey(work.tenant.layout, work.keyring.names, path);
@@ -67,9 +69,10 @@ export async function overwriteFile(work: Work, path: MemoryPath, content: Uint8
 }
 
 /**
- * Replaces exactly that version of the file. One PUT; a HEAD and a look for clashes more where it may be taken back.
+ * Replaces exactly the named version of the file. One PUT; one HEAD and a look for clashes more where that version may
+ * still be taken back.
  *
- * @throws MemoryError `version_conflict` when it is not there.
+ * @throws MemoryError `version_conflict` when another version, or none, is at the path.
  */
 export async function replaceVersion(
   work: Work,
@@ -88,7 +91,7 @@ export async function replaceVersion(
     await untilSettledAs(work, path, version);
     return replace();
   }
-  // What is replaced; a request where it was neither read nor written here.
+  // The version to be replaced: one request, unless this process has read or written it.
   const held = sizedOf(recallSettled(work, path));
   const current = held?.etag === version ? held : await look(work, path);
   if (current?.etag !== version) throw replacedMeanwhile(work, key);
@@ -104,7 +107,7 @@ function replacedMeanwhile({ tenant }: Work, key: ObjectKey): MemoryError {
   );
 }
 
-/** What lies there now: read where it is to be saved, otherwise a HEAD. */
+/** Looks at the current version: one GET where history saves it, otherwise one HEAD. */
 function look(work: Work, path: MemoryPath): Promise<SizedVersion | undefined> {
   return work.saver?.readToSave(work, path) ?? headSized(work, path);
 }
@@ -114,7 +117,7 @@ function toSave({ saver }: Work, current: SizedVersion | undefined): SizedVersio
   return saver && current?.version;
 }
 
-/** A text that was judged, and what it takes the place of. */
+/** A text that was judged, and the condition under which it is written. */
 interface NewText {
   readonly content: Uint8Array;
   readonly mode: ConditionalWrite['mode'];
@@ -123,10 +126,11 @@ interface NewText {
 }
 
 /**
- * Puts a text into a file. Where the tenant keeps history, it saves first what is replaced, and where the write then comes to
- * nothing, it looks again at what was saved, though the caller has cancelled. Of two failures the first is told.
+ * Puts a text into a file. Where the tenant keeps history, this saves the replaced version first; when the write then
+ * fails, it looks again at what it saved, even after the caller has cancelled. When both fail, the first error is
+ * thrown.
  *
- * @throws MemoryError what `textWrite` and `confirmedPut` throw.
+ * @throws MemoryError the errors of `textWrite` and `confirmedPut`.
  */
 export async function putText(
   work: Work,
@@ -161,12 +165,7 @@ function withinLimits<T>(
   return work.tenant.quota?.within(work, file, write) ?? write();
 }
 
-/**
- * Makes a text that was judged a version, and the write of it to `path`: every attempt seals that one version.
- *
- * @param replaced the version whose text it replaces, where that was read.
- * @throws MemoryError `limit_exceeded`.
- */
+/** Makes a version of a text that was judged, and the write of it to `path`: every attempt seals that one version. */
 export function textWrite(
   work: Work,
   path: MemoryPath,
@@ -175,7 +174,7 @@ export function textWrite(
 ): { readonly version: Version; readonly write: Omit<ConditionalWrite, 'mode'> } {
   const { tenant, keyring } = work;
   const { maxFileBytes, random } = tenant;
-  // What is longer could not be kept when it is replaced.
+  // History could not keep a longer text when it is replaced.
   const most = work.saver === undefined ? maxFileBytes : Math.min(maxFileBytes, MOST_KEPT_BYTES);
   refuseTooLarge({ maxFileBytes: most }, content);
   const version = newVersion({
@@ -200,6 +199,6 @@ async function refuseClash(work: Work, written: Written): Promise<void> {
   if (clash === undefined) return;
   const undone = await undoPut(work, written);
   if (undone === 'built_on') return;
-  // Another process may have renamed it, and the content stays at another place.
+  // Another process may have renamed the file, and its content then stays at another place.
   throw undone === 'gone' ? notTakenBack(undefined) : clashError(clash);
 }

@@ -5,13 +5,13 @@ import type { Call, Work } from './tenant.ts';
 
 interface EditQueue {
   /**
-   * Takes a place behind the edits of `path` that were queued before; the place is taken at the call itself. All
-   * edits that wait when it is read are applied one on the text the one before left, and written by one PUT.
-   * When the file has changed meanwhile it is read and all of them are judged again, so no verdict is final before
-   * the PUT that carries it succeeded. An error thrown by one edit ends that edit alone.
+   * Takes a place behind the edits of `path` that were queued before, at the moment of the call. A round reads the
+   * file, applies all waiting edits one after another, each to the text that the one before it left, and writes the
+   * last text by one PUT. When the file has changed meanwhile, the round reads it and judges all of them again: a
+   * verdict is final only once the PUT that carries it succeeded. An error thrown by one edit ends that edit alone.
    *
    * @throws MemoryError `not_found`, `limit_exceeded`, `version_conflict` when others were faster at every attempt,
-   * `outcome_unknown`, and whatever `edit` throws.
+   * `outcome_unknown`, and any error of `edit`.
    */
   edit<T>(path: MemoryPath, edit: Edit<T>, options?: Call): Promise<T>;
 }
@@ -54,17 +54,17 @@ export function createEditQueue(open: (options: Call) => Promise<Work>): EditQue
 /** The edits of one path. */
 interface PathQueue {
   readonly waiting: WaitingEdit[];
-  /** Those of the round under way that have been judged. */
+  /** Edits of the round under way that have been judged. */
   batch: readonly WaitingEdit[];
-  /** How many waited when the round under way began: those behind them were called later. */
+  /** The number of edits that waited when the round under way began: edits behind them were called later. */
   early: number;
   /** Ends the requests of the round under way. */
   canceller: AbortController;
 }
 
 /**
- * Takes what waits into the round; edits whose callers cancelled are not begun. Where history is kept a version has one
- * writer: edits behind one of another actor wait for the next round.
+ * Takes the waiting edits into the round, without those whose callers cancelled. Where history is kept a version has
+ * one writer: edits behind one of another actor wait for the next round.
  */
 function takeWaiting({ saver, call }: Work, queue: PathQueue): readonly WaitingEdit[] {
   const other = saver && queue.waiting.findIndex(({ actor }) => actor !== call.actor);
@@ -74,7 +74,10 @@ function takeWaiting({ saver, call }: Work, queue: PathQueue): readonly WaitingE
   return queue.batch;
 }
 
-/** A failure is that of the edits that were judged; before any was, of those that waited when the round began. */
+/**
+ * Fails the edits that were judged; when none was, the edits that waited when the round began. An edit whose caller did
+ * not cancel goes back to the queue when the round was cancelled.
+ */
 function failRound(queue: PathQueue, error: unknown): void {
   const isCancelled = queue.canceller.signal.aborted;
   const failed = queue.batch.length > 0 ? queue.batch : queue.waiting.splice(0, queue.early);

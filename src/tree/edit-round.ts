@@ -10,7 +10,7 @@ import { keep, recallSettled, reviewSettled } from './settled/settled.ts';
 import type { Call, Room, Work } from './tenant.ts';
 import { versionName } from './touches.ts';
 
-/** What an edit makes of a file: the new content, and what to tell about it once it is written. */
+/** The new content that an edit makes of a file, and the answer for its caller once it is written. */
 interface Edited<T> {
   readonly content: Uint8Array;
   readonly result: T;
@@ -18,19 +18,25 @@ interface Edited<T> {
 
 export type Edit<T> = (content: Uint8Array) => Edited<T>;
 
-/** The names of the version that was edited, and of what it was replaced by. */
+/** The names of the version that was edited and of the version that replaced it. */
 interface EditedVersion {
   readonly base: string;
   readonly version: string;
 }
 
-/** The least time that a policy has for an edit behind others that used the time of their round up. */
+/**
+ * The least time that a policy has for an edit when the edits before it have used up the time of their round
+ * (milliseconds).
+ */
 const LEAST_ANSWER_MS = 1_000;
 
-/** Belongs to all edits of a round while they are judged. */
+/** The room and the deadline that all edits of a round share while they are judged. */
 interface JudgedRound {
   readonly room: Room | undefined;
-  /** When a policy must have answered for all of them, so that one which hangs holds a path for a minute, by `performance.now`. */
+  /**
+   * The time by which a policy must have answered for all edits of the round, by `performance.now`: a policy that hangs
+   * holds a path for a minute.
+   */
   readonly judgedBy: number;
 }
 
@@ -39,7 +45,7 @@ export interface WaitingEdit extends Pick<Call, 'actor'> {
   readonly signal: AbortSignal | undefined;
   /** Judges the edit on `content` and answers with what the next one sees. */
   judge(work: Work, content: Uint8Array, round: JudgedRound): Promise<Judged>;
-  /** Makes the last verdict final; tells what was written by it, which is undefined where nothing was. */
+  /** Makes the last verdict final; `written` names what it wrote, undefined where it wrote nothing. */
   settle(written: EditedVersion | undefined): void;
   fail(error: unknown): void;
 }
@@ -51,7 +57,7 @@ export function waitingEdit<T>(
 ): { readonly promise: Promise<T>; readonly waiting: WaitingEdit } {
   const { promise, resolve, reject } = Promise.withResolvers<T>();
   let settle: WaitingEdit['settle'] = () => {};
-  /** A policy that failed is not asked once more about the edit, least of all one that does not answer. */
+  /** The failure of a policy: this edit does not ask it again, least of all one that gives no answer. */
   let unjudged: MemoryError | undefined;
   const waiting: WaitingEdit = {
     signal: call.signal,
@@ -66,7 +72,7 @@ export function waitingEdit<T>(
           (error: unknown) => {
             if (hasCode(error, 'unavailable', 'aborted')) {
               unjudged = error;
-              // It is not asked again, so its caller need not wait for the others of the round.
+              // The policy is not asked again about this edit, so its caller need not wait for the others of the round.
               reject(error);
             }
             throw error;
@@ -93,9 +99,9 @@ export function waitingEdit<T>(
 }
 
 /**
- * One round: takes all edits that wait, judges them on the file, and writes what they make of it. The file is taken as
- * the process remembers it first, and read where that writes nothing: the PUT asks the store whether it is that version
- * still, and nothing else would.
+ * Runs one round: takes all waiting edits, judges them on the file, and writes the result. It judges first the version
+ * that this process remembers, whose PUT asks the store whether it is still current. When those edits would write
+ * nothing, it reads the file and judges them again, since no request has asked the store yet.
  */
 export async function editTogether(
   work: Work,
@@ -112,7 +118,8 @@ export async function editTogether(
     return judgeAll(work, { batch, version, room });
   };
   const attempt = async (): Promise<'again' | undefined> => {
-    // Taken before the file is read, so that no verdict rests on a text older than the call it answers.
+    // The edits are taken before the file is read, so that each verdict rests on a text at least as new as the call it
+    // answers.
     const batch = take();
     if (batch.length === 0) return undefined;
     let current = held;
@@ -147,7 +154,7 @@ export async function editTogether(
   }
 }
 
-/** What a batch makes of a file. */
+/** The content that a batch makes of a file. */
 interface Judged {
   readonly content: Uint8Array;
   readonly changes: boolean;

@@ -19,17 +19,17 @@ export interface ListedEntry {
 export interface DirectoryListing {
   /** Every file below the directory at any depth, in the store's order. */
   readonly files: readonly ListedEntry[];
-  /** Directories below it that are there even with nothing in them. */
+  /** Directories below it that exist even when they are empty. */
   readonly directories?: readonly MemoryPath[];
-  /** Objects that no writer of this tenant made: passed over, counted. */
+  /** The number of objects that are not this tenant's: passed over, counted. */
   readonly foreign: number;
   /** The listing stopped here because it reached the limit of files. */
   readonly truncated: boolean;
 }
 
 /**
- * All files below `directory`; empty when it does not exist. One LIST per 1,000 objects, one after the other; with
- * `concurrent` those after the first run together, at the price of a few more.
+ * Lists all files below `directory`; empty when it does not exist. One LIST per 1,000 objects, one after the other;
+ * with `concurrent` those after the first run together, at the price of a few more.
  */
 export async function listDirectory(
   work: Work,
@@ -56,8 +56,8 @@ export type PathKind =
   | { readonly kind: 'directory'; readonly listing: DirectoryListing };
 
 /**
- * What `path` is, from one sequence of LISTs: the keys of a file and of what lies below a directory of its name start
- * alike, and the file's comes first. A missing path is an empty directory.
+ * Tells whether `path` is a file or a directory, from one sequence of LISTs: the keys of a file and of everything below
+ * a directory of its name start alike, and the file's comes first. A missing path is an empty directory.
  */
 export async function listPath(work: Work, path: MemoryPath): Promise<PathKind> {
   const key = fileKey(work.tenant.layout, work.keyring.names, path);
@@ -67,7 +67,7 @@ export async function listPath(work: Work, path: MemoryPath): Promise<PathKind> 
   for await (const page of pagesBelow(work, { prefix: prefix.slice(0, -1) })) {
     for (const object of page.objects) {
       if (object.key === key) {
-        // Damaged or not it is that file, for who deletes it or renames to it.
+        // Damaged or whole, it is the file that a delete or a rename onto this path means.
         return { kind: 'file', file: { ...object, path, size: contentLength(object.size) ?? 0 } };
       }
       if (!object.key.startsWith(prefix)) continue;
@@ -79,13 +79,15 @@ export async function listPath(work: Work, path: MemoryPath): Promise<PathKind> 
   return { kind: 'directory', listing: { files, foreign, truncated: false } };
 }
 
-/** Finds the files among listed objects of the whole tree, and leaves out what no writer of this tenant made. */
+/**
+ * Finds the files among listed objects of the whole tree, and leaves out objects that no writer of this tenant made.
+ */
 export function filesIn(work: Work, objects: readonly ListedObject[]): readonly ListedEntry[] {
   const at = { directory: MEMORY_ROOT, prefix: work.tenant.layout.data };
   return objects.flatMap((object) => decodeEntry(work, { ...at, object }) ?? []);
 }
 
-/** The file of a listed object; undefined for what no writer of this tenant made. */
+/** Decodes a listed object into its file; undefined for an object that no writer of this tenant made. */
 export function decodeEntry(
   work: Work,
   listed: { readonly directory: MemoryPath; readonly prefix: string; readonly object: ListedObject },

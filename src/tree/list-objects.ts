@@ -4,25 +4,28 @@ import type { PartCollector } from './list-parts.ts';
 import type { Work } from './tenant.ts';
 
 interface ObjectListing<T> {
-  /** What `read` made of each object. */
+  /** The answers of `read`, one for each object. */
   readonly objects: readonly T[];
-  /** There were more than `maxObjects`. */
+  /** True where there were more than `maxObjects`. */
   readonly truncated: boolean;
 }
 
 interface ListRequest<T> {
-  /** Takes some microseconds; asked for the objects of a page while other pages are on their way. */
+  /**
+   * Turns one object into an answer in some microseconds; called for the objects of a page while other pages are on
+   * their way.
+   */
   readonly read: (object: ListedObject) => T;
   readonly prefix: string;
   readonly maxObjects: number;
-  /** Fetch the pages after the first together. Only encrypted names are spread evenly enough for that. */
+  /** True to fetch the pages after the first together. Only encrypted names are spread evenly enough for that. */
   readonly concurrent: boolean;
 }
 
 /**
- * The objects below a prefix in key order. Encrypted names are spread evenly, so how far the first full page reaches
- * tells where the others begin: they can be fetched at once, each from its own starting key. The answer is the
- * same however badly that guess fits; a bad one only costs further pages.
+ * Lists the objects below a prefix in key order. Encrypted names are spread evenly, so the reach of the first full page
+ * tells where the others begin: they can be fetched at once, each from its own starting key. The answer is the same
+ * however badly that guess fits; a bad one only costs further pages.
  */
 export async function listObjects<T>(work: Work, request: ListRequest<T>): Promise<ObjectListing<T>> {
   const collector = createCollector(request);
@@ -41,7 +44,7 @@ export async function listObjects<T>(work: Work, request: ListRequest<T>): Promi
   return collector.listing();
 }
 
-/** The pages of a LIST. */
+/** Lists the pages of a request, under the call's signal. */
 export function pagesBelow(work: Work, request: ListOptions): AsyncIterable<ListPage> {
   return work.tenant.store.list({ ...request, signal: work.call.signal });
 }
@@ -50,13 +53,13 @@ interface ListingCollector<T> extends PartCollector {
   listing(): ObjectListing<T>;
 }
 
-/** So many are read before everything else in the process has its turn: a few milliseconds. */
+/** The number of objects that are read, in a few milliseconds, before everything else in the process has its turn. */
 const READ_BETWEEN_TURNS = 250;
 
 /** Gathers the objects of all parts, in the order of the parts, up to the limit. */
 function createCollector<T>({ maxObjects, read }: ListRequest<T>): ListingCollector<T> {
   const parts: T[][] = [];
-  /** All parts share their turns, or those of eight would come together. */
+  /** The turn of all parts together: eight parts with turns of their own would take eight at once. */
   let turns = Promise.resolve();
   let sinceTurn = 0;
   let count = 0;

@@ -10,7 +10,7 @@ const MOST_PARTS = 128;
 const DIGITS = 3;
 const SPAN = ALPHABET.length ** DIGITS;
 
-/** What takes the objects of each part in, until it has enough. */
+/** The receiver of each part's objects, until it has enough. */
 export interface PartCollector {
   /** Resolves when the objects of a page have been read. */
   take(part: number, objects: readonly ListedObject[]): Promise<void>;
@@ -20,14 +20,14 @@ export interface PartCollector {
 interface ListTail {
   /** The first page, which is part 0. */
   readonly page: readonly ListedObject[];
-  /** The pages from the key behind this one on. */
+  /** Lists the pages after this key. */
   pagesAfter(key: string): AsyncIterable<ListPage>;
   readonly collector: PartCollector;
 }
 
 /**
- * Lists what lies behind the first full page, in parts at once. How far that page reaches tells where the parts begin; a bad
- * guess costs further pages alone.
+ * Lists everything after the first full page, in parts at once. The reach of that page tells where the parts begin; a
+ * bad guess costs further pages alone.
  */
 export async function listParts({ page, pagesAfter, collector }: ListTail): Promise<void> {
   const bounds = partBounds(page);
@@ -63,7 +63,7 @@ function partBounds(page: readonly ListedObject[]): readonly string[] {
   ];
 }
 
-/** Where the characters of `key` from `start` on lie among all that could stand there, 0 to SPAN − 1. */
+/** Finds the position of the characters of `key` from `start` on among all that could stand there, 0 to SPAN − 1. */
 function positionOf(key: string, start: number): number | undefined {
   let position = 0;
   for (let index = start; index < start + DIGITS; index++) {

@@ -15,10 +15,13 @@ import { identityOf, type SightingOrder } from './sightings.ts';
 import type { Work } from './tenant.ts';
 import type { HeldVersion } from './version-cache.ts';
 
-/** By then the process that put a file there has found out whether it may stay (milliseconds, the server's clock). */
+/**
+ * The age after which the process that put a file there has found out whether it may stay (milliseconds, the server's
+ * clock).
+ */
 export const SETTLED_MS = 60_000;
 
-/** One version of a sealed object: what it says, and the object as it is stored. */
+/** One version of a sealed object: its content and fields, and the object as it is stored. */
 export interface SealedVersion extends OpenedVersion<StoredObject> {}
 
 interface OpenedVersion<S extends Pick<HeldVersion, 'body'>> extends OpenedObject {
@@ -28,16 +31,19 @@ interface OpenedVersion<S extends Pick<HeldVersion, 'body'>> extends OpenedObjec
 }
 
 /**
- * Reads and verifies the file at `path`; undefined when none is there. One GET.
+ * Reads and verifies the file at `path`; undefined when there is none. One GET.
  *
- * @throws MemoryError `integrity` when the object is not what was sealed for this path, or a version that this
- * process knows to be superseded; `limit_exceeded` before buffering when it is larger than the work's file limit.
+ * @throws MemoryError `integrity` when the object was not sealed for this path, or is a version that this process knows
+ * to be superseded; `limit_exceeded` before buffering when it is larger than the work's file limit.
  */
 export async function readFile(work: Work, path: MemoryPath): Promise<SealedVersion | undefined> {
   return readListed(work, { path, key: fileKey(work.tenant.layout, work.keyring.names, path) });
 }
 
-/** The same of a file that was listed, at the key that it has there: a key may be longer than any that is made. */
+/**
+ * Reads a file that was listed as `readFile` does, at the listed key: it may be longer than any key that this library
+ * makes.
+ */
 export async function readListed(
   work: Work,
   { path, key }: Pick<ListedEntry, 'path' | 'key'>,
@@ -49,14 +55,14 @@ export async function readListed(
   });
 }
 
-/** A version of a file, which need not have been read just now. */
+/** A version of a file, either read just now or remembered. */
 export interface FileVersion extends OpenedObject {
   readonly etag: ETag;
 }
 
 /**
- * The file as this process read or wrote it last, without a request: it may have been replaced or deleted since, so what
- * is told of it, an error above all, is true only behind a request whose condition names its ETag.
+ * Answers the file as this process read or wrote it last, without a request. It may have been replaced or deleted
+ * since: what a caller tells of it, an error above all, is true only behind a request whose condition names its ETag.
  */
 export function recallFile(work: Work, path: MemoryPath): FileVersion | undefined {
   const key = fileKey(work.tenant.layout, work.keyring.names, path);
@@ -71,12 +77,15 @@ export function recallFile(work: Work, path: MemoryPath): FileVersion | undefine
   }
 }
 
-/** As `readFile`, but a version that the process holds is not transferred again. It is held from then on. */
+/**
+ * Reads the file as `readFile` does, but does not transfer a version again that the process holds. The process holds
+ * the answer from then on.
+ */
 export async function reviewFile(work: Work, path: MemoryPath): Promise<FileVersion | undefined> {
   return reviewListed(work, { path, key: fileKey(work.tenant.layout, work.keyring.names, path) });
 }
 
-/** The same of a file that was listed, as `readListed`. */
+/** Reads a file that was listed as `reviewFile` does, at the listed key. */
 export async function reviewListed(
   work: Work,
   { path, key }: Pick<ListedEntry, 'path' | 'key'>,
@@ -102,7 +111,7 @@ export async function reviewListed(
   return { ...version, etag: stored.etag };
 }
 
-/** What is held of a key, unless this process has met something else there since. */
+/** Answers the version that this process holds of a key, unless it has met something else there since. */
 export function findHeld({ tenant: { cache, sightings } }: Work, key: ObjectKey): HeldVersion | undefined {
   const held = cache.find(key);
   if (held === undefined || !sightings.isSuperseded({ key, version: identityOf(held.body) })) return held;
@@ -110,7 +119,7 @@ export function findHeld({ tenant: { cache, sightings } }: Work, key: ObjectKey)
   return undefined;
 }
 
-/** Reads and verifies any object of the tenant; undefined when none is there. One GET. */
+/** Reads and verifies any object of the tenant; undefined when there is none. One GET. */
 export async function readSealed(
   work: Work,
   object: { readonly key: ObjectKey; readonly name: LogicalName; readonly maxBytes: number },
@@ -127,17 +136,17 @@ export async function readSealed(
   return verified(work, { key, since, name }, stored);
 }
 
-/** Whether it has just been transferred, and so tells its age. */
+/** Tells whether the object has just been transferred, and so tells its age. */
 function isDated(stored: HeldVersion | StoredObject): stored is StoredObject {
   return 'servedAt' in stored;
 }
 
-/** What an edit has written is never taken back: it followed on what stays. */
+/** Tells whether an edit wrote the version, which is never taken back: it followed on a version that stays. */
 function isEdit({ previous, origin }: OpenedObject): boolean {
   return !equalBytes(previous, NO_ID) && equalBytes(origin, NO_ID);
 }
 
-/** Opens what a request that began at `since` met, unless the process knows it to be superseded. */
+/** Opens the object that a request which began at `since` met, unless the process knows it to be superseded. */
 async function verified<S extends HeldVersion>(
   work: Work,
   met: { readonly key: ObjectKey; readonly since: SightingOrder; readonly name: LogicalName },
@@ -156,7 +165,8 @@ async function verified<S extends HeldVersion>(
 }
 
 /**
- * A key id that the cached keyring lacks may belong to a rotation of another process: the keyring is read once more.
+ * Opens a stored object. A key id that the cached keyring lacks may belong to a rotation of another process: the
+ * keyring is read once more.
  *
  * @throws MemoryError `unavailable` when it was too early for that, so that the object may well be whole.
  */
@@ -188,13 +198,13 @@ export async function openStored<S extends Pick<HeldVersion, 'body'>>(
 interface BindRequest extends Stamp {
   readonly from: LogicalName;
   readonly to: LogicalName;
-  /** 16 bytes; absent: the version's own is kept. */
+  /** 16 bytes; when absent, the version's own is kept. */
   readonly origin?: Uint8Array | undefined;
 }
 
 /**
- * The object of `version` bound to another name, the active key or another origin. Where its own key was retired since
- * it was read its data key is out of reach, and the same version is sealed again.
+ * Makes the object of `version` bound to another name, the active key or another origin. Where the key of that version
+ * was retired since it was read, its data key is out of reach, and the same version is sealed again.
  */
 export function bindVersion(work: Work, version: SealedVersion, binding: BindRequest): Uint8Array {
   const { from, to, ...sealing } = sealingOf(work, version, binding);
@@ -207,8 +217,9 @@ export function bindVersion(work: Work, version: SealedVersion, binding: BindReq
 }
 
 /**
- * The object of `version` for another place, or with an origin of its own at the same one. Its data key is drawn anew where it
- * was drawn under an older key than the active one: a migration that encrypts again may have been at that place already.
+ * Makes the object of `version` for another place, or with an origin of its own at the same one. A data key that was
+ * drawn under an older key than the active one is drawn anew: a migration that encrypts again may have passed that
+ * place already.
  */
 export function copyVersion(work: Work, version: SealedVersion, binding: BindRequest): Uint8Array {
   if (version.drawnUnder === version.keys.active.version) return bindVersion(work, version, binding);

@@ -8,20 +8,20 @@ import type { RenameRegister } from './rename/rename-register.ts';
 import { notTakenBack } from './settled/take-back.ts';
 import { type EndedFile, uncancelled, type Work } from './tenant.ts';
 
-/** How often files that were changed meanwhile, or left without an answer, are looked for again. */
+/** The most rounds in which a delete looks again for files that were changed meanwhile, or left without an answer. */
 const ROUNDS = 8;
 
 /**
- * Deletes the file, or the directory with everything below it. A file goes only as the version that was seen, so an
- * edit that was acknowledged before is never passed over unseen; of a directory, what was there when the request ran
- * goes and what is created later stays.
+ * Deletes the file, or the directory with everything below it. A file goes only as the version that was seen: an edit
+ * in between makes the delete look again. Files that were in a directory when the request ran go; those created later
+ * stay.
  *
  * Requests: a LIST and a guarded delete; for a directory of n files a GET of the register, ⌈n/1000⌉ LISTs and guarded
  * deletes of all files.
  *
- * @param version the only one that may be deleted: of a file.
- * @throws MemoryError `not_found`; `version_conflict` where something else than `version` is there; `outcome_unknown` when it, or
- * some of it, may be gone.
+ * @param version the only version of a file that may be deleted.
+ * @throws MemoryError `not_found`; `version_conflict` where another version, or a directory, is at the path;
+ * `outcome_unknown` when the file, or some of the directory, may be gone.
  */
 export async function removePath(
   work: Work,
@@ -46,7 +46,7 @@ export async function removePath(
   });
 }
 
-/** A path at which nothing is left is told as such by what follows. */
+/** Refuses another version than the named one. An empty path passes: the caller finds that it is missing. */
 function refuseOther(found: PathKind, version: ETag): void {
   const isThere = found.kind === 'file' || found.listing.files.length > 0;
   if (!isThere || (found.kind === 'file' && found.file.etag === version)) return;
@@ -64,28 +64,34 @@ async function removeFile(work: Work, file: ListedEntry): Promise<'again' | unde
     return undefined;
   }
   if ('error' in failure) throw await verdict(work, file, failure.error);
-  // Changed, or deleted by another process: look again, so that the answer is true of what is there now.
+  // The file was changed, or deleted by another process: look again, so that the answer is true of the store now.
   return 'again';
 }
 
-/** Looks at what was saved and is not deleted, mostly because another process was first; though the caller has cancelled. */
+/**
+ * Looks at files that were saved but not deleted, mostly because another process was first; even after the caller has
+ * cancelled.
+ */
 async function lookAgain(work: Work, saved: readonly EndedFile[]): Promise<void> {
   const unhurried = uncancelled(work);
   for (const [path, id, bound] of saved) await work.saver?.savedInVain(unhurried, path, { id, bound });
 }
 
-/** A refusal stands only where the file is seen to be there still: part of a guarded delete may have been done. */
+/**
+ * Answers the error to throw for a failed delete: the refusal itself only where the file is still seen, since part of a
+ * guarded delete may have been done.
+ */
 async function verdict(work: Work, file: ListedEntry, error: unknown): Promise<unknown> {
   const found = await work.tenant.store.head(file.key).catch(() => undefined);
   return found?.etag === file.etag ? error : notTakenBack(error);
 }
 
 /**
- * Guarded deletes of the files as they were listed. A batch is never sent again as it was: what a new LIST still
- * shows of the files, changed meanwhile or left by a batch without an answer, goes into another one. Unguarded keys
- * would be fewer requests on stores that need tombstones, but could remove the tombstone of another process's delete,
- * whose second half would then hit a file that was created in between. Where history is kept, `gone` has the files that
- * were saved and certainly deleted.
+ * Deletes the files, guarded, as they were listed. A batch is never sent again as it was: files that a new LIST still
+ * shows, because they were changed meanwhile or a batch got no answer, go into another one. On stores that need
+ * tombstones, unguarded keys would cost fewer requests. But they could remove the tombstone of another process's
+ * delete, whose second half would then hit a file that was created in between. Where history is kept, `gone` receives
+ * the files that were saved and certainly deleted.
  */
 async function removeFiles(
   work: Work,
@@ -93,7 +99,7 @@ async function removeFiles(
 ): Promise<void> {
   const { path, files, gone } = task;
   let remaining = files;
-  /** Files that a request without an answer may have deleted already, or may still. */
+  /** Keys of files that a request without an answer may have deleted already, or may delete yet. */
   const uncertain = new Set<string>();
   for (let round = 0; remaining.length > 0; round++) {
     const listed = { path, files: remaining, gone };
@@ -117,9 +123,9 @@ async function removeFiles(
 }
 
 /**
- * Whether a file that is listed again is one that was to be deleted and not one that was created since.
+ * Tells whether a file that is listed again was to be deleted; false for one that was created since.
  *
- * @throws MemoryError `outcome_unknown` when it cannot be told.
+ * @throws MemoryError `outcome_unknown` when this cannot be told.
  */
 function isStillToGo(
   file: ListedEntry,
@@ -136,14 +142,14 @@ function isStillToGo(
   throw notTakenBack(undefined);
 }
 
-/** Whether it is certain that nothing was deleted. */
+/** Tells whether this failure certainly deleted nothing. */
 function isDefinite(failure: DeleteFailure): boolean {
   return !('error' in failure && isUnknown(failure.error));
 }
 
 /**
- * Where history is kept they are saved first, or in the same change. `gone` gets those of which it is still to be written down
- * that they are gone.
+ * Deletes listed files. Where history is kept, they are saved first, or in the same change. `gone` receives those whose
+ * end the caller must still note in the history.
  */
 async function removeListed(
   work: Work,
@@ -171,7 +177,9 @@ async function removeListed(
   return failures;
 }
 
-/** Guarded deletes in batches; one that throws ends them, and stands for all that were not deleted. */
+/**
+ * Deletes in guarded batches. A batch that throws ends them, and its error stands for all files that were not deleted.
+ */
 async function deleteVersions(work: Work, files: readonly ListedEntry[]): Promise<readonly DeleteFailure[]> {
   const failures: DeleteFailure[] = [];
   const { signal, onProgress } = work.call;

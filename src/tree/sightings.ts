@@ -7,7 +7,7 @@ import type { ETag } from '../store/port.ts';
 /** Tells one version of an object apart from all others that were ever written: the nonce of its wrap. */
 export type VersionIdentity = string & { readonly __brand: 'VersionIdentity' };
 
-/** A place in the order of what this process did and saw. No clock: nothing sets it back. */
+/** A place in the order of this process's requests and sightings. No clock can set it back. */
 export type SightingOrder = number & { readonly __brand: 'Instant' };
 
 interface StoredVersion {
@@ -15,7 +15,7 @@ interface StoredVersion {
   readonly etag: ETag;
 }
 
-/** What a process saw at a key, by a request that it began at `since`. */
+/** The key that a process looked at, by a request that it began at `since`. */
 interface Sighting {
   readonly key: ObjectKey;
   /** Taken before the request was sent; where it was sent several times, before the first time. */
@@ -28,63 +28,73 @@ interface SeenVersion {
 }
 
 /**
- * The versions of a tenant's objects that this process has seen, to notice an older one that was put back. A version
- * is superseded once a request that began after its first sighting saw another version, or none. One that was
- * superseded before a request began cannot be what that request meets, however its answer was delayed, unless it was
- * put back. Memory is bounded, and what is forgotten is not noticed any more; nothing is remembered between processes.
+ * The versions of a tenant's objects that this process has seen, to notice an older one that was put back. A version is
+ * superseded once a request that began after its first sighting saw another version, or none. One that was superseded
+ * before a request began cannot be what that request meets, however its answer was delayed, unless it was put back.
+ * Memory is bounded: a process no longer notices the return of a version that it has forgotten. Processes share no
+ * memory of this.
  */
 export interface Sightings {
   begin(): SightingOrder;
   /**
-   * A version was read and verified. @throws MemoryError `integrity` (`reason: 'put_back'`) when it had been
-   * superseded before.
+   * Notes a version that was read and verified.
+   *
+   * @throws MemoryError `integrity` (`reason: 'put_back'`) when it had been superseded before.
    */
   saw(sighting: Sighting & SeenVersion): void;
-  /** A write of our own was acknowledged; it is in its place by right, whatever was known of it. */
+  /** Notes an acknowledged write of this process: it is in its place by right, even where it was superseded before. */
   wrote(sighting: Sighting & SeenVersion): void;
-  /** Whether a version is known to have made way for another one, or for none. */
+  /** Tells whether a version is known to have made way for another one, or for none. */
   isSuperseded(seen: Pick<Sighting, 'key'> & { readonly version: VersionIdentity }): boolean;
   /**
-   * Whether what this process knows last of the key is anything but the version of that ETag, so that only a read tells which of
-   * both is older. False where it knows nothing of the key.
+   * Tells whether the key's last known state is something else than the version of that ETag, so that only a read tells
+   * which of the two is older. False when this process knows nothing about the key.
    */
   knowsOther(stored: StoredVersion): boolean;
-  /** Nothing was at the key, be it because a delete of our own succeeded. */
+  /** Notes that the key was empty, also after a delete of this process. */
   sawNothing(sighting: Sighting): void;
-  /** It is certain that the writer of a version, which was seen or written here, does not take it back any more. */
+  /**
+   * Notes that a version, which this process saw or wrote, certainly stays: its writer does not take it back any more.
+   */
   settle(settled: StoredVersion & { readonly version: VersionIdentity }): void;
-  /** Whether that was noted, and not forgotten since. */
+  /** Tells whether `settle` noted that version and it has not been forgotten since. */
   isSettled(stored: StoredVersion): boolean;
 }
 
 interface SightingLimits {
-  /** Versions of one tenant that are remembered. The keys seen longest ago are forgotten first. */
+  /** The number of versions of one tenant that are remembered. The keys seen longest ago are forgotten first. */
   readonly versions: number;
-  /** Versions of one key that are remembered, the latest ones. */
+  /** The number of versions of one key that are remembered, the latest ones. */
   readonly versionsOfKey: number;
 }
 
 const LIMITS: SightingLimits = { versions: 8_192, versionsOfKey: 64 };
 
-/** The identity of an object that was sealed here or has been opened. */
+/** Answers the identity of an object that this process sealed or has opened. */
 export function identityOf(object: Uint8Array): VersionIdentity {
   return toBase64url(object.subarray(OFFSET.nonce, OFFSET.wrap)) as VersionIdentity;
 }
 
 /** Room for versions that the sightings of many tenants share. */
 interface SightingRoom {
-  /** `member` has seen something, and remembers so many versions more than before. */
+  /** Notes that `member` has seen something, and remembers `more` versions more than before. */
   use(member: RoomMember, more: number): void;
 }
 
 interface RoomMember {
-  /** Forgets the key seen longest ago and answers how many versions that were; undefined when none is left. */
+  /**
+   * Forgets the key seen longest ago and answers how many versions it had; undefined when the member remembers none.
+   */
   forgetOldestKey(): number | undefined;
 }
 
-/** @param versions that are remembered in all. The tenant that was seen longest ago forgets first. */
+/**
+ * Makes a room.
+ *
+ * @param versions the number that is remembered in all. The tenant that was seen longest ago forgets first.
+ */
 export function createSightingRoom(versions: number): SightingRoom {
-  /** In the order of their latest sightings. */
+  /** Members in the order of their latest sightings. */
   const members = new Set<RoomMember>();
   let count = 0;
   return {
@@ -105,23 +115,23 @@ export function createSightingRoom(versions: number): SightingRoom {
   };
 }
 
-/** Of this process: the worker of a thousand tenants has the memory of one worker. */
+/** The room that all tenants of this process share: a worker for a thousand tenants has the memory of one worker. */
 const ROOM_OF_PROCESS = createSightingRoom(65_536);
 
 export function createSightings(
   limits: SightingLimits = LIMITS,
   room: SightingRoom = ROOM_OF_PROCESS,
 ): Sightings {
-  /** In the order of their latest sightings. */
+  /** Keys in the order of their latest sightings. */
   const known = new Map<ObjectKey, KnownVersion[]>();
   let count = 0;
-  /** What the room knows of. */
+  /** The number of versions that the room knows of. */
   let reported = 0;
   let last = 0;
 
   const next = (): SightingOrder => ++last as SightingOrder;
 
-  /** Puts the key at the end of those that are forgotten. */
+  /** Makes the key the last one to be forgotten. */
   const touch = (key: ObjectKey): KnownVersion[] => {
     const versions = known.get(key) ?? [];
     known.delete(key);
@@ -185,7 +195,7 @@ export function createSightings(
     saw(sighting) {
       const { key, since, version } = sighting;
       const superseded = find(key, version)?.superseded;
-      // What an attacker shows supersedes nothing.
+      // A version that an attacker shows supersedes no other.
       if (superseded !== undefined && superseded < since) throw putBack();
       note(sighting);
     },
@@ -213,16 +223,16 @@ export function createSightings(
 
 interface KnownVersion {
   readonly identity: VersionIdentity;
-  /** As it was met last. */
+  /** The ETag under which it was met last. */
   etag: ETag;
-  /** When the answer that showed it first was judged. */
+  /** The moment when the answer that showed it first was judged. */
   readonly firstSeen: SightingOrder;
-  /** When it was known to have made way for another version, or for none. */
+  /** The moment when it was known to have made way for another version, or for none. */
   superseded: SightingOrder | undefined;
   settledAs: ETag | undefined;
 }
 
-/** Versions that were there before the request began have made way for what it met. */
+/** Marks the versions that were there before the request began: they have made way for the one that it met. */
 function supersede(
   versions: readonly KnownVersion[],
   met: {

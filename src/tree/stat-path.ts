@@ -6,13 +6,13 @@ import type { ListedEntry } from './list-directory.ts';
 import { anythingBelow } from './settled/clashes.ts';
 import type { Work } from './tenant.ts';
 
-/** What a path is, without its content. Sizes and times are the store's word. */
+/** The kind of a path, without content. Sizes and times are the store's word. */
 export type PathStat = ListedEntry | 'directory';
 
 /**
- * Undefined when nothing is there. A HEAD, and a LIST where that finds no file.
+ * Tells what is at the path; undefined when it is empty. One HEAD, and one LIST where that finds no file.
  *
- * @throws MemoryError `integrity` for an object of a size that nothing sealed has.
+ * @throws MemoryError `integrity` for an object whose size no sealed file has.
  */
 export async function statPath(work: Work, path: MemoryPath): Promise<PathStat | undefined> {
   if (path === MEMORY_ROOT) return 'directory';

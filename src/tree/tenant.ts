@@ -14,78 +14,94 @@ import type { Touch } from './touches.ts';
 import type { VersionCache } from './version-cache.ts';
 
 /*
- * Three scopes, none of which is ever spread into another: a `Tenant` is opened once for the life of the process, a
- * `Call` is one command's, and `Work` is what a command does with both once the keyring is loaded. Functions of the
- * tree take `work` first.
+ * Three scopes stay apart and are never spread into one another: a `Tenant` is opened once for the life of the process,
+ * a `Call` is one command's, and `Work` joins both for a command once the keyring is loaded. Functions of the tree take
+ * `work` first.
  */
 
-/** A tenant that is open in this process: what every verb stands on. Never shared between tenants. */
+/** A tenant that is open in this process, on which every verb stands. Each tenant has its own. */
 export interface Tenant {
   readonly store: ObjectStore;
   readonly layout: Layout;
   readonly keyrings: KeyringCache;
-  /** The versions of the tenant's objects that this process has seen; one for all that reads and writes them in it. */
+  /**
+   * The versions of the tenant's objects that this process has seen; one instance for every reader and writer of the
+   * tenant in this process.
+   */
   readonly sightings: Sightings;
   /** The files that this process read or wrote last. */
   readonly cache: VersionCache;
   /** The largest content that is written or read, in bytes. */
   readonly maxFileBytes: number;
-  /** Nothing of the tree is changed, not even by what reads otherwise note or finish. */
+  /** True where this process changes nothing in the tenant's tree: its reads note and finish nothing either. */
   readonly readOnly?: boolean | undefined;
   /** Judges every file before it is sealed. */
   readonly policy?: Policy | undefined;
-  /** Where files and bytes of the tenant are limited. */
+  /** The limits of files and bytes, for a tenant that has some. */
   readonly quota?: Quota | undefined;
-  /** So many objects are worked on at once. */
+  /** The number of objects that are worked on at once. */
   readonly concurrency: number;
   /** Bytes of those objects together; a larger one is worked on alone. */
   readonly concurrentBytes: number;
   /** Milliseconds since the epoch. */
   readonly clock: () => number;
-  /** The times that are written down, which agree with the store's; `clock` measures what is waited for. */
+  /** The times that are written down, which agree with the store's; `clock` measures waits. */
   readonly stamps: Pick<Stamps, 'now' | 'skew'>;
   /** Milliseconds from any origin, never set back. */
   readonly monotonic: () => number;
   readonly random: RandomBytes;
   readonly pause: Pause;
   readonly logger: Logger;
-  /** Loads what saves versions: for tenants that keep history alone. */
+  /** Loads the module that saves versions, for tenants that keep history. */
   readonly loadSaver: () => Promise<HistorySaver>;
-  /** Where files expire that are not read: every read is recorded. */
+  /** The records of reads, for a tenant whose unread files expire: every read is recorded. */
   readonly accessRecords?: AccessRecords | undefined;
 }
 
-/** What one command brings with it. Nobody waits for what it has called, and a failure there is logged and changes nothing. */
+/**
+ * The options and listeners of one command. A command never waits for a listener, and a listener that fails is logged
+ * and changes nothing.
+ */
 export interface Call {
   /** Ends the requests of the command. */
   readonly signal?: AbortSignal | undefined;
   /** Called now and then while many files are renamed, deleted or verified. */
   readonly onProgress?: ((progress: Progress) => void) | undefined;
-  /** Called with the bytes that are written instead when the policy had something replaced; perhaps more than once. */
+  /**
+   * Called with the findings and the number of bytes that are written instead, when the policy had something replaced;
+   * perhaps more than once.
+   */
   readonly onRedacted?: ((findings: readonly PolicyFinding[], bytes: number) => void) | undefined;
-  /** Who asks, for events and history: a session, a turn, a user; 1–256 characters. Instead of the memory's own. */
+  /**
+   * The actor of this call, for events and history: a session, a turn, a user; 1–256 characters. Takes the place of the
+   * memory's own.
+   */
   readonly actor?: string | undefined;
-  /** Called with what was done to which file, and as which version, once that is certain. A listing reads no version. */
+  /** Called with each touched file and its version, once the touch is certain. A listing reads no version. */
   readonly onTouch?: ((touch: Touch) => void) | undefined;
 }
 
-/** A call of what may delete a text before it writes it elsewhere. */
+/** A call that may delete a text before it writes it elsewhere. */
 export interface KeptCall extends Call {
-  /** Refused as `misconfigured` once the tenant keeps no history. */
+  /** True to refuse the call as `misconfigured` once the tenant keeps no history. */
   readonly keptOnly?: true;
 }
 
 const LONGEST_ACTOR = 256;
 
-/** @throws MemoryError `misconfigured`, naming `label`. */
+/**
+ * Refuses anything but a text of 1 to 256 characters.
+ *
+ * @throws MemoryError `misconfigured`, naming `label`.
+ */
 export function checkActor(actor: unknown, label: string): void {
   const isText = typeof actor === 'string' && actor !== '' && actor.length <= LONGEST_ACTOR;
-  // Halves of surrogate pairs have no bytes of their own: two actors would be one.
+  // A lone half of a surrogate pair has no bytes of its own, so that two actors would be sealed as one.
   if (isText && actor.isWellFormed()) return;
   throw misconfigured(`${label} must be a text of 1 to ${LONGEST_ACTOR} characters.`);
 }
 
-/** How many files a rename has copied, a delete removed or a verification read. */
+/** The number of files that a rename has copied, a delete removed or a verification read. */
 export interface Progress {
   readonly done: number;
   readonly total: number;
@@ -96,7 +112,7 @@ export interface Work {
   readonly tenant: Tenant;
   readonly keyring: LoadedKeyring;
   readonly call: Call;
-  /** Where the tenant keeps history: what every writer calls. */
+  /** The history's part in every write, for a tenant that keeps history. */
   readonly saver?: HistorySaver | undefined;
 }
 
@@ -113,7 +129,7 @@ export async function openToWrite(tenant: Tenant, call: KeptCall): Promise<Work>
   return beginWork(tenant, keyring, call);
 }
 
-/** A command with a keyring that was loaded for it before. */
+/** Begins a command with a keyring that was loaded for it before. */
 export async function beginWork(
   tenant: Tenant,
   keyring: LoadedKeyring,
@@ -124,7 +140,11 @@ export async function beginWork(
   return { tenant, keyring, call: { signal, onProgress, actor, onTouch }, saver };
 }
 
-/** @throws MemoryError `misconfigured` where the tenant keeps no history. */
+/**
+ * Refuses work for a tenant whose deleted texts would be lost.
+ *
+ * @throws MemoryError `misconfigured` where the tenant keeps no history.
+ */
 export function refuseToLose({ keepsHistory, keys }: Pick<LoadedKeyring, 'keepsHistory' | 'keys'>): void {
   if (keepsHistory) return;
   throw misconfigured(
@@ -132,36 +152,43 @@ export function refuseToLose({ keepsHistory, keys }: Pick<LoadedKeyring, 'keepsH
   );
 }
 
-/** The command that has a tenant keep its history. */
+/** Answers the command that turns a tenant's history on, in quotation marks. */
 export function turningHistoryOn(tenant: string): string {
   return `"sealed-memory tenant history on --tenant ${tenant}"`;
 }
 
-/** @throws MemoryError `read_only`. */
+/**
+ * Refuses to write to a memory that was opened for reading.
+ *
+ * @throws MemoryError `read_only`.
+ */
 export function refuseWriting({ readOnly }: Tenant): void {
   if (readOnly !== true) return;
   throw new MemoryError('read_only', 'The memory was opened for reading only.');
 }
 
-/** The same work for what has to be finished, or is done for several callers: no caller cancels it. */
+/**
+ * Makes the same work without the caller's call, so that no caller cancels it: for steps that must be finished, or that
+ * serve several callers.
+ */
 export function uncancelled<W extends Work>(work: W): W {
   return { ...work, call: {} };
 }
 
-/** Room in a tenant's limits for one file; nothing is held before it is taken. */
+/** Room in a tenant's limits for one file; empty until `take`. */
 export interface Room {
   /**
-   * Takes room for the file with so many bytes, in the place of what was taken before. What is not larger than the file is
-   * always fits, and is not asked for.
+   * Takes room for the file with `size` bytes, in place of the room taken before. A size up to that of the file as it
+   * is always fits, and sends no request.
    *
-   * @throws MemoryError `limit_exceeded`; what the listing fails with.
+   * @throws MemoryError `limit_exceeded`; the errors of the listing.
    */
   take(size: number): Promise<void>;
-  /** Says what became of the file; `unknown` leaves the room taken. Without effect once it was settled. */
+  /** Says how the write of the file ended; `unknown` leaves the room taken. Without effect once it was settled. */
   settle(outcome: 'written' | 'not_written' | 'unknown'): void;
 }
 
-/** A file to be written, and the bytes of what it replaces: undefined where nothing is. */
+/** A file to be written, and the bytes of the version that it replaces: undefined where it replaces none. */
 interface QuotaPlace {
   readonly key: ObjectKey;
   readonly replaced: number | undefined;
@@ -170,15 +197,22 @@ interface QuotaPlace {
 /** Holds a tenant to its limits. */
 export interface Quota {
   open(work: Work, place: QuotaPlace): Room;
-  /** Runs a write with room for it; it has written unless it throws or answers `again`. @throws MemoryError as `take`. */
+  /**
+   * Runs a write with room for it. The write counts as landed unless it throws or answers `again`.
+   *
+   * @throws MemoryError as `take`.
+   */
   within<T>(work: Work, file: QuotaPlace & { readonly size: number }, write: () => Promise<T>): Promise<T>;
-  /** How many files and bytes more the tenant may hold: infinite where they are not limited, negative beyond a limit. */
+  /**
+   * Answers the number of files and bytes that the tenant may still add: infinite where they are not limited, negative
+   * beyond a limit.
+   */
   left(work: Work): Promise<{ readonly files: number; readonly bytes: number }>;
-  /** Why a tenant that holds nothing may not have a file of that size; undefined where it may. */
+  /** Answers why even an empty tenant may not have a file of that size; undefined where it may. */
   refusalOf(size: number): MemoryError | undefined;
-  /** These were deleted. */
+  /** Notes that these files were deleted. */
   freed(files: readonly { readonly key: ObjectKey; readonly size: number }[]): void;
-  /** Runs a rename, during which nothing is counted. */
+  /** Runs a rename, during which no count runs. */
   beside<T>(rename: () => Promise<T>): Promise<T>;
 }
 
@@ -191,11 +225,11 @@ export interface AccessRecords {
   record(work: Work, path: MemoryPath): Promise<void>;
 }
 
-/** A version of a file, and its bytes of content. */
+/** A version of a file, and the bytes of its content. */
 export interface SizedVersion {
   readonly etag: ETag;
   readonly size: number;
-  /** Where it was read. */
+  /** The opened version, where it was read. */
   readonly version?: OpenedObject & { readonly etag: ETag };
 }
 
@@ -204,7 +238,7 @@ export interface ListedFile extends Pick<ListedObject, 'key' | 'etag' | 'size'> 
   readonly path: MemoryPath;
 }
 
-/** The binding that ended when a file was deleted or renamed: where it lay, the id of its version, and its bound. */
+/** The binding that ended when a file was deleted or renamed: the file's path, the id of its version, and its bound. */
 export type EndedFile = readonly [path: MemoryPath, id: Uint8Array, bound: bigint];
 
 interface NamedRename {
@@ -214,26 +248,29 @@ interface NamedRename {
   readonly id: Uint8Array;
 }
 
-/** One that another process may finish: `by` stands for the actor on whose behalf it began; undefined without one. */
+/**
+ * A rename that another process may finish: `by` stands for the actor on whose behalf it began; undefined without one.
+ */
 type LeasedRename = NamedRename & { readonly by?: Uint8Array | undefined };
 
 /**
- * What every writer of a tenant that keeps history calls (docs/protocols.md, "History"): a version is saved before the
- * request that replaces or deletes it, and its end is written down. All throw what the store and the keyring fail with.
+ * The calls of every writer of a tenant that keeps history (docs/protocols.md, "History"): a version is saved before
+ * the request that replaces or deletes it, and its end is written down. All throw the errors of the store and the
+ * keyring.
  */
 export interface HistorySaver {
-  /** What stands for the actor of the call in the wrap; undefined without one. */
+  /** Answers the bytes that stand for the call's actor in the wrap; undefined without one. */
   writerOf(work: Work): Uint8Array | undefined;
   /**
-   * Writes down who the actor is, before anything is sealed on its behalf. One PUT for each actor in the life of a process.
-   * `before` a delete that PUT may take the room that a full store keeps for deletes.
+   * Writes down who the actor is, before anything is sealed on its behalf. One PUT for each actor in the life of a
+   * process. `before` a delete, that PUT may take the room that a full store keeps for deletes.
    *
-   * @throws MemoryError `misconfigured` for what is no actor.
+   * @throws MemoryError `misconfigured` for an invalid actor.
    */
   nameActor(work: Work, before?: 'delete'): Promise<void>;
   /**
-   * Saves a version that is about to be replaced, or `before` a delete. One PUT; where it was saved before, it stays as it is,
-   * unless it now goes by a delete and the record does not say so.
+   * Saves a version that is about to be replaced, or `before` a delete. One PUT. A record of it that was saved before
+   * stays as it is, unless a delete now removes the version and the record does not say so.
    */
   saveReplaced(
     work: Work,
@@ -242,10 +279,10 @@ export interface HistorySaver {
     before?: 'delete',
   ): Promise<void>;
   /**
-   * Looks again after a version was saved that another process was first to replace, rename or delete: where its text was
-   * redacted before it was saved here, it is taken out of this record too. A GET; where the file has another version, a LIST
-   * for each 1,000 records of the path, or of all paths where the file does not tell that the version was replaced at this one,
-   * and a GET for each other record of the version.
+   * Looks again after it saved a version that another process replaced, renamed or deleted first: where the text was
+   * redacted before this save, the save's record loses it too. One GET; where the file has another version, a LIST for
+   * each 1,000 records of the path, or of all paths where the file does not tell that the version was replaced at this
+   * one, and a GET for each other record of the version.
    */
   savedInVain(
     work: Work,
@@ -253,19 +290,19 @@ export interface HistorySaver {
     version: { readonly id: Uint8Array; readonly bound: bigint },
   ): Promise<void>;
   /**
-   * The file, of whatever size, for a writer that replaces it whole. What cannot be opened has no text that could be saved:
-   * it is only looked at, as where no history is kept.
+   * Reads the file, of whatever size, for a writer that replaces it whole. An object that cannot be opened has no text
+   * to save: the call only looks at it, as without history.
    */
   readToSave(work: Work, path: MemoryPath): Promise<SizedVersion | undefined>;
   /**
-   * Saves files that are about to be deleted as they were listed, and returns those that were; what has changed since, or
-   * cannot be opened, is left to the delete.
+   * Saves files that are about to be deleted as they were listed, and answers those that it saved. Files that have
+   * changed since, or cannot be opened, are left to the delete.
    */
   saveListed(work: Work, files: readonly ListedFile[]): Promise<readonly EndedFile[]>;
   /**
-   * Saves files as they were listed, deletes exactly these versions and writes down that they are gone: of each file all of it
-   * or nothing. Undefined where the store cannot make several changes as one: then one follows the other. Answers as a
-   * delete of the store, and throws nothing.
+   * Saves files as they were listed, deletes exactly these versions and writes down that they are gone: all three for a
+   * file, or none. Undefined where the store cannot make several changes as one: then one follows the other. Answers as
+   * a delete of the store, and throws nothing.
    *
    * @param at the path that is deleted: a file's own, or that of a directory above it.
    */
@@ -274,13 +311,14 @@ export interface HistorySaver {
     files: readonly ListedFile[],
     options: { readonly at: MemoryPath } & Pick<DeleteOptions, 'sendBy' | 'onTarget'>,
   ): Promise<readonly DeleteFailure[]> | undefined;
-  /** Writes down that files at or below a path are gone, which they are: a failure is logged and changes nothing. */
+  /** Writes down that deleted files at or below a path are gone. A failure is logged and changes nothing. */
   noteDeleted(work: Work, at: MemoryPath, files: readonly EndedFile[]): Promise<void>;
-  /** The same of a file that was renamed. */
+  /** Writes down that a renamed file is gone from its old path. A failure is logged and changes nothing. */
   noteMoved(work: Work, rename: NamedRename, file: EndedFile): Promise<void>;
   /**
-   * Writes down where the files of a directory go, before the first of them is deleted at its old place: the rename only
-   * goes forward from there, so a crash leaves no file that is gone and named nowhere. A takeover writes it again.
+   * Writes down the new places of a directory's files, before the first of them is deleted at its old place: the rename
+   * only goes forward from there, so that after a crash a record names each missing file. A process that takes the
+   * rename over writes it again.
    */
   saveMoves(work: Work, rename: LeasedRename, files: readonly EndedFile[]): Promise<void>;
 }

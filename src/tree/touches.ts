@@ -1,25 +1,25 @@
 import { toBase64url } from '../format/encoding.ts';
 import { OFFSET } from '../format/header.ts';
 
-/** What a call did to a file, and as which version, named as the history names it. */
+/** A deed of a call at a file; a version is named as the history names it. */
 export type Touch =
   /** An edit reads the version that it edits. */
   | { readonly kind: 'read' | 'written'; readonly path: string; readonly version: string }
-  /** A file, or a directory with all below. */
+  /** A file, or a directory with everything below it. */
   | { readonly kind: 'deleted'; readonly path: string }
   | { readonly kind: 'renamed'; readonly path: string; readonly to: string };
 
-/** What was done to files, the first first. */
+/** The touches of files, in their order. */
 export interface Touches {
-  /** A version that is read again is listed once. */
+  /** The listed touches; a version that is read again is listed once. */
   readonly list: readonly Touch[];
-  /** How many more there were than are listed. */
+  /** The number of touches beyond the listed ones. */
   readonly unlisted: number;
 }
 
 export const NO_TOUCHES: Touches = { list: [], unlisted: 0 };
 
-/** So many are listed. */
+/** The most touches that are listed. */
 export const MOST_TOUCHES = 2_000;
 
 /** Collects touches behind those of `from`. */

@@ -18,63 +18,85 @@ import { type WalkedEntry, walkDirectory } from './walk-directory.ts';
  * One tenant's encrypted tree: files at memory paths, directories that exist while a file is below them. Every verb
  * loads the tenant's keyring first; reading from a tenant that has none finds nothing, writing creates it.
  *
- * All verbs throw `MemoryError`: besides the codes named at each of them the store's and the keyring's; those that write
- * `read_only`, `policy_refused` and `limit_exceeded` before anything is written.
+ * All verbs throw `MemoryError`: besides the codes named at each of them those of the store and the keyring. Verbs that
+ * write throw `read_only`, `policy_refused` and `limit_exceeded` before anything is written.
  */
 export interface Tree {
-  /** The file's bytes, verified; undefined when there is no such file. Never `outcome_unknown`, like `list`. */
+  /** Reads and verifies the file's bytes; undefined when there is no such file. Never throws `outcome_unknown`. */
   read(path: MemoryPath, options?: Call): Promise<Uint8Array | undefined>;
-  /** Whether files were seen below the path when this process listed it, or a directory above it, last. No request. */
+  /**
+   * Tells whether this process saw files below the path when it last listed it, or a directory above it. No request.
+   */
   wasDirectory(path: MemoryPath): boolean;
-  /** Whether the path is a directory even with nothing in it: the root. No request. */
+  /** Tells whether the path is a directory even when it is empty, as the root is. No request. */
   isAlwaysDirectory(path: MemoryPath): boolean;
-  /** The same with what tells its version. */
+  /** Reads the file as `read` does, with the ETag and the id of its version. */
   readVersion(path: MemoryPath, options?: Call): Promise<FileVersion | undefined>;
-  /** What lies at the path; undefined for nothing. The root is always a directory. */
+  /** Tells what is at the path; undefined when it is empty. The root is always a directory. */
   stat(path: MemoryPath, options?: Call): Promise<PathStat | undefined>;
-  /** Page by page what lies in the directory, or with `recursive` below it, behind `after`; nothing when it does not exist. */
+  /**
+   * Lists page by page the entries of the directory, or with `recursive` the files below it, from the one after `after`
+   * on; none when the directory does not exist.
+   */
   walk(
     directory: MemoryPath,
     options?: Call & { readonly recursive?: boolean; readonly after?: MemoryPath | undefined },
   ): AsyncGenerator<readonly WalkedEntry[], void, undefined>;
-  /** Every file below the directory; empty when it does not exist. @throws MemoryError `invalid_path` where none can. */
+  /**
+   * Lists every file below the directory; empty when it does not exist. Never throws `outcome_unknown`.
+   *
+   * @throws MemoryError `invalid_path` where no file can lie below it.
+   */
   list(directory: MemoryPath, options?: Call & { readonly maxFiles?: number }): Promise<DirectoryListing>;
-  /** @throws MemoryError `already_exists`, `is_directory`, `limit_exceeded`; `invalid_path` for too many segments. */
+  /**
+   * Creates the file.
+   *
+   * @throws MemoryError `already_exists`, `is_directory`, `limit_exceeded`; `invalid_path` for too many segments.
+   */
   create(path: MemoryPath, content: Uint8Array, options?: Call & FormerPath): Promise<ETag>;
-  /** Creates or replaces. @throws MemoryError `already_exists` below a file, `is_directory`, `limit_exceeded`. */
+  /**
+   * Creates or replaces the file.
+   *
+   * @throws MemoryError `already_exists` below a file, `is_directory`, `limit_exceeded`.
+   */
   overwrite(path: MemoryPath, content: Uint8Array, options?: Call): Promise<ETag>;
-  /** Replaces one version. @throws MemoryError `version_conflict` when it is not there, `limit_exceeded`. */
+  /**
+   * Replaces one version.
+   *
+   * @throws MemoryError `version_conflict` when another version, or none, is at the path; `limit_exceeded`.
+   */
   replace(
     path: MemoryPath,
     replacement: { readonly content: Uint8Array; readonly version: ETag },
     options?: Call & FormerText,
   ): Promise<ETag>;
   /**
-   * Edits of one path take effect in the order of the calls; those that wait together are written together.
+   * Edits the file. Edits of one path take effect in the order of the calls; those that wait together are written
+   * together.
    *
-   * @throws MemoryError `not_found`, `limit_exceeded`, `version_conflict`, and whatever `edit` throws.
+   * @throws MemoryError `not_found`, `limit_exceeded`, `version_conflict`, and any error of `edit`.
    */
   edit<T>(path: MemoryPath, edit: Edit<T>, options?: Call): Promise<T>;
   /**
-   * A file or a directory with all below; with `version` a file alone, and only as that version.
+   * Deletes a file, or a directory with everything below it; with `version` a file alone, and only as that version.
    *
    * @throws MemoryError `not_found`, `version_conflict`.
    */
   remove(path: MemoryPath, options?: Call & { readonly version?: ETag | undefined }): Promise<void>;
   /**
-   * A file or a directory.
+   * Renames a file or a directory.
    *
    * @throws MemoryError `not_found`, `already_exists`, `invalid_command`, `invalid_path`, `version_conflict`.
    */
   rename(rename: FileRename, options?: Call & FormerPath): Promise<void>;
 }
 
-/** Says that a file lay at the path before: it may have as many segments as it has. */
+/** The claim that a file lay at the path before: it may have as many segments as it has. */
 export interface FormerPath {
   readonly wasThere?: boolean | undefined;
 }
 
-/** Says that a text lay at the path before, and goes back there as it was: nobody is asked whether it may. */
+/** The claim that a text lay at the path before and goes back unchanged: no policy is asked about it. */
 export interface FormerText {
   readonly wasAdmitted?: boolean | undefined;
 }
@@ -102,7 +124,10 @@ export function createTree(context: Tenant): Tree {
     await work.saver?.nameActor(work, before);
     return work;
   };
-  /** The tenant's work, and the content as it may be written there. Nothing is written before it is admitted. */
+  /**
+   * Opens the tenant's work, and answers with it the content that the policy admits: this admission comes before any
+   * write.
+   */
   const creating = async (
     path: MemoryPath,
     content: Uint8Array,
@@ -180,7 +205,7 @@ export function createTree(context: Tenant): Tree {
     async remove(path, options = {}) {
       refuseRoot(path);
       const { version } = options;
-      // Loaded by the first delete.
+      // Only the first delete loads this module.
       const { removePath } = await import('./remove.ts');
       await orTooDeep(
         path,
@@ -192,7 +217,7 @@ export function createTree(context: Tenant): Tree {
       refuseRoot(rename.from);
       refuseWriting(context);
       await admitName(context, rename.to, options);
-      // Loaded by the first rename.
+      // Only the first rename loads this module.
       const { renamePath } = await import('./rename/rename.ts');
       const work = await changing(options);
       const run = (): Promise<void> => renamePath(work, renames, rename, options);
@@ -202,7 +227,7 @@ export function createTree(context: Tenant): Tree {
   };
 }
 
-/** Tells the model that no file can have the path, rather than that nothing lies there. */
+/** Tells the caller that no file can have the path, where the verb found none there and the path is too deep. */
 async function orTooDeep<T>(path: MemoryPath, verb: Promise<T>): Promise<T> {
   try {
     return await verb;
@@ -212,13 +237,16 @@ async function orTooDeep<T>(path: MemoryPath, verb: Promise<T>): Promise<T> {
   }
 }
 
-/** No read edits anything: what it wrote beside the tree, and cannot tell the outcome of, it may write again. */
+/**
+ * Turns an unknown outcome of a read into `unavailable`: the read edits nothing, and may simply write its notes beside
+ * the tree again.
+ */
 function asOfRead(error: unknown): unknown {
   if (!hasCode(error, 'outcome_unknown')) return error;
   return new MemoryError('unavailable', 'what a read has to note could not be confirmed', { cause: error });
 }
 
-/** The root is a directory that always exists: it is neither written, deleted nor renamed. */
+/** Refuses to write, delete or rename the root, a directory that always exists. */
 function refuseRoot(path: MemoryPath): void {
   if (path !== MEMORY_ROOT) return;
   throw new MemoryError('invalid_command', 'the root cannot be changed itself', {

@@ -4,27 +4,28 @@ import { createRecent } from '../recent.ts';
 import type { StoredObject } from '../store/port.ts';
 import type { Instant } from '../time.ts';
 
-/** A version of a file as it lies in the store: sealed, so that nothing but the tenant's keys opens it. */
+/** A version of a file as it lies in the store: sealed, so that only the tenant's keys open it. */
 export type HeldVersion = Pick<StoredObject, 'etag' | 'body'>;
 
 /**
- * What one tenant read or wrote last in this process, by key, and where it saw directories. Either may have changed since: only a
- * request whose condition names the ETag, or a listing that shows a file, makes anything of it true.
+ * The versions that one tenant read or wrote last in this process, by key, and the places where it saw directories.
+ * Either may have changed since: only a request whose condition names the ETag, or a listing that shows a file, proves
+ * that it is current.
  */
 export interface VersionCache {
-  /** A copy of the caller's own. */
+  /** Answers a copy of the held version, for the caller to keep. */
   find(key: ObjectKey): HeldVersion | undefined;
-  /** Takes the place of what was held of the key. Nothing is held after `close`. */
+  /** Holds a version in place of the key's former one. Does nothing after `close`. */
   hold(key: ObjectKey, version: HeldVersion): void;
   drop(key: ObjectKey): void;
-  /** Notes when a request began that showed what is held to be what is stored. */
+  /** Notes when a request began that showed the held version to be the stored one. */
   confirm(key: ObjectKey, at: Instant): void;
-  /** When that was last; undefined where it is not known of what is held. */
+  /** Answers the moment of the last `confirm`; undefined where the held version has none. */
   confirmedAt(key: ObjectKey): Instant | undefined;
-  /** Whether files were seen below the path when it was looked at last. */
+  /** Tells whether files were seen below the path when a call last looked at it. */
   isDirectory(path: MemoryPath): boolean;
   noteDirectory(path: MemoryPath, seen: 'files' | 'nothing'): void;
-  /** Overwrites and drops all that was held. */
+  /** Overwrites and drops all held versions. */
   close(): void;
 }
 
@@ -32,16 +33,16 @@ interface CachedVersion extends HeldVersion {
   confirmed?: Instant;
 }
 
-/** The bytes that a process holds unless told otherwise. */
+/** The most bytes that a process holds by default. */
 export const DEFAULT_CACHE_BYTES = 16_777_216;
-/** What an entry takes beside its body and its key, about. */
+/** The approximate bytes of an entry beside its body and its key. */
 const ENTRY_BYTES = 256;
-/** Of all tenants together. */
+/** The most directories that are remembered, of all tenants together. */
 const MOST_DIRECTORIES = 10_000;
 
 /**
- * Makes the caches of many tenants, which never see one another's versions and share `maxBytes`: what was used longest
- * ago, by whichever of them, is overwritten and goes first. With 0 nothing is held.
+ * Makes the caches of many tenants, which never see one another's versions and share `maxBytes`: the version that any
+ * of them used longest ago is overwritten and goes first. With 0 they hold nothing.
  */
 export function createVersionCaches(maxBytes: number): () => VersionCache {
   if (maxBytes === 0) return () => EMPTY;

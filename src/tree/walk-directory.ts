@@ -5,16 +5,16 @@ import { decodeEntry, type ListedEntry, warnOfForeign } from './list-directory.t
 import { pagesBelow } from './list-objects.ts';
 import type { Work } from './tenant.ts';
 
-/** A file, or the name of a directory that holds some. */
+/** A file, or the name of a directory that holds files. */
 export type WalkedEntry = ListedEntry | { readonly directory: MemoryPath };
 
-/** Follows the slash that ends a directory's name in an object key. */
+/** The character after the slash that ends a directory's name in an object key. */
 const BEHIND_SLASH = '0';
 
 /**
- * What lies in `directory`, page by page and in the store's order: with `recursive` every file below it, otherwise its
- * own files, and each of its directories once. One LIST per 1,000 objects; a large directory that is named alone is
- * passed over by one. With `recursive` the walk may begin behind the place of a file, which need not be there any more.
+ * Lists the entries of `directory`, page by page and in the store's order: with `recursive` every file below it,
+ * otherwise its own files, and each of its directories once. One LIST per 1,000 objects; without `recursive`, one LIST
+ * passes over a large directory. With `recursive` the walk may begin behind the place of a file that has gone since.
  */
 export async function* walkDirectory(
   work: Work,
@@ -48,13 +48,16 @@ export async function* walkDirectory(
   warnOfForeign(work, foreign);
 }
 
-/** The directory within `directory` that the path lies in; undefined when it lies in `directory` itself. */
+/** Answers the directory within `directory` that the path lies in; undefined when it lies in `directory` itself. */
 function directoryOf(path: MemoryPath, directory: MemoryPath): MemoryPath | undefined {
   const [name, below] = segmentsOf(path).slice(segmentsOf(directory).length);
   return name === undefined || below === undefined ? undefined : joinPath(directory, name);
 }
 
-/** Where the next directory begins, if a full page ends within one. No file's key is the one that is returned. */
+/**
+ * Answers the place where the next directory begins, if a full page ends within one. No file has the key that this
+ * returns.
+ */
 function endOfDirectory(objects: readonly ListedObject[], prefix: string): string | undefined {
   const rest = objects.at(-1)?.key.slice(prefix.length) ?? '';
   const slash = rest.indexOf('/');

@@ -4,17 +4,17 @@ import { inTime, throwIfAborted } from '../../time.ts';
 import type { Call, Tenant } from '../tenant.ts';
 import type { Policy, PolicyFile, PolicyFinding, PolicyVerdict } from './policy.ts';
 
-/** What of a finding a sentence for the model names, at most. */
+/** The most rules, and the most lines, that a sentence for the model names of the findings. */
 const MOST_NAMED = 10;
 
 type Admitting = Pick<Tenant, 'policy' | 'maxFileBytes'>;
 
 /**
- * The content as it may be written.
+ * Asks the policy about `content` and answers the content to write: `content` itself, or the redacted one.
  *
  * @param waitMs how long the policy may take; 60 s unless given.
- * @throws MemoryError `limit_exceeded`, `policy_refused` with `rules` and `lines`; `unavailable` when the policy failed, or
- * did not answer in time; `aborted`.
+ * @throws MemoryError `limit_exceeded`, `policy_refused` with `rules` and `lines`; `unavailable` when the policy
+ * failed, or did not answer in time; `aborted`.
  */
 export async function admitContent(
   tenant: Admitting,
@@ -32,14 +32,22 @@ export async function admitContent(
   return verdict.redact;
 }
 
-/** @throws MemoryError as `admitContent`. */
+/**
+ * Asks the policy about the new name of a file or a directory.
+ *
+ * @throws MemoryError as `admitContent`.
+ */
 export async function admitName({ policy }: Admitting, path: MemoryPath, { signal }: Call): Promise<void> {
   if (policy === undefined) return;
   const verdict = await judged(policy, { path, content: undefined, signal });
   if (verdict !== 'allow') throw refused('refuse' in verdict ? verdict.refuse : verdict.findings);
 }
 
-/** @throws MemoryError `limit_exceeded` with the numbers. */
+/**
+ * Refuses content above `maxFileBytes`.
+ *
+ * @throws MemoryError `limit_exceeded` with the numbers.
+ */
 export function refuseTooLarge(
   { maxFileBytes }: Pick<Tenant, 'maxFileBytes'>,
   content: { readonly length: number },
@@ -51,8 +59,9 @@ export function refuseTooLarge(
 }
 
 /**
- * Asks the policy. Its error may quote the file, or have a code that says something of the memory: nothing of it is passed
- * on but `misconfigured`, by which the policy of this library says what to install. A policy without an answer refuses, too.
+ * Asks the policy. A policy's error may quote the file, or have a code that reveals something about the memory: it is
+ * replaced, except for `misconfigured`, with which this library's policy says what to install. A policy that gives no
+ * valid answer refuses the write, too.
  */
 async function judged(policy: Policy, file: PolicyFile, waitMs?: number): Promise<PolicyVerdict> {
   const { signal } = file;

@@ -6,23 +6,28 @@ import { type Ages, createAges, type Instant, type SharedWork, shareWork, untilA
 import { listDirectory } from '../list-directory.ts';
 import type { Quota, Room, Tenant, Work } from '../tenant.ts';
 
-/** What a tenant may hold: files, and bytes of content in all of them together. */
+/** Limits of a tenant: files, and bytes of content in all of them together. */
 export interface TenantLimits {
   readonly files?: number | undefined;
   readonly tenantBytes?: number | undefined;
 }
 
-/** How much a tenant holds, as one process knows it: a listing, and what the process itself has changed since. */
+/**
+ * The amount that a tenant holds, as one process knows it: a listing, and what the process itself has changed since.
+ */
 export interface TenantUsage {
   total: Amount;
-  /** When the listing began; undefined before the first. */
+  /** The moment when the listing began; undefined before the first. */
   countedAt: Instant | undefined;
   counting: SharedWork<void> | undefined;
-  /** Of each listing under way, what this process has certainly left at keys since it began. */
+  /**
+   * One map for each listing under way: the amounts that this process has certainly left at keys since that listing
+   * began.
+   */
   readonly listings: Set<Map<ObjectKey, Amount>>;
-  /** Of writes under way, which count as if they had landed. */
+  /** The room of writes under way, which count as if they had landed. */
   readonly held: Set<HeldRoom>;
-  /** Those under way in this process: a listing could show a file at both of its places, or at none. */
+  /** Renames under way in this process: a listing could show their files at both places, or at neither. */
   readonly renames: Set<Promise<unknown>>;
 }
 
@@ -41,7 +46,7 @@ const COUNTED_FOR_MS = 60_000;
 const MOST_TENANTS = 100_000;
 const NOTHING: Amount = { files: 0, bytes: 0 };
 
-/** Shared by all that writes to the tenant in this process. */
+/** Creates the usage that all writers of the tenant in this process share. */
 export function createTenantUsage(): TenantUsage {
   return {
     total: NOTHING,
@@ -82,8 +87,9 @@ function nameOf(place: string | object): string {
 }
 
 /**
- * Holds a tenant to its limits. What it holds is counted by a listing when something is to grow, at most once a minute;
- * in between own writes are added, each before it is sent, so that those of this process never exceed a limit together.
+ * Holds a tenant to its limits. When something is to grow, a listing counts what the tenant holds, at most once a
+ * minute; in between this process adds its own writes, each before it is sent, so that its writes never exceed a limit
+ * together.
  */
 export function createQuota(
   usage: TenantUsage,
@@ -160,7 +166,10 @@ export function createQuota(
   };
 }
 
-/** Counts again what was counted more than a minute ago. Nothing is counted while this process renames. */
+/**
+ * Counts the tenant's files again when the last count is more than a minute old. No count runs while this process
+ * renames.
+ */
 async function count(work: Work, usage: TenantUsage, ages: Ages): Promise<void> {
   const { signal } = work.call;
   while (usage.countedAt === undefined && usage.renames.size > 0) {
@@ -182,7 +191,10 @@ async function count(work: Work, usage: TenantUsage, ages: Ages): Promise<void> 
   await usage.counting.join(signal);
 }
 
-/** What is stored; of what this process changes meanwhile, what it has left there, or may leave at most. */
+/**
+ * Counts the stored files by a listing. A key that this process changes meanwhile counts with the amount that the
+ * process has left there, or the most that it may leave.
+ */
 async function listAmount(work: Work, usage: TenantUsage): Promise<Amount> {
   const changed = new Map<ObjectKey, Amount>();
   usage.listings.add(changed);

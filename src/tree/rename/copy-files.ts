@@ -30,13 +30,13 @@ export interface CopiedFile {
     readonly etag: ETag;
   };
   readonly target: WrittenCopy;
-  /** Of the copy. */
+  /** The identity of the copy. */
   readonly version: VersionIdentity;
-  /** The copy did not lie there before. */
+  /** True where the copy did not lie there before. */
   readonly isNew: boolean;
 }
 
-/** What became of a number of files. Those that vanished meanwhile are in neither list. */
+/** The results for a number of files. Files that vanished meanwhile are in neither list. */
 export interface CopyOutcome {
   readonly copied: readonly CopiedFile[];
   /** Files at whose target another file lies. */
@@ -49,27 +49,30 @@ export interface CopyOutcome {
 
 interface CopyOptions {
   /**
-   * `copying` stops at the first target that is taken, and a source that differs from an earlier copy of it has been
-   * edited: the copy is renewed. While `moving` it may as well be a new file in the place of one that was renamed
-   * already, so its target counts as taken. What is refused for a reason of its own ends `copying` and is left behind
-   * while `moving`.
+   * The half of the rename: `copying` stops at the first target that is taken, and a source that differs from an
+   * earlier copy of it has been edited: the copy is renewed. While `moving` such a source may as well be a new file in
+   * the place of one that was renamed already, so its target counts as taken. A file that is refused for a reason of
+   * its own ends `copying`, and is left behind while `moving`.
    */
   readonly phase: 'copying' | 'moving';
 }
 
 /**
- * What became of one file. `taken`: another file lies at its target, or another process has changed our copy there, so
- * that neither place may be touched.
+ * The result for one file. `taken`: another file lies at its target, or another process has changed our copy there, so
+ * that this rename may touch neither place.
  */
 type CopyResult = { readonly copied: CopiedFile } | 'source_gone' | 'taken';
 
 /** A file as a listing shows it. */
 type FileToCopy = Pick<ListedEntry, 'path' | 'size'>;
 
-/** A migration of keys writes a copy once in a pass. */
+/**
+ * The most times that a copy is written over a copy which changed meanwhile: a migration of keys writes it once in a
+ * pass.
+ */
 const COPY_ROUNDS = 3;
 
-/** Copies the files, several at once; a GET and a PUT each, a GET more where an earlier copy of this rename lies. */
+/** Copies the files, several at once. A GET and a PUT each; one GET more where an earlier copy of this rename lies. */
 export async function copyFiles(
   work: LeasedWork,
   rename: DirectoryRename,
@@ -130,7 +133,7 @@ async function copyFile(
   });
 }
 
-/** Whether a copy is one of the source as it lies there now, and has a data key that no re-encryption has left behind. */
+/** Tells whether a copy holds the source's current version, under the source's own sealing or a later data key. */
 function isCopyOf(copy: SealedVersion, source: SealedVersion): boolean {
   if (!equalBytes(copy.id, source.id) || copy.bound <= source.bound) return false;
   const isSameSealing = equalBytes(commitmentOf(copy.stored.body), commitmentOf(source.stored.body));
@@ -138,9 +141,9 @@ function isCopyOf(copy: SealedVersion, source: SealedVersion): boolean {
 }
 
 /**
- * Copies a source that was written again over our older copy of it, whoever wrote it. Where another process has changed the copy
- * it is `taken`, unless the source is the version still that was copied, which a migration of keys has bound or sealed again:
- * then it may go as it is now.
+ * Copies a source that was written again over our older copy of it, whoever wrote the source. Answers `taken` where
+ * another process has changed the copy; but where the source is still the version that was copied, only bound or sealed
+ * again by a migration of keys, it answers that earlier copy with the source as it is now, which may then be deleted.
  */
 export async function copyAgain(
   work: LeasedWork,

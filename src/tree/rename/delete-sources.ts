@@ -8,30 +8,30 @@ import { type CopiedFile, copyAgain } from './copy-files.ts';
 import type { LeasedWork } from './lease.ts';
 import type { DirectoryRename } from './register.ts';
 
-/** How often a source that keeps changing is copied again before it is kept at both places. */
+/** The most times that a source which keeps changing is copied again before it is kept at both places. */
 const COPY_ROUNDS = 8;
 
 interface SourceDeletion {
   readonly copied: readonly CopiedFile[];
   /**
-   * Another process may have sent deletes of the same versions before it lost the lease, and they may arrive late: a
-   * source that is gone then tells nothing about its copy, which is kept.
+   * True where another process held the lease before. It may have sent deletes of the same versions, and they may
+   * arrive late: when a source is gone, that tells nothing about its copy, which is kept.
    */
   readonly takenOver: boolean;
 }
 
-/** What stays where it was, or at both places. */
+/** The files that a deletion of sources left where they were, or at both places. */
 interface DeletedSources {
-  /** A file had changed at both places. */
+  /** True where a file had changed at both places. */
   readonly keptBoth: boolean;
   readonly left: readonly StayingFile[];
 }
 
 /**
- * Deletes the sources as they were copied; those that changed are copied again first. What goes wrong with one file
- * is thrown only after all the others have been brought to their end.
+ * Deletes the sources as they were copied; those that changed are copied again first. An error with one file is thrown
+ * only after all the others have been brought to their end.
  *
- * @throws MemoryError whatever the store throws that is no refusal of one file.
+ * @throws MemoryError any error of the store that refuses more than one file.
  */
 export async function deleteSources(
   work: LeasedWork,
@@ -66,12 +66,12 @@ export async function deleteSources(
   return { keptBoth: keptBoth || remaining.length > 0, left };
 }
 
-/** The binding that is about to go. */
+/** Answers the binding that this rename is about to end. */
 function endOf({ from, source }: CopiedFile): EndedFile {
   return [from, source.id, source.bound];
 }
 
-/** What goes wrong with a request for a single file goes wrong with that file. */
+/** Deletes the sources. An error of a request for a single file counts as that file's failure. */
 async function sendDeletes(
   work: LeasedWork,
   files: readonly CopiedFile[],
@@ -86,7 +86,10 @@ async function sendDeletes(
   }
 }
 
-/** What became of a source that was not deleted: the copy of a newer version, whose source is still to be deleted, or its end. */
+/**
+ * The result for a source that was not deleted: the copy of a newer version, whose source is still to be deleted, or
+ * its end.
+ */
 type SettledSource = { readonly copied: CopiedFile } | { readonly left: StayingFile } | 'kept_both' | 'done';
 
 /** Copies the source again, takes the copy back because the source is gone, or leaves the file behind. */
@@ -97,12 +100,12 @@ async function settle(
 ): Promise<SettledSource> {
   if ('error' in failure) {
     if (!isResentConflict(failure.error)) return { left: await leave(work, file, failure.error) };
-    // Our own delete may have removed the source, so that the copy is all there is. What is there may be a new file:
-    // copied over the copy it would be the end of that text. The look for late files keeps both.
+    // Our own delete may have removed the source, and the copy then holds the only text. The source seen now may be a
+    // new file: copied over the copy it would be the end of that text. The look for late files keeps both.
     if (!(await isEditOf(work, file))) return 'done';
   }
   if (isMissing(failure)) {
-    // A definite absence while the lease is ours: a user deleted the file.
+    // The source is certainly gone while the lease is ours: a user deleted the file.
     await undoPut(work, file.target);
     return 'done';
   }
@@ -117,17 +120,22 @@ async function settle(
   }
 }
 
-/** Whether an edit has followed on the very version that was copied: then no delete of that has reached it, or ever will. */
+/**
+ * Tells whether an edit has followed on exactly the version that was copied: then no delete of that version has reached
+ * it, or ever will.
+ */
 async function isEditOf(work: LeasedWork, { from, source }: CopiedFile): Promise<boolean> {
   const found = await readFile(work, from);
   return found !== undefined && equalBytes(found.previous, source.id);
 }
 
-/** Leaves a file that the server does not let go where it was, and takes its copy back if that goes. */
+/**
+ * Leaves a file where it was that the server does not let go, and takes its copy back where the server lets that go.
+ */
 async function leave(work: LeasedWork, file: CopiedFile, error: unknown): Promise<StayingFile> {
   if (!isRefusal(error)) throw error;
   const found = await work.tenant.store.head(file.source.key, { signal: work.call.signal });
-  // Only while the source is seen to be there.
+  // The copy goes only while the source is seen.
   if (found === undefined) throw error;
   const { left } = await takeBack(work, [file.target]);
   return left[0] ?? { path: file.from, cause: error };

@@ -13,13 +13,19 @@ import { type Tenant, uncancelled, type Work } from '../tenant.ts';
 import { type DirectoryRename, type RenameEntry, type RenamePhase, writeRegister } from './register.ts';
 
 /**
- * The owner writes the register again before its next request once so much time has passed, by whichever of its
- * clocks ran faster. The rest of the lease is for requests on their way.
+ * The age (milliseconds, by the faster of the owner's clocks) at which the owner writes the register again before its
+ * next request. The rest of the lease is for requests on their way.
  */
 const RENEW_MS = 3_000;
-/** Nothing is put on the wire so long after the register was written: it could arrive when another process holds the lease. */
+/**
+ * The age of the register (milliseconds) from which its owner sends no PUT: it could arrive when another process holds
+ * the lease.
+ */
 const SEND_MS = 5_000;
-/** How often a PUT that comes too late is held again: as long as a create may wait for a tombstone that a crash left, and longer. */
+/**
+ * The most times that a PUT which came too late is held again: longer than a create waits for a tombstone that a crash
+ * left.
+ */
 const SENDS = 64;
 const OWNER_BYTES = 16;
 
@@ -27,7 +33,7 @@ declare const leased: unique symbol;
 
 /**
  * Work under the lease of a directory rename. Before every request its store makes sure that the register is still
- * ours. `takeLease` alone makes it, so that no step of a rename is called with a store that does not renew the lease.
+ * ours. `takeLease` alone makes it, so that every step of a rename is called with a store that renews the lease.
  */
 export type LeasedWork = Work & { readonly tenant: Tenant & { readonly store: LeasedStore } };
 type LeasedStore = ObjectStore & { readonly [leased]: true };
@@ -36,21 +42,21 @@ type LeasedStore = ObjectStore & { readonly [leased]: true };
 export interface RenameLease {
   readonly rename: DirectoryRename;
   /**
-   * A process that was frozen finds out before it sends anything. @throws MemoryError `outcome_unknown` once the lease
-   * is lost.
+   * Work whose store renews the lease, so that a process that was frozen finds out before it sends anything. Its
+   * requests throw MemoryError `outcome_unknown` once the lease is lost.
    */
   readonly work: LeasedWork;
-  /** The same, whether or not the caller has cancelled: for what has to be finished or taken back. */
+  /** Work under this lease for steps that must be finished or taken back: the caller cannot cancel it. */
   readonly finishing: LeasedWork;
   enter(phase: RenamePhase): Promise<void>;
-  /** Nothing is under way any more. Answers with the register's version. */
+  /** Writes that the rename is over, and answers the register's version. */
   end(): Promise<ETag>;
 }
 
 interface LeaseRequest {
   readonly rename: DirectoryRename;
   readonly phase: RenamePhase;
-  /** The version of the register that is replaced; undefined where there is none. */
+  /** The version of the register that is replaced; undefined where the register is missing. */
   readonly base: ETag | undefined;
 }
 
@@ -78,7 +84,7 @@ export async function takeLease(work: Work, request: LeaseRequest): Promise<Rena
     writtenAt = sentAt;
     if (next !== undefined) entry = next;
   };
-  /** One write of the register after the other; after a failed one nothing is sent any more. */
+  /** Writes the register one time after another; a failed write stops all later requests. */
   const inTurn = (action: () => Promise<void>): Promise<void> => {
     writing = writing.then(action);
     return writing;
@@ -105,8 +111,9 @@ export async function takeLease(work: Work, request: LeaseRequest): Promise<Rena
 }
 
 /**
- * The store behind `hold`: nothing is sent before it resolves, and no PUT past the bound it answers with; what came too
- * late for that is held again, a bounded number of times. Deletes go in batches, each behind a `hold` of its own.
+ * Wraps the store behind `hold`: every request waits until it resolves, and a PUT is sent only before the bound that it
+ * answers. A PUT that came too late is held again, a bounded number of times. Deletes go in batches, each behind a
+ * `hold` of its own.
  */
 function holding(store: ObjectStore, hold: () => Promise<SendBound>): ObjectStore {
   return {

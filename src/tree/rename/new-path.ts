@@ -4,12 +4,20 @@ import { MEMORY_ROOT, type MemoryPath, rebase, refuseTooDeep } from '../../langu
 import type { Work } from '../tenant.ts';
 import type { FileRename } from './rename-file.ts';
 
-/** @throws MemoryError `invalid_path` with the role `source` when there is no object key for a file of that path. */
+/**
+ * Refuses a source that has no object key.
+ *
+ * @throws MemoryError `invalid_path` with the role `source` when there is no object key for a file of that path.
+ */
 export function refuseWithoutKey({ tenant: { layout }, keyring }: Work, from: MemoryPath): void {
   if (from !== MEMORY_ROOT) naming({ role: 'source' }, () => fileKey(layout, keyring.names, from));
 }
 
-/** @throws MemoryError `invalid_path` with the role `source` for a path where nothing lies, and nothing could be made. */
+/**
+ * Refuses a source that is missing and has more segments than a new file may have.
+ *
+ * @throws MemoryError `invalid_path` with the role `source`.
+ */
 export function refuseDeepSource(from: MemoryPath): void {
   naming({ role: 'source' }, () => refuseTooDeep(from));
 }
@@ -24,7 +32,10 @@ export function refuseNewPath(work: Work, rename: FileRename, from: MemoryPath):
   naming(toldOf(rename, from), () => refuseTooDeep(rebase(from, rename.from, rename.to), from));
 }
 
-/** As `refuseNewPath`, without the limit of segments: a copy that is there already keeps within the key alone. */
+/**
+ * Judges the new path as `refuseNewPath` does, without the limit of segments: a copy that is there already keeps within
+ * the key alone.
+ */
 export function refuseNewKey(
   { tenant: { layout }, keyring }: Work,
   rename: FileRename,

@@ -7,10 +7,10 @@ import { decodeFields, encodeFields, readRecord, writeRecord } from '../records/
 import type { Work } from '../tenant.ts';
 import type { FileRename } from './rename-file.ts';
 
-/** Another process may take a register over that was not written for so long (milliseconds, the server's clock). */
+/** The age (milliseconds, the server's clock) from which another process may take a register over. */
 export const LEASE_MS = 10_000;
 
-/** How far the rename of a directory has come. From `moving` on it only goes forward. */
+/** The progress of a directory's rename. From `moving` on it only goes forward. */
 export type RenamePhase = 'copying' | 'moving' | 'aborting';
 
 /** One rename of a directory. */
@@ -18,8 +18,8 @@ export interface DirectoryRename extends FileRename {
   /** 16 bytes; the origin of every copy the rename makes. */
   readonly id: Uint8Array;
   /**
-   * Where history is kept: stands for the actor on whose behalf the rename began, also where another process finishes it; 16
-   * bytes.
+   * 16 bytes that stand for the actor on whose behalf the rename began, where history is kept; the same when another
+   * process finishes the rename.
    */
   readonly by?: Uint8Array | undefined;
 }
@@ -27,14 +27,14 @@ export interface DirectoryRename extends FileRename {
 /** The rename that is under way in a tenant's tree, and the process that carries it out. */
 export interface RenameEntry extends DirectoryRename {
   readonly phase: RenamePhase;
-  /** Random name of that process; another at every takeover. */
+  /** A random name of that process; another one at every takeover. */
   readonly owner: string;
 }
 
 export interface RegisterState {
-  /** Undefined: no rename is under way. */
+  /** The rename under way; undefined when there is none. */
   readonly entry: RenameEntry | undefined;
-  /** Undefined: the register was never written. */
+  /** The version of the register; undefined when it was never written. */
   readonly etag: ETag | undefined;
   /** Milliseconds since it was written, by the server's clock. */
   readonly ageMs: number;
@@ -43,12 +43,16 @@ export interface RegisterState {
 const REGISTER = { cls: 'journal', id: 'register' } as const;
 const MAX_BYTES = 16_384;
 
-/** Whether an object of that name is the register. */
+/** Tells whether an object of that name is the register. */
 export function isRegister(name: LogicalName): boolean {
   return name === classLogicalName(REGISTER.cls, REGISTER.id);
 }
 
-/** Reads the tenant's one register. @throws MemoryError `integrity`, also for what is malformed. */
+/**
+ * Reads the tenant's one register. One GET.
+ *
+ * @throws MemoryError `integrity`, also when the register is malformed.
+ */
 export async function readRegister(work: Work): Promise<RegisterState> {
   const record = await readRecord(work, { ...REGISTER, maxBytes: MAX_BYTES });
   if (record === undefined) return { entry: undefined, etag: undefined, ageMs: 0 };
@@ -74,7 +78,11 @@ function encodeEntry(entry: RenameEntry | undefined): Uint8Array {
   return encodeFields({ ...rest, id: toBase64url(id), ...(by && { by: toBase64url(by) }) });
 }
 
-/** Undefined: no rename is under way. */
+/**
+ * Reads the entry; undefined when no rename is under way.
+ *
+ * @throws MemoryError `integrity` when it is malformed.
+ */
 function parseEntry(content: Uint8Array): RenameEntry | undefined {
   const { phase, owner, ...fields } = decodeFields(content) ?? {};
   if (phase === 'idle') return undefined;

@@ -20,18 +20,18 @@ import { refuseNewPath } from './new-path.ts';
 import type { DirectoryRename, RenamePhase } from './register.ts';
 import { bothKept, targetExists } from './rename-file.ts';
 
-/** How often the source is listed again for files that were created while it was renamed. */
+/** The most times that the source is listed again for files that were created while it was renamed. */
 const LATE_ROUNDS = 3;
 
 /**
- * Carries a rename out from its phase `copying`: copies first, then a look for clashes at the target, up to which
- * everything is taken back when something is wrong; from there on only forward, by guarded deletes of exactly the
- * versions that were copied. What is refused for a reason of its own is left where it is, and named.
+ * Carries a rename out from its phase `copying`. First it copies, then it looks for clashes at the target; up to there
+ * it takes everything back when something is wrong. From there it only goes forward, by guarded deletes of exactly the
+ * versions that were copied. A file that is refused for a reason of its own is left where it is, and named.
  *
  * @throws MemoryError `not_found` when every file vanished meanwhile; `already_exists` when the target is taken;
  * `version_conflict` when a file changed at both places and was kept at both (`reason: 'both_kept'`), or could not be
- * moved (`reason: 'left_behind'`); `outcome_unknown` when it could neither be finished nor taken back: the next process
- * finishes it.
+ * moved (`reason: 'left_behind'`); `outcome_unknown` when the rename could be neither finished nor taken back: the next
+ * process finishes it.
  */
 export async function renameDirectory(lease: RenameLease, files: readonly ListedEntry[]): Promise<void> {
   const verdict = await copyThenMove(lease, { files, resumed: false });
@@ -39,8 +39,9 @@ export async function renameDirectory(lease: RenameLease, files: readonly Listed
 }
 
 /**
- * Finishes a rename from wherever the process that held it before has left it, or takes it back, and answers with what
- * its caller would have been told. The configured file limit is no reason to stop half way.
+ * Finishes a rename from the point where the process that held it before has left it, or takes it back, and answers the
+ * error that the caller of that process would have got. It ignores the configured file limit, which is no reason to
+ * stop half way.
  *
  * @throws MemoryError when it is neither finished nor taken back.
  */
@@ -57,7 +58,9 @@ function withoutLimit(work: LeasedWork): LeasedWork {
   return { ...work, tenant: { ...work.tenant, maxFileBytes: MAX_CONTENT_BYTES } };
 }
 
-/** Answers with the verdict once no rename is under way any more. */
+/**
+ * Copies, then deletes the sources or takes the copies back; answers the verdict once no rename is under way any more.
+ */
 async function copyThenMove(
   lease: RenameLease,
   task: { readonly files: readonly ListedEntry[]; readonly resumed: boolean },
@@ -89,7 +92,10 @@ async function copyAll(
   return copyFiles(work, rename, { files, phase: 'copying' });
 }
 
-/** Why the rename must not continue: nothing is left to rename, or another file lies at, above or below the target. */
+/**
+ * Finds a reason why the rename must not continue: all files vanished, or another file lies at, above or below the
+ * target.
+ */
 async function findRefusal(
   work: LeasedWork,
   rename: DirectoryRename,
@@ -99,21 +105,22 @@ async function findRefusal(
   if (copied.length === 0) {
     return new MemoryError('not_found', 'every file of the source vanished meanwhile');
   }
-  // Those of the source, too: above a young file another one may lie, whose clash is not settled yet.
+  // The source's ancestors are asked, too: a young file above may have another one above it, whose clash is not settled
+  // yet.
   const above = [...ancestorsOf(rename.to), rename.to];
   const ours = new Set<string>(copied.map(({ target }) => target.key));
   const [target, fileAbove] = await Promise.all([listDirectory(work, rename.to), anyFileStays(work, above)]);
   const others = target.files.filter(({ key }) => !ours.has(key));
   const orphans = await findCopies(work, rename, others);
   if (orphans.length < others.length) return targetExists();
-  // Copies whose source was deleted after a process that is gone had copied it.
+  // These are copies by a process that is gone, whose source was deleted after it had copied it.
   await takeBack(work, orphans);
   return fileAbove ? clashError('file_above') : undefined;
 }
 
 /**
- * Takes all copies back; those that are not known are looked for by their origin. Answers with an error when a copy
- * stays beside its source, because another process has built on a known one or because the server does not let it go.
+ * Takes all copies back, those that are not known found by their origin. Answers an error when a copy stays beside its
+ * source, because another process has built on a known one or because the server does not let it go.
  */
 async function takeBackAll(
   lease: RenameLease,
@@ -140,7 +147,7 @@ async function takeBackAll(
   }
 }
 
-/** Those of the files that this rename has copied there and no edit has changed since. A damaged one tells nothing. */
+/** Finds the files that this rename has copied and no edit has changed since. A damaged file is left out. */
 async function findCopies(
   work: LeasedWork,
   rename: DirectoryRename,
@@ -160,7 +167,10 @@ async function findCopies(
   return copies;
 }
 
-/** From here on the rename is never taken back; files created in the source meanwhile follow for a few rounds. */
+/**
+ * Deletes the sources, and from here on never takes the rename back; files created in the source meanwhile follow for a
+ * few rounds.
+ */
 async function goForward(
   lease: RenameLease,
   first: CopyOutcome,
@@ -172,7 +182,7 @@ async function goForward(
   const copied: CopiedFile[] = [];
   let keptBoth = false;
   const deleteCopied = async (outcome: CopyOutcome, isTakenOver: boolean): Promise<void> => {
-    // Whatever else goes wrong leaves the rename to the next process.
+    // Any other failure leaves the rename to the next process.
     if (outcome.failure !== undefined) throw notTakenBack(outcome.failure);
     const task = { copied: outcome.copied, takenOver: isTakenOver };
     const deleted = await deleteSources(work, rename, task).catch(rejectUnknown);
@@ -187,8 +197,8 @@ async function goForward(
     if (late.length === 0) break;
     await deleteCopied(await copyLate(work, rename, late), false);
   }
-  // All is renamed. As long as the register says that it is under way, though, the process that takes it over renames
-  // what others will have created in the source by then, too.
+  // All files are renamed. But while the register says that the rename is under way, the process that takes it over
+  // also renames files that others create in the source until then.
   await lease.end().catch(rejectUnknown);
   for (const { target, version } of copied) {
     work.tenant.sightings.settle({ key: target.key, etag: target.etag, version });
@@ -198,9 +208,9 @@ async function goForward(
 }
 
 /**
- * Copies files that were found in the source while the rename is at work. Like every new file a copy is looked at after it was
- * written: where a file lies above or below it the copy goes, and its source stays, as if it had been created after
- * the rename.
+ * Copies files that were found in the source while the rename is at work. Like every new file, a copy is checked after
+ * it was written: where a file lies above or below it, the copy goes and its source stays, as if it had been created
+ * after the rename.
  */
 async function copyLate(
   work: LeasedWork,

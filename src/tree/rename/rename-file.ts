@@ -24,20 +24,21 @@ import type { Work } from '../tenant.ts';
 export interface FileRename {
   readonly from: MemoryPath;
   readonly to: MemoryPath;
-  /** A file alone, and only as that version. */
+  /** The only version that may be renamed; the rename then takes a file alone. */
   readonly version?: ETag;
 }
 
 /**
  * Renames the file whose version `source` was just read, and certainly stays: a copy bound to the new path, then a
- * guarded delete of exactly the version that was copied. A crash in between leaves the file at both places, never at none.
+ * guarded delete of exactly the version that was copied. A crash in between leaves the file at both places, never at
+ * none.
  *
  * @throws MemoryError `already_exists`, `is_directory` when the target is taken; `not_found` when another rename or
- * delete of the source won; `version_conflict` when both places changed meanwhile and so both were kept, and when the file is
- * no longer the only version that may be renamed.
+ * delete of the source won; `version_conflict` when both places changed meanwhile and so both were kept, and when the
+ * file is another version than the only one that may be renamed.
  */
 export async function renameFile(work: Work, from: FileRename, source: SealedVersion): Promise<void> {
-  // Its own mark, for the copy of another rename of the same file is the same version.
+  // The copy needs a mark of its own: another rename of the same file makes a copy of the same version.
   const rename: MarkedRename = { ...from, id: work.tenant.random(ID_BYTES) };
   const key = fileKey(work.tenant.layout, work.keyring.names, rename.to);
   const written = await confirmedPut(work, {
@@ -52,7 +53,7 @@ export async function renameFile(work: Work, from: FileRename, source: SealedVer
   const clash = await orTakeBack(work, target, () => findClash(work, rename.to, ancestorsOf(rename.from)));
   if (clash !== undefined) {
     const undone = await undoPut(work, target);
-    // The process that renamed the copy has the file at a third place, and the source lies where it was.
+    // Another process has renamed the copy, so the file is at a third place, and the source lies where it was.
     if (undone === 'gone') throw notTakenBack(undefined);
     if (undone === 'undone') throw clash === 'file_above' ? clashError(clash) : targetExists();
   }
@@ -65,7 +66,9 @@ interface MarkedRename extends FileRename {
   readonly id: Uint8Array;
 }
 
-/** A migration writes a file once in a pass. */
+/**
+ * The most times that a copy is written over a copy which changed meanwhile: a migration writes a file once in a pass.
+ */
 const COPY_ROUNDS = 3;
 
 interface Copied {
@@ -74,8 +77,8 @@ interface Copied {
 }
 
 /**
- * Deletes the source as it was copied; where it has changed, the newer version is copied over ours first, unless it is one
- * version alone that may be renamed: then our copy is taken back.
+ * Deletes the source as it was copied. Where the source has changed, its newer version is copied over our copy first;
+ * but where the rename names one version, our copy is taken back.
  */
 async function removeSource(work: Work, rename: MarkedRename, first: Copied): Promise<void> {
   const key = fileKey(work.tenant.layout, work.keyring.names, rename.from);
@@ -102,9 +105,13 @@ async function removeSource(work: Work, rename: MarkedRename, first: Copied): Pr
 }
 
 /**
- * Copies the source, which was written again, over our older copy, whoever wrote it. Where another process has changed the copy
- * both stay, unless the source is the version still that was copied, which a migration of keys has bound or sealed again: then it
- * goes as it is now. Undefined: the source is gone.
+ * Copies a source that was written again over our older copy, whoever wrote the source. Undefined: the source is gone.
+ * When another process has changed the copy, both stay; but where the source is still the version that was copied, only
+ * bound or sealed again by a migration of keys, this answers the earlier copy with the source as it is now, which may
+ * then be deleted.
+ *
+ * @throws MemoryError `version_conflict` when both stay, or the source is another version than the only one that may be
+ * renamed.
  */
 async function copyNewer(work: Work, rename: MarkedRename, copied: Copied): Promise<Copied | undefined> {
   const { key } = copied.target;
@@ -133,7 +140,7 @@ async function copyNewer(work: Work, rename: MarkedRename, copied: Copied): Prom
   throw bothKept();
 }
 
-/** Whether the error already says what became of both places. */
+/** Tells whether the error already says what became of both places. */
 function settlesRename(error: unknown): boolean {
   if (!(error instanceof MemoryError)) return false;
   return error.code === 'outcome_unknown' || error.code === 'not_found' || isBothKept(error);
@@ -152,24 +159,25 @@ async function withdraw(
   return builtOn ? notTakenBack(error) : error;
 }
 
-/** The source is gone by another process's delete or rename, which therefore came first: our copy must not stay. */
+/** Takes our copy back: another process's delete or rename of the source came first, so the copy must go. */
 async function takeTargetBack(work: Work, target: Written): Promise<never> {
   const undone = await undoPut(work, target);
   if (undone === 'built_on') throw bothKept();
-  // The process that renamed the copy has the file at a third place, besides the process that was first at the source.
+  // Another process has renamed the copy, so the file is at a third place, whatever the process did that was first at
+  // the source.
   if (undone === 'gone') throw notTakenBack(undefined);
   throw new MemoryError('not_found', 'the source was deleted or renamed by another process');
 }
 
 /**
- * A delete without a certain end: the file may lie at both places, and nothing may be taken back. What lies at the
- * source now may have been put there after our delete, and is no newer version of what was copied.
+ * Throws the error of a delete without a certain end: the file may lie at both places, and both must stay. The file now
+ * at the source may have been put there after our delete, and is then no newer version of the copied one.
  */
 function refuseUnknown(failure: DeleteFailure): void {
   if ('error' in failure) throw failure.error;
 }
 
-/** The object of `source`, bound to the target path. */
+/** Makes the object of `source`, bound to the target path. */
 function copyFor(
   work: Work,
   copy: { readonly rename: MarkedRename; readonly source: SealedVersion; readonly stamp: Stamp },
@@ -196,7 +204,7 @@ export function bothKept(): MemoryError {
   });
 }
 
-/** Whether a rename ended with a file at both places, because both had changed. */
+/** Tells whether a rename ended with a file at both places, because both had changed. */
 function isBothKept(error: unknown): boolean {
   return hasReason(error, 'both_kept');
 }

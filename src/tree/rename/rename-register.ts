@@ -7,31 +7,39 @@ import type { RenameLease } from './lease.ts';
 import { LEASE_MS, type RegisterState, type RenameEntry, readRegister } from './register.ts';
 import type { FileRename } from './rename-file.ts';
 
-/** How long a command waits for another process's rename, in milliseconds. */
+/** The longest time that a command waits for another process's rename (milliseconds). */
 const PATIENCE_MS = 60_000;
 const LOOK_AGAIN_MS = 250;
 
-/** What a look at the register came to: no rename, one of a process that may be alive, or one that was brought to its end. */
+/**
+ * The result of a look at the register: no rename, one of a process that may be alive, or one that this look brought to
+ * its end.
+ */
 export type RecoveryOutcome = 'idle' | 'under_way' | 'finished';
 
 /** The one place of a tenant where renames of directories take turns, and where a crashed one is found. */
 export interface RenameRegister {
   /**
-   * Takes the register for a new rename. Waits while another one is under way and finishes it when its process is
-   * gone. @throws MemoryError `unavailable` after a minute.
+   * Takes the register for a new rename. Waits while another one is under way and finishes it when its process is gone.
+   *
+   * @throws MemoryError `unavailable` after a minute.
    */
   begin(work: Work, paths: FileRename): Promise<RenameLease>;
   /**
-   * Waits until no rename is under way, finishing it when its process is gone. One GET. Answers whether there was
-   * one. @throws MemoryError `unavailable` after a minute.
+   * Waits until no rename is under way, finishing it when its process is gone. One GET. Answers whether there was one.
+   *
+   * @throws MemoryError `unavailable` after a minute.
    */
   settle(work: Work): Promise<boolean>;
-  /** Finishes a rename whose process is gone; one that is under way is left alone. */
+  /** Finishes a rename whose process is gone; leaves one alone that is under way. */
   recover(work: Work): Promise<RecoveryOutcome>;
 }
 
 export function createRenameRegister(): RenameRegister {
-  /** What this process saw last, so that a rename needs no look of its own; a stale one costs a refused PUT. */
+  /**
+   * The register as this process saw it last, so that a rename needs no look of its own; a stale one costs a refused
+   * PUT.
+   */
   let known: RegisterState | undefined;
 
   const look = async (work: Work): Promise<RegisterState> => {
@@ -88,10 +96,13 @@ export function createRenameRegister(): RenameRegister {
   };
 }
 
-/** Finishes the rename of a process that has let its lease run out. False: it has not, or another process won the race. */
+/**
+ * Finishes the rename of a process that has let its lease run out. Answers false while the lease may be held, or when
+ * another process won the race.
+ */
 async function takeOver(work: Work, { entry, etag, ageMs }: RegisterState): Promise<boolean> {
   if (entry === undefined || ageMs <= LEASE_MS) return false;
-  // Loaded before the lease is taken, whose time runs.
+  // Both modules are loaded before the lease is taken, because its time runs.
   const { takeLease } = await import('./lease.ts');
   const { resumeRename } = await import('./rename-directory.ts');
   const lease = await takeLease(work, { rename: renameOf(entry), phase: entry.phase, base: etag });
@@ -111,7 +122,7 @@ async function takeOver(work: Work, { entry, etag, ageMs }: RegisterState): Prom
       );
     }
   } catch (cause) {
-    // Nothing of the caller's own was done. Why it goes on standing in the way is the operator's to know.
+    // The caller's own command did nothing. The operator must find out why the rename keeps blocking it.
     if (hasCode(cause, 'aborted')) throw cause;
     throw new MemoryError('unavailable', 'The rename of a directory by another process cannot be finished.', {
       cause,
@@ -125,17 +136,17 @@ function renameOf({ id, by, from, to }: RenameEntry): RenameLease['rename'] {
 }
 
 /**
- * Finishes what a process that is gone has left behind. One look is enough for the life of a process, unless it finds a
- * rename under way: the process that runs it may die within its lease, so the first command after the lease looks again.
+ * Finishes the rename of a process that is gone. One look is enough for the life of a process, unless it finds a rename
+ * under way: the process that runs it may die within its lease, so the first command after the lease looks again.
  */
 interface Recovery {
-  /** Waits for it. */
+  /** Waits until the look has ended. */
   before(work: Work): Promise<void>;
-  /** Runs `read` beside it, and again when something was finished meanwhile. */
+  /** Runs `read` beside the look, and again when the look finished a rename meanwhile. */
   beside<T>(work: Work, read: () => Promise<T>): Promise<T>;
 }
 
-/** Why a rename cannot be finished says itself last. */
+/** Finds the code of the innermost cause, which tells why a rename cannot be finished. */
 function codeBehind(error: unknown): MemoryErrorCode {
   if (!(error instanceof MemoryError)) return 'unavailable';
   return error.cause instanceof MemoryError ? codeBehind(error.cause) : error.code;
@@ -143,17 +154,17 @@ function codeBehind(error: unknown): MemoryErrorCode {
 
 export function createRecovery(renames: RenameRegister): Recovery {
   let looking: Promise<RecoveryOutcome> | undefined;
-  /** By the monotonic clock. */
+  /** The moment of the next look, by the monotonic clock. */
   let lookAgainAt = Number.POSITIVE_INFINITY;
 
-  /** A failure is the operator's to know and no reason to refuse a command; the next one looks again. */
+  /** Looks, and only logs a failure for the operator: the command still runs, and the next one looks again. */
   const look = async (work: Work): Promise<RecoveryOutcome> => {
     const { logger, monotonic } = work.tenant;
     lookAgainAt = Number.POSITIVE_INFINITY;
     try {
       const recovered = await renames.recover(uncancelled(work));
       if (recovered === 'under_way') lookAgainAt = monotonic() + LEASE_MS;
-      // Reads that begin from here on see what was finished.
+      // Reads that begin from here on see the finished rename.
       if (recovered === 'finished') looking = Promise.resolve('idle');
       return recovered;
     } catch (error) {

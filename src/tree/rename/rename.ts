@@ -11,11 +11,11 @@ import type { RenameRegister } from './rename-register.ts';
  * Renames a file or a directory. A missing source is reported before anything that is wrong with the target, and
  * nothing is ever overwritten.
  *
- * @param wasThere The file lay at the target before, so that the limit of segments is not asked for.
- * @throws MemoryError `not_found`, `already_exists`, `invalid_command` (`reason`: `root`, `into_itself`), `invalid_path`
- * with the `role` of the path when a file could not have it, and in `paths` that of a file in the directory, before
- * anything is copied; `version_conflict` when a file changed at both places and was kept at both, or something else than
- * the `version` of the rename lies at the source.
+ * @param wasThere true where the file lay at the target before: the limit of segments is then not checked.
+ * @throws MemoryError `not_found`, `already_exists`, `invalid_command` (`reason`: `root`, `into_itself`),
+ * `invalid_path` with the `role` of the path when a file could not have it, and in `paths` that of a file in the
+ * directory, before anything is copied; `version_conflict` when a file changed at both places and was kept at both, or
+ * another version than that of the rename is at the source.
  */
 export async function renamePath(
   work: Work,
@@ -41,12 +41,12 @@ export async function renamePath(
   for (const { path } of files) refuseNewPath(work, rename, path);
   const target = await listPath(work, rename.to);
   if (target.kind === 'file' || target.listing.files.length > 0) throw targetExists();
-  // Loaded before the lease is taken, whose time runs.
+  // This module is loaded before the lease is taken, because its time runs.
   const { renameDirectory } = await import('./rename-directory.ts');
   await renameDirectory(await renames.begin(work, rename), files);
 }
 
-/** What is wrong with the target whatever the store holds. */
+/** Refuses a target that is wrong whatever the store holds. */
 function refuseTarget(rename: FileRename, source: 'file' | 'directory'): void {
   if (rename.to === rename.from) throw targetExists();
   if (rename.to === MEMORY_ROOT) {

@@ -11,19 +11,22 @@ import type { Work } from '../tenant.ts';
 /** A create younger than this may still be about to take itself back (milliseconds, the server's clock). */
 const SETTLING_MS = 3_000;
 const LOOK_AGAIN_MS = 100;
-/** Those that wait must not keep others from ending what they wait for. */
+/**
+ * The longest pause between two looks (milliseconds): a waiting command must leave others room to end what it waits
+ * for.
+ */
 const LONGEST_PAUSE_MS = 1_000;
-/** How long a command waits for creates that clash (milliseconds). */
+/** The longest time that a command waits for creates that clash (milliseconds). */
 const PATIENCE_MS = 10_000;
 
 type Clash = 'directory_at_path' | 'file_above';
 
 /**
- * Whether the file just written at `path` clashes with a directory of its name or with a file above it. One LIST and
- * one HEAD for each ancestor, all at once; ancestors in `known` are directories already and are not asked.
+ * Looks for a clash of the file just written at `path` with a directory of its name or with a file above it. One LIST
+ * and one HEAD for each ancestor, all at once; ancestors in `known` are directories already and are not asked.
  *
- * Of a file and a file below it that are created at once, the upper one gives way: it finds something below and is
- * taken back at once, while the lower one waits up to 3 s for a young file above to go.
+ * When a file and a file below it are created at once, the upper one gives way: its process finds something below and
+ * takes it back at once, while the process of the lower one waits up to 3 s for a young file above to go.
  */
 export async function findClash(
   work: Work,
@@ -37,15 +40,16 @@ export async function findClash(
 }
 
 /**
- * Whether a file lies at any of `paths` and does not go within 3 s of its creation. One HEAD each, all at once; of a
- * young one a GET more. One that this process knows to stay is not waited for, nor one that was edited.
+ * Tells whether a file at any of `paths` is there and stays beyond 3 s after its creation. One HEAD for each path, all
+ * at once; one GET more for each young file. A file that was edited, or that this process knows to stay, counts without
+ * a wait.
  */
 export async function anyFileStays(work: Work, paths: readonly MemoryPath[]): Promise<boolean> {
   const stays = await Promise.all(paths.map((path) => fileStays(work, path)));
   return stays.some(Boolean);
 }
 
-/** Whether any file lies below the directory `path`. Pages that hold nothing but tombstones are passed over. */
+/** Tells whether any file lies below the directory `path`. Pages that hold only tombstones are passed over. */
 export async function anythingBelow(work: Work, path: MemoryPath): Promise<boolean> {
   const prefix = directoryPrefix(work.tenant.layout, work.keyring.names, path);
   for await (const page of pagesBelow(work, { prefix, maxKeys: 1 })) {
@@ -64,7 +68,7 @@ async function fileStays(work: Work, path: MemoryPath): Promise<boolean> {
     if (found === undefined) return false;
     const mayGo = (): boolean => !sightings.isSettled({ key, etag: found.etag });
     if (ageOf(found) > SETTLING_MS || clock() >= deadline || !mayGo()) return true;
-    // What it tells the history counts. One that cannot be read may go like any other.
+    // This read notes in the sightings whether the file stays. A file that cannot be read may go like any other.
     if (!isRead) await readFile(work, path).catch(() => {});
     if (!mayGo()) return true;
     tell();
@@ -72,7 +76,7 @@ async function fileStays(work: Work, path: MemoryPath): Promise<boolean> {
   }
 }
 
-/** The files that lie above or below another one of the given files. */
+/** Answers the paths of those given files that lie above or below another of them. */
 export function clashingPaths(files: readonly { readonly path: MemoryPath }[]): ReadonlySet<MemoryPath> {
   const paths = files.map(({ path }) => path);
   const directories = directoriesOf(paths);
@@ -82,10 +86,9 @@ export function clashingPaths(files: readonly { readonly path: MemoryPath }[]): 
 }
 
 /**
- * The files below `directory`, listed again while one of them lies above another and the create of one is not over yet.
- * Files that have lain so for a minute are what a process left that died, and stay in the answer.
- *
- * @throws MemoryError `unavailable` when that takes longer than 10 s.
+ * Answers the files below `directory`. Lists them again while one of them lies above another and the process that
+ * created one of the two may still take it back. Files that have lain like this for a minute were left by a process
+ * that died, and stay in the answer.
  */
 export async function listSettled(
   work: Work,
@@ -106,7 +109,11 @@ export async function listSettled(
   });
 }
 
-/** Runs `attempt` until it answers something other than `'again'`, for 10 s: again after 100 ms, then ever more rarely. */
+/**
+ * Runs `attempt` until it answers something other than `'again'`, for 10 s: again after 100 ms, then ever more rarely.
+ *
+ * @throws MemoryError `unavailable` after 10 s.
+ */
 export async function patiently<T>({ tenant, call }: Work, attempt: () => Promise<T | 'again'>): Promise<T> {
   const deadline = tenant.clock() + PATIENCE_MS;
   const tell = beginWait('create', { ms: PATIENCE_MS, clock: tenant.clock });

@@ -19,18 +19,22 @@ import type { HeldVersion } from '../version-cache.ts';
 import { findClash, patiently } from './clashes.ts';
 
 /*
- * Nothing is built on a file that its creator, or the rename that put it there, may still take back. Each of these looks
- * for clashes where another process has put the file there within the last minute and none has edited it since, and
- * looks at it again while there is one. They throw `unavailable` when that takes longer than 10 s, and what the read does.
+ * A writer builds on a file only once its creator, or the rename that put it there, cannot take it back any more. When
+ * another process put the file there within the last minute and it has not been edited since, each of these functions
+ * looks for clashes, and reads the file again while there is one. They throw `unavailable` when that takes longer than
+ * 10 s, and the errors of the read.
  */
 
-/** As `readFile`. */
+/** Reads the file as `readFile` does, once it stays. */
 export function readSettled(work: Work, path: MemoryPath): Promise<SealedVersion | undefined> {
   const look = (): Promise<SealedVersion | undefined> => readFile(work, path);
   return onceSettled(work, path, { look, stays: (key, { stored }) => isSettled(work, key, stored.etag) });
 }
 
-/** As `reviewFile`; what is held and may be taken back is transferred again, for its age. */
+/**
+ * Reads the file as `reviewFile` does, once it stays. A held version that may still be taken back is transferred again,
+ * for its age.
+ */
 export function reviewSettled(work: Work, path: MemoryPath): Promise<FileVersion | undefined> {
   const key = keyOf(work, path);
   const held = findHeld(work, key);
@@ -39,7 +43,7 @@ export function reviewSettled(work: Work, path: MemoryPath): Promise<FileVersion
   return onceSettled(work, path, { look, stays: (_, { etag }) => isSettled(work, key, etag) });
 }
 
-/** What lies there, for a writer that replaces it unread. One HEAD. */
+/** Looks at the file, once it stays, for a writer that replaces it unread. One HEAD. */
 export function headSettled(work: Work, path: MemoryPath): Promise<DatedMeta | undefined> {
   const { signal } = work.call;
   const look = (): Promise<DatedMeta | undefined> => work.tenant.store.head(keyOf(work, path), { signal });
@@ -59,21 +63,22 @@ export async function headSized(work: Work, path: MemoryPath): Promise<SizedVers
   return found && { etag: found.etag, size: contentLength(found.size) ?? 0 };
 }
 
-/** Waits where the version of the file that a writer is about to replace is there, and may be taken back. */
+/** Waits while the version that a writer is about to replace may still be taken back. */
 export async function untilSettledAs(work: Work, path: MemoryPath, version: ETag): Promise<void> {
   if (!isSettled(work, keyOf(work, path), version)) await headSettled(work, path);
 }
 
 /**
- * What is held and was confirmed longer ago is not saved into the history unasked: it may have expired there, or its text may
- * have been taken out, and what another process replaced is not replaced here. Minutes are enough for edits in a row, and
- * short beside the days of a history; what was taken out within them is looked for where a save was in vain.
+ * The age (milliseconds) from which a held version is no longer saved into the history without a request: it may have
+ * expired there, or its text may have been redacted, and another process may have replaced it. Five minutes are enough
+ * for edits in a row, and short beside the days of a history; a text that was redacted within them is looked for when a
+ * save was in vain.
  */
 const CONFIRMED_MS = 300_000;
 
 /**
- * As `recallFile`, without a request; undefined where it takes one to tell whether the file stays, or, where history is
- * kept, whether it is what is held.
+ * Answers the held file as `recallFile` does, without a request. Undefined where only a request tells whether the file
+ * stays or, where history is kept, whether it is still the held version.
  */
 export function recallSettled(work: Work, path: MemoryPath): FileVersion | undefined {
   const held = recallFile(work, path);
@@ -88,13 +93,13 @@ function isConfirmed({ tenant }: Work, key: ObjectKey): boolean {
   return at !== undefined && createAges(tenant).isWithin(at, CONFIRMED_MS);
 }
 
-/** As `keep`, of a file's content that is new. */
+/** Holds new content of a file as `keep` does, and tells the caller's `onTouch`. */
 export function keepWritten(work: Work, path: MemoryPath, written: HeldVersion): void {
   keep(work, keyOf(work, path), written);
   work.call.onTouch?.({ kind: 'written', path, version: versionName(written) });
 }
 
-/** Holds what was written here, and is not taken back any more. */
+/** Holds a version that this process wrote and will not take back. */
 export function keep(work: Work, key: ObjectKey, written: HeldVersion): void {
   work.tenant.sightings.settle({ key, etag: written.etag, version: identityOf(written.body) });
   work.tenant.cache.hold(key, written);

@@ -26,21 +26,22 @@ export interface WrittenCopy extends Written {
 }
 
 /**
- * Names a write, also after a migration of keys has bound or sealed it again: by the id of the rename that made it, which
- * every edit of the file removes; or by the version that it created there, which no rename has brought.
+ * Names a write, even after a migration of keys has bound or sealed it again: by the id of the rename that made it,
+ * which every edit of the file removes; or by the version that it created there, at a place to which no rename has
+ * brought it.
  */
 type Mark = { readonly origin: Uint8Array } | { readonly created: VersionIdBytes };
 
-/** A migration writes an object once in a pass. */
+/** The most deletes that one undo sends: a migration writes an object once in a pass. */
 const ROUNDS = 4;
 
 /**
- * Takes back a write of ours, and nothing else: a guarded delete of exactly the version that was written, or of what a
- * migration of keys has made of it. It continues when the caller cancels, because a write that is left behind would
- * contradict the error the caller gets. `built_on`: another process has changed the object since, so it stays. `gone`: it
- * was not there any more; another process has deleted it, or has renamed it.
+ * Takes back one write of ours: a guarded delete of exactly the version that was written, or of the same version as a
+ * migration of keys has bound or sealed it again. It continues when the caller cancels, because a write that is left
+ * behind would contradict the error the caller gets. `built_on`: another process has changed the object since, so it
+ * stays. `gone`: another process has deleted or renamed it.
  *
- * @throws MemoryError `outcome_unknown` when it may still be there.
+ * @throws MemoryError `outcome_unknown` when the write may still be there.
  */
 export async function undoPut(work: Work, written: Written): Promise<'undone' | 'built_on' | 'gone'> {
   const quiet = uncancelled(work);
@@ -52,7 +53,7 @@ export async function undoPut(work: Work, written: Written): Promise<'undone' | 
       ]);
       if (failure === undefined) return 'undone';
       if (isMissing(failure)) return 'gone';
-      // Behind an attempt of ours that may have landed, what is there now decides.
+      // An earlier attempt of this delete may have landed, so the file as it is now decides.
       if ('error' in failure && !isResentConflict(failure.error)) throw failure.error;
       const found = await readFile(quiet, written.path);
       if (found === undefined) return 'gone';
@@ -65,7 +66,10 @@ export async function undoPut(work: Work, written: Written): Promise<'undone' | 
   throw notTakenBack(undefined);
 }
 
-/** Whether a version is that write still, bound or sealed again by a migration of keys and otherwise untouched. */
+/**
+ * Tells whether a version is still that write, perhaps bound or sealed again by a migration of keys, and otherwise
+ * untouched.
+ */
 export function isStill(
   { mark }: Pick<Written, 'mark'>,
   version: Pick<OpenedObject, 'id' | 'origin'>,
@@ -75,8 +79,8 @@ export function isStill(
 }
 
 /**
- * Whether `later` is the version `earlier` still, at the same place, though a migration of keys may have bound or sealed
- * it again. What a rename or a repair has written has an origin of its own.
+ * Tells whether `later` is still the version `earlier` at the same place, perhaps bound or sealed again by a migration
+ * of keys. A version that a rename or a repair has written has an origin of its own.
  */
 export function isMigrated(
   earlier: Pick<OpenedObject, 'id' | 'origin'>,
@@ -85,16 +89,16 @@ export function isMigrated(
   return equalBytes(later.id, earlier.id) && hasOrigin(later, earlier.origin);
 }
 
-/** Whether the rename of that id has put the version where it is, and no edit has followed. */
+/** Tells whether the rename of that id has put the version where it is, and no edit has followed. */
 export function hasOrigin(version: Pick<OpenedObject, 'origin'>, id: Uint8Array): boolean {
   return hasBytesAt(version.origin, 0, id);
 }
 
 /**
- * Runs the checks that follow a write. When they fail the write is taken back, so that the error leaves the tree as
+ * Runs the checks that follow a write. When they fail, this takes the write back, so that the error leaves the tree as
  * it was.
  *
- * @throws what `check` throws; MemoryError `outcome_unknown` when the write had to stay, or was not there any more.
+ * @throws the error of `check`; MemoryError `outcome_unknown` when the write had to stay, or was gone already.
  */
 export async function orTakeBack<T>(work: Work, written: Written, check: () => Promise<T>): Promise<T> {
   try {
@@ -104,7 +108,7 @@ export async function orTakeBack<T>(work: Work, written: Written, check: () => P
   }
 }
 
-/** What is said of a change that was begun and may have stayed. */
+/** Makes the error for a change that was begun and may have stayed. */
 export function notTakenBack(cause: unknown): MemoryError {
   if (hasCode(cause, 'outcome_unknown')) return cause;
   return new MemoryError('outcome_unknown', 'a change was begun and neither finished nor taken back', {
@@ -118,7 +122,7 @@ export interface StayingFile {
   readonly cause: unknown;
 }
 
-/** Of one file and of no moment: what is refused so is refused again, to every process. */
+/** Codes that refuse one file at any time: every process that tries again is refused again. */
 const REFUSALS: readonly MemoryErrorCode[] = [
   'access_denied',
   'already_exists',
@@ -131,17 +135,17 @@ const REFUSALS: readonly MemoryErrorCode[] = [
 ];
 
 /**
- * Whether an object is refused for a reason of its own: it is damaged, or its name, its copy or its tombstone is not
- * taken. A rename continues without such a file instead of blocking every other rename.
+ * Tells whether an object is refused for a reason of its own: it is damaged, or the store refuses its name, its copy or
+ * its tombstone. A rename continues without such a file, which would otherwise block every other rename.
  */
 export function isRefusal(error: unknown): boolean {
   return error instanceof MemoryError && REFUSALS.includes(error.code);
 }
 
-/** How many of the files an error names. */
+/** The most files that an error names. */
 const MOST_NAMED = 10;
 
-/** What the caller of the rename reads: it is over, but for these files. */
+/** Makes the error for the caller of the rename: it is over, except for these files. */
 export function leftBehind(files: readonly StayingFile[]): MemoryError {
   const paths = [...new Set(files.map(({ path }) => path as string))].sort();
   return new MemoryError('version_conflict', 'some files of a directory could not be renamed with it', {
@@ -153,16 +157,16 @@ export function leftBehind(files: readonly StayingFile[]): MemoryError {
 
 /** Copies that stay although the rename was taken back. */
 interface KeptCopies {
-  /** Another process has built on at least one. */
+  /** True where another process has built on at least one. */
   readonly builtOn: boolean;
-  /** The server refuses to let them go. */
+  /** Copies that the server refuses to delete. */
   readonly left: readonly StayingFile[];
 }
 
 /**
  * Removes copies that no other process has changed since, and answers which stay.
  *
- * @throws MemoryError `outcome_unknown` when one of them may still be there; the others are removed all the same.
+ * @throws MemoryError `outcome_unknown` when one of them may still be there, after removing the others.
  */
 export async function takeBack(work: Work, copies: readonly Written[]): Promise<KeptCopies> {
   let [builtOn, failure]: [boolean, unknown] = [false, undefined];
@@ -171,7 +175,7 @@ export async function takeBack(work: Work, copies: readonly Written[]): Promise<
     try {
       if ((await undoPut(work, copy)) === 'built_on') builtOn = true;
     } catch (error) {
-      // What was not taken back says so first; why is behind it.
+      // The error says first that the copy was not taken back; its cause tells why.
       const cause = error instanceof MemoryError ? error.cause : undefined;
       if (!isRefusal(cause)) failure ??= error;
       else if (await isSeen(work, copy)) left.push({ path: copy.path, cause });
@@ -181,7 +185,10 @@ export async function takeBack(work: Work, copies: readonly Written[]): Promise<
   return { builtOn, left };
 }
 
-/** False where only the tombstone may not be removed. What cannot be seen may be there. */
+/**
+ * Tells whether the copy is still there; true where the look itself fails. False means that only its tombstone could
+ * not be removed.
+ */
 async function isSeen(work: Work, { key }: Written): Promise<boolean> {
   const found = await work.tenant.store.head(key).catch(() => 'unseen' as const);
   return found !== undefined;
