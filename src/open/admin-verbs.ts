@@ -1,4 +1,4 @@
-// The verbs of the administration alone, in a module of their own: it is loaded when one of them is asked for first.
+// The verbs of the administration alone, in a module of their own: the first call of one of them loads it.
 
 export { exportTree } from '../admin/export/export-tree.ts';
 export { readKeyStatus } from '../admin/keys/key-status.ts';

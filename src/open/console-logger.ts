@@ -3,8 +3,8 @@ import type { LogFields, Logger } from '../logger.ts';
 const QUIET_MS = 60_000;
 
 /**
- * The logger where none is given: what an operator must know goes to `console.warn`, each code at most once a minute,
- * so that a memory never fails in silence and a store that is down does not flood the log.
+ * Makes the default logger: warnings and errors go to `console.warn`, each code at most once a minute, so that an
+ * operator hears of every failing memory and a store that is down does not flood the log.
  */
 export function createConsoleLogger({
   write = (line) => console.warn(line),

@@ -8,33 +8,33 @@ import { type Origin, typedName, withOrigin } from './origins.ts';
 /** Environment variables, as in `process.env`. An empty value counts as absent. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** What an entry point reads of the worker's variables, validated and frozen. */
+/** The worker's variables as an entry point reads them, validated and frozen. */
 export interface WorkerConfig {
-  /** Absent: tenants are reached with the credentials of the process. */
+  /** The role through which tenants are reached; absent: the credentials of the process. */
   readonly tenantRoleArn: string | undefined;
   readonly queueUrl: string;
-  /** Absent: what can never succeed is left to the queue's own attempts. */
+  /** The queue for messages that can never succeed; absent: the queue's own attempts decide about them. */
   readonly deadLetterQueueUrl: string | undefined;
-  /** How long the queue keeps a message; absent: four days, as SQS does by default. */
+  /** The time for which the queue keeps a message; absent: four days, as SQS does by default. */
   readonly queueRetentionSeconds: number | undefined;
   readonly replyQueueUrl: string | undefined;
   readonly reply: 'pointer' | 'inline';
   readonly model: string;
   readonly maxTokens: number | undefined;
   readonly effort: 'low' | 'medium' | 'high' | 'xhigh' | 'max' | undefined;
-  /** Of one tenant on a day; absent: no bound. */
+  /** The most tokens of one tenant on a day; absent: no bound. */
   readonly tokensPerDay: number | undefined;
-  /** In Secrets Manager; absent: the SDK's own `ANTHROPIC_API_KEY`. */
+  /** The secret in Secrets Manager that holds the key; absent: the SDK's own `ANTHROPIC_API_KEY`. */
   readonly apiKeySecretArn: string | undefined;
 }
 
-/** What the function that expires files needs beyond the memory's options, validated and frozen. */
+/** The settings of the function that expires files, beyond the memory's options; validated and frozen. */
 export interface ExpiryConfig {
   readonly tenantRoleArn: string | undefined;
   readonly expireDryRun: boolean;
-  /** Each run writes a checkpoint of each tenant, and its line into the log. */
+  /** True where each run writes a checkpoint of each tenant, and its line into the log. */
   readonly checkpoints: boolean;
-  /** Absent: one run goes from tenant to tenant. */
+  /** The queue that carries a message for each tenant; absent: one run goes from tenant to tenant. */
   readonly expiryQueueUrl: string | undefined;
 }
 
@@ -44,7 +44,7 @@ const ROOT_KEY_FILE = 'SEALED_MEMORY_ROOT_KEY_FILE';
 const HARNESS = 'SEALED_MEMORY_HARNESS';
 const MOUNTS = 'SEALED_MEMORY_MOUNTS';
 const MOUNT = /^\s*(\/[^=]+)=([a-z0-9-]+)(:ro)?(?::expires=(true|false))?\s*$/;
-/** Of the command line alone: its configuration file, and the profile of that. */
+/** The variables of the command line alone: its configuration file, and the profile in it. */
 export const CONFIG_VARIABLE = 'SEALED_MEMORY_CONFIG';
 export const PROFILE_NAME_VARIABLE = 'SEALED_MEMORY_PROFILE_NAME';
 const WORKER_PREFIX = 'SEALED_MEMORY_WORKER_';
@@ -57,7 +57,7 @@ type WorkerName = (typeof WORKER_NAMES)[number];
 const MOST_TOKENS = 1_000_000;
 const MOST_TOKENS_PER_DAY = 1_000_000_000_000;
 
-/** Of a memory; the worker has its own. */
+/** The variables of a memory; the worker has its own. */
 export const VARIABLES: readonly string[] = [
   ...OPTIONS.flatMap(({ variable }) => variable ?? []),
   ...[ROOT_KEY, ROOT_KEY_FILE, MOUNTS, HARNESS],
@@ -67,12 +67,12 @@ const KNOWN: ReadonlySet<string> = new Set([
   ...WORKER_NAMES.map((name) => WORKER_PREFIX + name),
 ]);
 
-/** The environment of this process. */
+/** Answers the environment of this process. */
 export function processEnvironment(): Environment {
   return process.env;
 }
 
-/** Sets what the AWS SDK reads from the environment itself; what is set stays. */
+/** Sets the variables that the AWS SDK reads from the environment itself; those that are set already stay. */
 export function setAwsVariables(env: Environment): void {
   for (const [name, value] of Object.entries(env)) {
     if (name.startsWith('AWS_') && !process.env[name]) process.env[name] = value;
@@ -80,8 +80,8 @@ export function setAwsVariables(env: Environment): void {
 }
 
 /**
- * Options as the environment and the root key file that it names give them. `overrides` come first, and what they give
- * is not read. Nothing is required here: `openMemory` says what is missing.
+ * Makes options of the environment and of the root key file that it names. `overrides` come first: an option that they
+ * give is not read. No option is required here: `openMemory` says which is missing.
  *
  * @throws MemoryError `misconfigured` for an unknown `SEALED_MEMORY_` name or a malformed value; its sentence names the
  * variable and what was expected, never the value.
@@ -116,14 +116,14 @@ export function optionsFromEnvironment(
   const origin: Origin = (option, value) => {
     if (value === undefined) return variableOf(option);
     const found = read.get(option);
-    // A value that the program put in its place goes by the option's name.
+    // A value that the program put in place of the one read goes by the option's name.
     return found?.value === value ? typedName(env, found.variable) : undefined;
   };
-  // Whether one is missing is judged where they are used.
+  // The users of the options judge whether one is missing.
   return withOrigin(options, origin, { copied: true }) as object as MemoryOptions;
 }
 
-/** What sets an option in the environment. */
+/** Names the variables that set an option. */
 function variableOf(option: string): string | undefined {
   if (option === 'rootKey') return `${ROOT_KEY} or ${ROOT_KEY_FILE}`;
   return option === 'mounts' ? MOUNTS : OPTIONS.find((row) => row.option === option)?.variable;
@@ -135,7 +135,9 @@ interface FoundSetting<T = unknown> {
   readonly variable: string;
 }
 
-/** Mounts of other tenants in the same store: `/memories/handbook=org:ro:expires=false,/memories/team=team-7`. */
+/**
+ * Reads the mounts of other tenants in the same store: `/memories/handbook=org:ro:expires=false,/memories/team=team-7`.
+ */
 function readMounts(env: Environment): FoundSetting<readonly MountOptions[]> | undefined {
   const value = textOf(env, MOUNTS)
     ?.split(',')
@@ -156,13 +158,13 @@ function readMounts(env: Environment): FoundSetting<readonly MountOptions[]> | u
   return value && { value, variable: MOUNTS };
 }
 
-/** Whether `exec --jsonl` answers the lines of programs that test memories. */
+/** Tells whether `exec --jsonl` answers the lines of programs that test memories. */
 export function readHarness(env: Environment = process.env): boolean {
   return readFlag(env, HARNESS) ?? false;
 }
 
 /**
- * The settings of a worker, of its function's environment: which Claude, which queues, which key.
+ * Reads the settings of a worker from its function's environment: which Claude, which queues, which key.
  *
  * @throws MemoryError `misconfigured` that names the variable and what was expected.
  */
@@ -190,7 +192,7 @@ export function readWorkerConfig(env: Environment): WorkerConfig {
 }
 
 /**
- * The settings of a scheduled expiry, of its function's environment.
+ * Reads the settings of a scheduled expiry from its function's environment.
  *
  * @throws MemoryError `misconfigured` that names the variable and what was expected.
  */
@@ -230,7 +232,7 @@ function ignoresSharedEndpoints(env: Environment): boolean {
   return textOf(env, 'AWS_IGNORE_CONFIGURED_ENDPOINT_URLS')?.toLowerCase() === 'true';
 }
 
-/** The variable's value as the option takes it; undefined where the variable is absent. */
+/** Reads the variable's value in the option's type and unit; undefined where the variable is absent. */
 function parse(env: Environment, name: string, rule: OptionRow['rule']): unknown {
   const text = textOf(env, name);
   if (text === undefined) return undefined;

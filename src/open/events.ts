@@ -5,13 +5,13 @@ import type { Logger } from '../logger.ts';
 import { createWatch, type EventHandler, type MemoryEvent, type Watch } from '../tool/watch.ts';
 import type { Settings } from './settings.ts';
 
-/** What waits for a file, of events in JSON; what comes beyond is dropped. */
+/** The most characters of JSON that wait for a file; events beyond are dropped. */
 const MOST_WAITING = 1_048_576;
 
-/** By their paths, so that the lines of all memories of the process follow one another. */
+/** The handlers by their files' paths, so that the lines of all memories of the process follow one another. */
 const files = new Map<string, EventHandler>();
 
-/** Tells the handler of the settings, or the file that they name, of what is asked of a tenant. */
+/** Opens the watch that tells the settings' handler, or the file that they name, about the commands of a tenant. */
 export function openWatch(
   { onEvent, eventPaths }: Pick<Settings, 'onEvent' | 'eventPaths'>,
   { tenant, logger }: { readonly tenant: string; readonly logger: Logger },
@@ -37,7 +37,10 @@ function fileAt(given: string): EventHandler {
   return known;
 }
 
-/** Appends a line of JSON for each event; those that come while the file is written to go there together. */
+/**
+ * Makes a handler that appends a line of JSON for each event; events that come while the file is written go there
+ * together.
+ */
 function appendTo(path: string): EventHandler {
   let waiting = '';
   let writing: Promise<void> | undefined;

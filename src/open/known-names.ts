@@ -1,12 +1,16 @@
 import { misconfigured } from '../errors.ts';
 
-/** Names with so many different letters, or a third of theirs if that is fewer, are taken for the same. */
+/**
+ * The most letters in which two names may differ to be taken for the same, or a third of the name's letters if that is
+ * fewer.
+ */
 const MOST_EDITS = 4;
 
 /**
- * `what` says what the names are, as in "an option"; where none is near, `listed` are named.
+ * Refuses names that are not known. `what` says what the names are, as in "an option"; where no known name is near, the
+ * error lists `listed`.
  *
- * @throws MemoryError `misconfigured` for the first name that is not known; it names the known one that is nearest.
+ * @throws MemoryError `misconfigured` for the first name that is not known; it names the nearest known one.
  */
 export function refuseUnknownNames(
   names: readonly string[],
@@ -21,7 +25,9 @@ export function refuseUnknownNames(
   throw misconfigured(`${unknown} is not ${what}. ${adviceFor(unknown, { known, listed })}`);
 }
 
-/** The known name that is nearest to one that is not; where none is near, those that are `listed`. */
+/**
+ * Makes the sentence that names the known name nearest to an unknown one; where none is near, those that are `listed`.
+ */
 export function adviceFor(
   unknown: string,
   { known, listed = [...known] }: { readonly known: Iterable<string>; readonly listed?: readonly string[] },
@@ -30,7 +36,7 @@ export function adviceFor(
   return nearest === undefined ? `Known are ${listed.join(', ')}.` : `Did you mean ${nearest}?`;
 }
 
-/** The name that is nearest to another one; undefined where none is near. */
+/** Finds the known name that is nearest to `name`; undefined where none is near. */
 export function nearestOf(name: string, known: Iterable<string>): string | undefined {
   const most = Math.min(MOST_EDITS, Math.floor(name.length / 3));
   const near = [...known]
@@ -40,7 +46,7 @@ export function nearestOf(name: string, known: Iterable<string>): string | undef
   return near[0]?.each;
 }
 
-/** How many letters have to be put in, taken out or replaced to make one text of the other. */
+/** Counts the letters that must be put in, taken out or replaced to make one text of the other. */
 function editsBetween(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, index) => index);
   for (const [i, letter] of [...a].entries()) {

@@ -8,11 +8,11 @@ import { refuseUnknownNames } from './known-names.ts';
 
 type Callable = (...given: never) => unknown;
 type LastOf<A extends readonly unknown[]> = A extends readonly [...unknown[], infer Last] ? Last : never;
-/** The options of a verb: what it takes last. */
+/** The options of a verb, which are its last argument. */
 type OptionsOf<V> = V extends Callable ? NonNullable<LastOf<Required<Parameters<V>>>> : never;
 /** Every option of a verb once, and nothing else: the compiler compares it with the verb's type. */
 type NamesOf<V> = Readonly<Record<keyof OptionsOf<V>, true>>;
-/** The verbs of a room that take options, where these stand among what is given, and their names. */
+/** The verbs of a room that take options, with the position of these among the arguments, and their names. */
 export type KnownNames<Room, Name extends keyof Room> = {
   readonly [V in Name]: readonly [at: number, names: NamesOf<Room[V]>];
 };
@@ -73,12 +73,12 @@ const MEMORY: KnownNames<Memory, 'tool'> = {
   ],
 };
 
-/** What answers at once; the rest rejects. */
+/** The verbs that throw at once; the others reject. */
 const AT_ONCE: ReadonlySet<string> = new Set(['files.list', 'memory.tool']);
 
 /**
- * The memory, whose methods refuse options that they do not know as `misconfigured`, as `openMemory` does; `execute` alone takes
- * whatever a framework hands its tools beside the signal.
+ * Wraps the memory: its methods refuse options that they do not know as `misconfigured`, as `openMemory` does.
+ * `execute` alone takes anything that a framework hands its tools beside the signal.
  */
 export function refusingUnknown(memory: Memory): Memory {
   return Object.freeze({
@@ -89,14 +89,14 @@ export function refusingUnknown(memory: Memory): Memory {
   });
 }
 
-/** The same of a history. */
+/** Wraps a history as `refusingUnknown` wraps a memory. */
 export function guardedHistory(history: History): History {
   return guarded('history', history, HISTORY);
 }
 
 type AnyVerb = (...given: readonly unknown[]) => unknown;
 
-/** The verbs of a room that refuse options which the table does not know. */
+/** Wraps the verbs of a room, which then refuse options that the table does not know. */
 export function guarded<Room extends object>(
   room: string,
   verbs: Room,

@@ -6,11 +6,15 @@ import type { MountPoint } from './settings.ts';
 import { type BaseStore, openBaseStore } from './store.ts';
 import { type OpenTenant, type TenantWiring, wireTenant } from './wire-tenant.ts';
 
-/** Mounted memories, opened once for all trees they are seen in. */
+/** Mounted memories, opened once for all trees in which they are seen. */
 export interface OpenMounts {
-  /** The tree with the mounted ones below it. */
+  /** Makes a tree that shows the mounted ones below `tree`. */
   over(tree: Tree): Tree;
-  /** @throws MemoryError as `openMemory`, for any of them. */
+  /**
+   * Reaches the mounted memories.
+   *
+   * @throws MemoryError as `openMemory`, for any of them.
+   */
   reach(): Promise<void>;
   close(): Promise<void>;
 }
@@ -21,15 +25,15 @@ interface OpenedMount extends Mount {
 }
 
 /**
- * Opens memories to be mounted: in `base`, unless a mount names a store of its own. `known` tells what the process knows of
- * a tenant in `base` already.
+ * Opens memories to be mounted: in `base`, unless a mount names a store of its own. `known` answers the guard and the
+ * sightings that the process already has of a tenant in `base`.
  */
 export async function openMounts(
   points: readonly MountPoint[],
   shared: {
     readonly base: BaseStore;
     readonly openCache: () => VersionCache;
-    /** The memory that they are seen in can be read only: a mount that takes writes all the same is logged. */
+    /** True where the memory in which they are seen is read only: a mount that takes writes all the same is logged. */
     readonly isReadOnly: boolean;
     readonly known?: (tenant: TenantId) => Pick<TenantWiring, 'guard' | 'sightings'>;
   },

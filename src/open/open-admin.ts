@@ -1,11 +1,7 @@
 import type { MemoryOptions } from './options.ts';
 import type { TenantAdmin } from './tenant-admin.ts';
 
-/**
- * Opens the administration of one tenant. Nothing is read from the store before the first verb.
- *
- * @throws MemoryError `misconfigured` when an option is missing, unknown or malformed.
- */
+/** Opens the administration of one tenant. The first verb sends the first request to the store. */
 export async function openAdmin(options: MemoryOptions): Promise<TenantAdmin> {
   const { openTenantAdmin } = await import('./tenant-admin.ts');
   return openTenantAdmin(options);

@@ -8,8 +8,8 @@ import { type OpenTenant, wireTenant } from './wire-tenant.ts';
 
 /**
  * Opens one tenant's memory: when this resolves the store was reached and the tenant's keyring opened, unless `lazy` is
- * set. Nothing is written, so a tenant begins with its first write, and nothing is read from the environment:
- * `optionsFromEnvironment()` makes options of that.
+ * set. Opening writes nothing, so a tenant begins with its first write. Options come from the caller alone:
+ * `optionsFromEnvironment()` makes them of the environment.
  *
  * @throws MemoryError `misconfigured` when an option is missing, unknown or malformed, or the place does not exist;
  * `access_denied`, `key_unavailable`, `unavailable` and the like. The message says what to do next.
@@ -25,18 +25,26 @@ export async function openMemory(options: MemoryOptions): Promise<Memory> {
   }
 }
 
-/** One tenant's memory with what is mounted in it; nothing is reached yet. */
+/** One tenant's memory with its mounts, before the store is reached. */
 interface MountedTenant {
-  /** The tenant's own tree, without what is mounted in it. */
+  /** The tenant's own tree, without its mounts. */
   readonly own: Tree;
-  /** @throws MemoryError as `openMemory`. */
+  /**
+   * Reaches the tenant and its mounts.
+   *
+   * @throws MemoryError as `openMemory`.
+   */
   reach(): Promise<void>;
-  /** Closing it closes the rest. */
+  /** Opens the memory; closing the memory closes the rest. */
   openMemory(): Memory;
   close(): Promise<void>;
 }
 
-/** @throws MemoryError `misconfigured` when an option is missing, unknown or malformed. */
+/**
+ * Opens a tenant and its mounts, without a request to the store.
+ *
+ * @throws MemoryError `misconfigured` when an option is missing, unknown or malformed.
+ */
 export async function openMounted(options: MemoryOptions): Promise<MountedTenant> {
   const { parts, settings, points, base, openCache, close } = await openTenant(options);
   if (points.length === 0) {
@@ -64,18 +72,18 @@ export async function openMounted(options: MemoryOptions): Promise<MountedTenant
   }
 }
 
-/** The parts of one tenant's memory, and what closes them. */
+/** Opens the parts of one tenant's memory, with the function that closes them. */
 export async function openTenant(given: MemoryOptions): Promise<{
   readonly parts: OpenTenant;
   readonly settings: Settings;
-  /** Its mounts; none of them is opened. */
+  /** The tenant's mounts, still to be opened. */
   readonly points: readonly MountPoint[];
   readonly base: BaseStore;
   /** Makes caches that share their room with the tenant's own. */
   readonly openCache: () => VersionCache;
   close(): Promise<void>;
 }> {
-  // A caller without types may have given nothing.
+  // A caller without types may give anything else than an object.
   const options: MemoryOptions = Object(given);
   const settings = readSettings(options);
   const tenant = requireTenant(settings);

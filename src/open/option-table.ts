@@ -11,15 +11,15 @@ import type { MemoryOptions } from './options.ts';
 import { memberOf } from './origins.ts';
 import { parseStoreLocation } from './store.ts';
 
-/** How the value of an option is judged. `check` throws `misconfigured`, naming `label` and never the text. */
+/** A rule that judges the value of an option. `check` throws `misconfigured`, naming `label` and never the text. */
 type Rule =
   | { readonly kind: 'text'; readonly check: (text: string, label: string) => unknown }
   | { readonly kind: 'choice'; readonly of: readonly string[] }
   | { readonly kind: 'flag' }
-  /** `scale`: what one of the variable's units is in the option's. */
+  /** `scale`: the number of the option's units in one of the variable's. */
   | { readonly kind: 'number'; readonly least: number; readonly most: number; readonly scale?: number };
 
-/** The options that hold options themselves. A dot leads to those: `limits.fileBytes`. */
+/** Options that hold options themselves. A dot leads to those: `limits.fileBytes`. */
 type OptionGroup = 'limits' | 'cache' | 'keyring' | 'history' | 's3';
 type MemberOf<G extends OptionGroup> = NonNullable<MemoryOptions[G]>;
 type OptionName =
@@ -33,14 +33,14 @@ interface TableRow<Value = unknown> {
   readonly variable?: string;
   /** Variables of every AWS program, read where `variable` is absent. */
   readonly shared?: readonly string[];
-  /** Absent for root keys, credentials and callbacks, which are judged where they are used. */
+  /** The rule that judges a value; absent for root keys, credentials and callbacks, whose users judge them. */
   readonly rule?: Rule;
-  /** The kind of value that is taken in place of a text, and is not judged by the rule. */
+  /** The kind of value that may replace a text, and that the rule does not judge. */
   readonly or?: 'object' | 'function';
   readonly fallback?: Value;
 }
 
-/** An option with a rule: its name in `MemoryOptions`, its environment variable, and how it is judged. */
+/** An option with a rule: its name in `MemoryOptions`, its environment variable, and the rule. */
 export interface OptionRow extends TableRow {
   readonly option: string;
   readonly rule: Rule;
@@ -48,7 +48,10 @@ export interface OptionRow extends TableRow {
 
 type Check = (text: string, label: string) => unknown;
 
-/** Every option once, with its default. Names of values carry their types, for declarations are made file by file. */
+/**
+ * Every option once, with its default. A named value carries its own type (`as`), because declarations are made file by
+ * file.
+ */
 export const OPTION_TABLE = {
   store: {
     variable: 'SEALED_MEMORY_STORE',
@@ -148,7 +151,7 @@ type Defaulted = {
 }[keyof Table];
 type Given<V> = Exclude<V, undefined>;
 
-/** The options of a group: one with a default is there, another where it was given. */
+/** The options of a group: one with a default is always present, any other where it was given. */
 type FilledGroup<G extends OptionGroup> = {
   readonly [M in keyof MemberOf<G> as `${G}.${M & string}` extends Defaulted ? M : never]-?: Given<
     MemberOf<G>[M]
@@ -168,7 +171,7 @@ export type FilledOptions = {
       : MemoryOptions[N] | undefined;
 };
 
-// The compiler compares the table with the options: none is missing, and each default is of its option's type.
+// The compiler compares the table with the options: every option is listed, and each default is of its option's type.
 const ROWS: { readonly [N in OptionName]: TableRow<ValueOf<N>> } = OPTION_TABLE;
 const NAMES: ReadonlySet<string> = new Set<OptionName>(Object.keys(OPTION_TABLE) as (keyof Table)[]);
 const GROUPS: ReadonlySet<string> = new Set([...NAMES].flatMap((name) => name.match(/^(.+)\./)?.[1] ?? []));
@@ -178,7 +181,7 @@ export const OPTIONS: readonly OptionRow[] = Object.entries<TableRow>(ROWS).flat
   ([option, { rule, ...row }]) => (rule === undefined ? [] : [{ ...row, option, rule }]),
 );
 
-/** Fills in the defaults. Groups are there in any case, without the members that are undefined. */
+/** Fills in the defaults. Every group is present, without the members that are undefined. */
 export function filled(options: Partial<MemoryOptions>): FilledOptions {
   const values: Record<string, unknown> = {};
   const groups = new Map([...GROUPS].map((group) => [group, {} as Record<string, unknown>]));
@@ -194,8 +197,8 @@ export function filled(options: Partial<MemoryOptions>): FilledOptions {
 }
 
 /**
- * Judges every option that is given, each by its rule; root keys and credentials are judged where they are opened.
- * `nameOf` says how an option was typed.
+ * Judges every given option by its rule; root keys and credentials are judged when they are opened. `nameOf` says how
+ * an option was typed.
  *
  * @throws MemoryError `misconfigured` for an unknown option or a malformed value.
  */
@@ -210,7 +213,11 @@ export function judgeOptions(
   }
 }
 
-/** @throws MemoryError `misconfigured` when the value does not keep the rule. */
+/**
+ * Judges a value by its rule.
+ *
+ * @throws MemoryError `misconfigured` when the value breaks the rule.
+ */
 export function judge(rule: Rule, value: unknown, label: string): void {
   switch (rule.kind) {
     case 'text':

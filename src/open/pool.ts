@@ -16,30 +16,33 @@ import { type OpenTenant, wireTenant } from './wire-tenant.ts';
 
 export interface PoolOpenOptions {
   /**
-   * Credentials that reach this tenant's objects, and the root key in KMS for this tenant, and no other's. The newest
-   * that were given under a key are used from then on, whichever object they are; the keyring stays warm.
+   * Credentials that reach the objects of this tenant alone, and the root key in KMS for it. The newest ones that were
+   * given under a key are used from then on, whichever object they are; the keyring stays warm.
    */
   readonly credentials?: AwsCredentials | undefined;
   /**
-   * What the credentials may do, in the caller's words. A tenant is warm once for each key, so give credentials of
-   * other permissions another one. One key for all unless given.
+   * A name, in the caller's words, for the permissions of the credentials. A tenant is warm once for each key, so give
+   * credentials with other permissions another one. Default: one key for all.
    */
   readonly credentialsKey?: string | undefined;
   /**
-   * The least epoch this tenant's keyring must have, from 1; of two calls the higher one counts. Unless given, the
+   * The least epoch that this tenant's keyring must have, from 1; of two calls the higher one counts. Default: the
    * pool's own.
    */
   readonly minimumEpoch?: number | undefined;
-  /** Who asks, instead of the pool's own `actor`. */
+  /** The actor, instead of the pool's own `actor`. */
   readonly actor?: string | undefined;
 }
 
-/** `mounts` are opened once, with credentials of their own or the pool's, and seen in every tenant's memory. */
+/**
+ * Options of a pool. `mounts` are opened once, with credentials of their own or the pool's, and seen in every tenant's
+ * memory.
+ */
 export interface PoolOptions extends Omit<MemoryOptions, 'tenant'> {
   /**
-   * How many tenants stay warm, 1–100,000; default 1,000. Above this limit idle tenants are evicted, least recently
-   * used first: their keys are wiped, and the next `open` loads them again. Which keyring and which versions were seen
-   * last, and which epoch was pinned, is kept of the 100,000 tenants that were opened last.
+   * The number of tenants that stay warm, 1–100,000; default 1,000. Above this limit idle tenants are evicted, least
+   * recently used first: their keys are wiped, and the next `open` loads them again. The pool remembers for the 100,000
+   * tenants that were opened last which keyring and which versions it saw last, and which epoch was pinned.
    */
   readonly maxTenants?: number | undefined;
 }
@@ -47,8 +50,10 @@ export interface PoolOptions extends Omit<MemoryOptions, 'tenant'> {
 /** Many tenants in one warm process: connections are shared; credentials, keyring and memory are per tenant. */
 export interface MemoryPool extends AsyncDisposable {
   /**
-   * The tenant's memory; opened again it is the same keyring and the same order of commands. Closing it leaves the
-   * tenant warm. @throws MemoryError `misconfigured` for a malformed tenant id, and what `openMemory` fails with.
+   * Opens the tenant's memory; opened again it has the same keyring and the same order of commands. Closing it leaves
+   * the tenant warm.
+   *
+   * @throws MemoryError `misconfigured` for a malformed tenant id, and the errors of `openMemory`.
    */
   open(tenant: string, options?: PoolOpenOptions): Promise<Memory>;
   /** Closes every memory of the pool and what they share. */
@@ -63,7 +68,9 @@ export interface PooledTenant extends OpenTenant {
 /** A pool as entry points use it. */
 export interface TenantPool extends AsyncDisposable {
   open(tenant: string, options?: PoolOpenOptions): Promise<PooledTenant>;
-  /** The tenants that have a keyring, as far as the credentials of the process can list them. One LIST per 1,000. */
+  /**
+   * Lists the tenants that have a keyring, as far as the credentials of the process can list them. One LIST per 1,000.
+   */
   tenants(): Promise<readonly TenantId[]>;
   close(): Promise<void>;
 }
@@ -74,8 +81,8 @@ const OPENING: ReadonlySet<string> = new Set<keyof PoolOpenOptions>([
 const DEFAULT_TENANTS = 1_000;
 
 /**
- * Memories of many tenants that share one store and its connections, for a server: each is opened at its first use and
- * stays warm. Nothing is asked of the store here.
+ * Makes the memories of many tenants that share one store and its connections, for a server: each is opened at its
+ * first use and stays warm. The first `open` sends the first request to the store.
  *
  * @throws MemoryError `misconfigured` when an option is missing, unknown or malformed.
  */
@@ -89,7 +96,7 @@ export function createMemoryPool(options: PoolOptions): MemoryPool {
 }
 
 /**
- * `opens: 'tenants'`: what the options mount is known to the expiry, and neither opened nor seen in any memory.
+ * Makes a pool. `opens: 'tenants'`: mounts in the options only tell the expiry about their tenants, and stay closed.
  *
  * @throws MemoryError `misconfigured` when an option is missing, unknown or malformed.
  */

@@ -20,11 +20,11 @@ export interface Settings extends Omit<FilledOptions, 'store' | 'tenant' | 'root
   readonly store: ConfiguredStore;
   /** The beginning of every object key; empty unless the store is a bucket. */
   readonly prefix: string;
-  /** Absent only in a pool. */
+  /** The tenant; absent only in a pool. */
   readonly tenant: TenantId | undefined;
   readonly rootKeys: RootKeys;
   readonly policy: Policy | undefined;
-  /** Says how an option was typed: its own name, a variable, a flag. */
+  /** Answers how an option was typed: its own name, a variable, a flag. */
   readonly nameOf: (option: string) => string;
 }
 
@@ -76,17 +76,21 @@ const OF_MOUNT: ReadonlySet<string> = new Set<keyof MountOptions>([
   ...(['keyring', 'limits', 'readOnly', 'policy', 'expires'] as const),
 ]);
 
-/** A mount that was judged: where it is seen, and the settings of its memory. */
+/** A mount that was judged: the path at which it is seen, and the settings of its memory. */
 export interface MountPoint {
   readonly at: MemoryPath;
   readonly tenant: TenantId;
   readonly settings: Settings;
-  /** True: unused files of the tenant expire. False: they stay. Undefined: the options do not say. */
+  /** True: unused files of the tenant expire. False: they stay. Undefined: the options leave it open. */
   readonly expires: boolean | undefined;
   readonly given: MountOptions;
 }
 
-/** @throws MemoryError `misconfigured` for a mount at a wrong place or of a wrong option, as `readSettings`. */
+/**
+ * Judges the mounts.
+ *
+ * @throws MemoryError `misconfigured` for a mount at a wrong place or of a wrong option, as `readSettings`.
+ */
 export function readMounts(options: Partial<MemoryOptions>): readonly MountPoint[] {
   const { mounts = [], tenant: _tenant, readOnly: _readOnly, keyring, ...shared } = options;
   const typed = typedName(options, 'mounts');
@@ -94,7 +98,7 @@ export function readMounts(options: Partial<MemoryOptions>): readonly MountPoint
     const ofMount = (option: string): string =>
       typed === 'mounts' ? `mounts[${index}].${option}` : `${option} of mount ${index + 1} of ${typed}`;
     refuseUnknownNames(Object.keys(mount), { known: OF_MOUNT, what: 'an option of a mount' });
-    // What is undefined is not said, and must not take the memory's own policy or limits away.
+    // An option of the mount that is undefined counts as absent: the memory's own policy and limits must stay.
     const { at, expires, ...own } = given(mount);
     const nameOf = (option: string): string => {
       const [group = ''] = option.split('.');
@@ -127,7 +131,12 @@ function parseMountPath(text: unknown, label: string): MemoryPath {
   throw misconfigured(`${label} must be a path directly below /memories, such as /memories/handbook.`);
 }
 
-/** Object keys must have room for a memory path; without a tenant the prefix alone is judged. */
+/**
+ * Refuses a prefix that leaves object keys too little room for a memory path; without a tenant it judges the prefix
+ * alone.
+ *
+ * @throws MemoryError `misconfigured` that names `label`.
+ */
 function requireRoom(
   prefix: string,
   { tenant, label }: { readonly tenant: TenantId | undefined; readonly label: string },
@@ -155,7 +164,11 @@ function readStore(given: MemoryOptions['store'] | undefined, label: string): Se
   );
 }
 
-/** @throws MemoryError `misconfigured` when the settings name none. */
+/**
+ * Answers the tenant of the settings.
+ *
+ * @throws MemoryError `misconfigured` when they name none.
+ */
 export function requireTenant({ tenant, nameOf }: Settings): TenantId {
   if (tenant !== undefined) return tenant;
   throw notSet(nameOf('tenant'), ': the id of the tenant whose memory this is.');
@@ -174,8 +187,8 @@ function isList(input: RootKeyInput | readonly RootKeyInput[]): input is readonl
 }
 
 /**
- * The failure of an option that is missing. Where it was to come from the environment, it names the settings of this folder
- * that have it, which the program was not given.
+ * Makes the error for a missing option. For an option that was to come from the environment, the error points to the
+ * settings of this folder that have it, which the program was not given.
  */
 function notSet(name: string, what: string): MemoryError {
   const variables = name.match(/SEALED_MEMORY_\w+/g) ?? [];

@@ -23,15 +23,15 @@ import type { MemoryOptions } from './options.ts';
 import { openHistory } from './wire-tenant.ts';
 
 /**
- * What an operator does with one tenant's keys and objects; docs/keys.md is the guide. Every verb may run while
- * workers write, takes a `signal`, and, when it was killed or aborted, is simply run again. Failures throw
- * `MemoryError`; with `readOnly` what would write is refused as `read_only`.
+ * The verbs of an operator for one tenant's keys and objects; docs/keys.md is the guide. Every verb may run while
+ * workers write and takes a `signal`; one that was killed or aborted is simply run again. Failures throw `MemoryError`;
+ * with `readOnly` every verb that writes is refused as `read_only`.
  */
 export interface TenantAdmin extends AsyncDisposable {
   readonly tenant: string;
-  /** What the keyring holds and which root key wraps it. */
+  /** Tells the keys in the keyring, and the root key that wraps it. */
   keyStatus(options?: RequestOptions): Promise<KeyStatus>;
-  /** The ids of the configured root keys, and which of them wraps the keyring; never a key. */
+  /** Tells the ids of the configured root keys, and which of them wraps the keyring; never a key. */
   rootKeyStatus(options?: RequestOptions): Promise<RootKeyStatus>;
   /** Gives the tenant a new key, which seals from now on. */
   rotate(options?: RotateOptions): Promise<Rotation>;
@@ -42,31 +42,34 @@ export interface TenantAdmin extends AsyncDisposable {
   migrate(options?: MigrateOptions): Promise<MigrationReport>;
   /** Has the first configured root key wrap the keyring. */
   rewrapRoot(options?: RewrapOptions): Promise<Rewrapping>;
-  /** What the tenant's files were, and what became of them. */
+  /** The history of the tenant's files. */
   readonly history: History;
   /**
-   * Has all writers of the tenant keep its history, or cease to. Each follows within the time to live of its keyring, 15
-   * minutes at most; what was kept stays until it expires. A tenant to which nothing was written yet gets its keyring by it.
-   * `anew`, behind a restore on purpose: it stays on, and what it says of the time before accuses no file any more.
+   * Makes all writers of the tenant keep its history, or cease to. Each follows within the time to live of its keyring,
+   * 15 minutes at most; saved versions stay until they expire. Turning history on gives a tenant without a write its
+   * keyring. `anew`, after a restore on purpose: history stays on, and its records from before accuse no file any more.
    */
   turnHistory(to: 'on' | 'off' | 'anew', options?: RequestOptions): Promise<TurnedHistory>;
   /** Destroys the tenant's keys for good, and with them all that is sealed under them. */
   shred(options?: ShredOptions): Promise<ShredReport>;
-  /** The object key of the file at a path, whether there is one or not. */
+  /** Answers the object key of the file at a path, whether it exists or not. */
   encodeName(path: string, options?: RequestOptions): Promise<string>;
-  /** The path of the file under an object key; undefined when no writer of this tenant made that key. */
+  /** Answers the path of the file under an object key; undefined when no writer of this tenant made that key. */
   decodeName(key: string, options?: RequestOptions): Promise<string | undefined>;
-  /** Reads and opens everything that is stored. */
+  /** Reads and opens every stored object. */
   verify(options?: VerifyOptions): Promise<Verification>;
   /**
-   * Writes down which version each file has, and returns the line by which `verify({ since })` tells later what was put back or
-   * dropped (docs/history.md, "Checkpoints"). With `since` it compares first, and writes nothing where it finds an alarm.
+   * Writes down which version each file has, and returns the line with which `verify({ since })` later tells what was
+   * put back or dropped (docs/history.md, "Checkpoints"). With `since` it compares first, and writes nothing where it
+   * finds an alarm.
    */
   checkpoint(options?: CheckpointOptions): Promise<CheckpointReport>;
   /**
-   * Deletes what expired, in two runs an hour or more apart (docs/worker.md, "Expiry"). `afterDays` stands before the
-   * configured days. @throws MemoryError `misconfigured` when days are given but none are configured, and it is no dry
-   * run: then reads are not recorded, and what is only read would go.
+   * Deletes expired files and records, in two runs an hour or more apart (docs/worker.md, "Expiry"). `afterDays` goes
+   * before the configured days.
+   *
+   * @throws MemoryError `misconfigured` when days are given but none are configured, unless it is a dry run: without
+   * configured days reads are not recorded, and files that are only read would expire.
    */
   expire(options?: ExpiryOptions): Promise<TenantExpiry>;
   /** Writes every file, opened and checked, as plaintext into a new folder. */
@@ -103,10 +106,13 @@ const OPTIONS: KnownNames<
   export: [0, { ...CALL, to: true }],
 };
 
-/** An admin is about the keyring as it is, so it does not trust its cache for long. */
+/**
+ * The time to live of an administration's keyring (milliseconds): short, because its verbs must see the keyring as it
+ * is.
+ */
 const ADMIN_TTL_MS = 60_000;
 
-/** As `openAdmin`, which loads it. */
+/** Opens the administration as `openAdmin` does, which loads this module. */
 export async function openTenantAdmin(given: MemoryOptions): Promise<TenantAdmin> {
   const options: MemoryOptions = Object(given);
   const keyring = { ...options.keyring, ttlMs: ADMIN_TTL_MS };
@@ -166,7 +172,7 @@ export async function openTenantAdmin(given: MemoryOptions): Promise<TenantAdmin
       refuseWriting(context);
       if (to !== 'on' && to !== 'off' && to !== 'anew')
         throw misconfigured('History is turned on or off, or begun anew.');
-      // A tenant to which nothing was written yet begins with it.
+      // A tenant without a write gets its keyring here.
       if (to === 'on') await keyrings.load({ create: true, signal: request?.signal });
       const { turnTenantHistory } = await import('./admin-verbs.ts');
       return turnTenantHistory({ editor, stamps }, to, request);
@@ -176,7 +182,7 @@ export async function openTenantAdmin(given: MemoryOptions): Promise<TenantAdmin
       checkTtl(request?.ttlMs, 0);
       const { shredTenant } = await import('./admin-verbs.ts');
       const report = await shredTenant({ store, layout, versions, clock, pause }, request);
-      // It meets the marker, and the keys leave this process too.
+      // The look meets the marker, and the keys leave this process too.
       await keyrings.look().catch(() => undefined);
       return report;
     },

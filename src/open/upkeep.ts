@@ -11,22 +11,22 @@ import { refuseWriting, type Tenant } from '../tree/tenant.ts';
 import type { MountPoint, Settings } from './settings.ts';
 import { type BaseStore, placeOf } from './store.ts';
 
-/** The verbs of the administration that a memory and the worker need, too. They run past the order of commands. */
+/** The verbs of the administration that a memory and the worker need, too. They run outside the order of commands. */
 export interface Upkeep {
-  /** Reads and opens everything that is stored. */
+  /** Reads and opens every stored object. */
   verify(options?: VerifyOptions): Promise<Verification>;
   /** Writes a checkpoint. */
   checkpoint(options?: CheckpointOptions): Promise<CheckpointReport>;
   /**
-   * Deletes what expired: files by the configured days unless others are given, and none of a tenant whose mounts say that
-   * it does not expire.
+   * Deletes expired files and records: files by the configured days unless others are given; the files of a tenant
+   * whose mounts say that it does not expire stay.
    *
    * @throws MemoryError `misconfigured` where a mount of the tenant leaves open whether it expires.
    */
   expire(options?: ExpiryOptions): Promise<TenantExpiry>;
 }
 
-/** The tenant whose upkeep it is. */
+/** The tenant that the upkeep serves. */
 interface UpkeepOf {
   readonly settings: Settings;
   readonly tenant: TenantId;
@@ -60,10 +60,11 @@ export function createUpkeep(context: Tenant, of: UpkeepOf): Upkeep {
 }
 
 /**
- * Returns the options of an expiry run, without days for files and sessions where a mount of the tenant says that it does
- * not expire. Reads through a read-only mount leave no record in the tenant, so a run cannot tell its files from unused ones.
+ * Answers the options of an expiry run, without days for files and sessions where a mount of the tenant says that it
+ * does not expire. Reads through a read-only mount leave no record in the tenant, so a run cannot tell its files from
+ * unused ones.
  *
- * @throws MemoryError `misconfigured` where days are given and a mount of the tenant leaves it open.
+ * @throws MemoryError `misconfigured` where days are given and a mount of the tenant leaves open whether it expires.
  */
 function spareMounted(options: ExpiryOptions, { tenant, settings, points = [] }: UpkeepOf): ExpiryOptions {
   const place = placeOf(settings.store);

@@ -16,11 +16,11 @@ export interface WarmTenant {
   readonly sightings: Sightings;
   readonly order: CommandOrder;
   minimumEpoch: number | undefined;
-  /** By credentials key, the least recently used one first. */
+  /** The tenant under each credentials key, the least recently used one first. */
   readonly keyed: Map<string | undefined, KeyedTenant>;
 }
 
-/** What is warm of a tenant under one credentials key. */
+/** The warm parts of a tenant under one credentials key. */
 interface KeyedTenant {
   readonly source: CredentialSource | undefined;
   readonly parts: Promise<OpenTenant>;
@@ -31,13 +31,13 @@ interface KeyedTenant {
 
 /** The tenants that a pool keeps warm, and which of them it evicts. */
 export interface WarmTenants {
-  /** The tenant, which counts as the one used last. */
+  /** Answers the tenant, which then counts as the one used last. */
   use(tenant: TenantId): WarmTenant;
-  /** Counts as used last, if it is warm still. */
+  /** Counts a tenant that is still warm as the one used last. */
   touch(found: WarmTenant): void;
-  /** A higher epoch than was asked for before: keyrings in the cache may be below it. */
+  /** Pins a higher epoch than before: the cached keyrings, which may be below it, are loaded again. */
   pin(found: WarmTenant, epoch?: number): void;
-  /** What is warm under the credentials key, with the newest credentials; wired where nothing is. */
+  /** Answers the warm parts under the credentials key, with the newest credentials; wires them where there are none. */
   useKeyed(
     found: WarmTenant,
     request: {
@@ -45,15 +45,15 @@ export interface WarmTenants {
       readonly credentialsKey?: string | undefined;
     },
   ): KeyedTenant;
-  /** Wipes what is superseded, and what is beyond the limits, as far as it is idle. */
+  /** Wipes idle parts: those that are superseded, and those beyond the limits. */
   evictSurplus(found: WarmTenant): Promise<void>;
   /** Closes every memory and wipes every tenant, idle or not. */
   closeAll(): Promise<void>;
 }
 
-/** Of tenants that are warm, and of those whose rollback guard is kept. */
+/** The most tenants that are warm, and the most whose rollback guard is kept. */
 export const MOST_TENANTS = 100_000;
-/** Credentials keys of one tenant that stay warm. */
+/** The most credentials keys of one tenant that stay warm. */
 const MOST_KEYS = 16;
 
 export function createWarmTenants({
@@ -64,9 +64,9 @@ export function createWarmTenants({
   /** Begins to load a tenant's parts. */
   readonly wire: (found: WarmTenant, source: CredentialSource | undefined) => Promise<OpenTenant>;
 }): WarmTenants {
-  /** The least recently used one first. */
+  /** The warm tenants, the least recently used one first. */
   const warm = new Map<TenantId, WarmTenant>();
-  /** In use though their epoch is superseded; wiped with their last memory. */
+  /** Parts in use though their epoch is superseded; wiped with their last memory. */
   const superseded = new Set<KeyedTenant>();
   const guardOf = createRollbackGuards(MOST_TENANTS);
   const sightingsOf = new WeakMap<RollbackGuard, Sightings>();
@@ -156,7 +156,7 @@ function surplusOf<K, V>(entries: Map<K, V>, most: number, isFree: (value: V) =>
   return removed;
 }
 
-/** A failed load of the keyring is not remembered once its credentials have been replaced. */
+/** Makes a keyring cache forget a failed load, once the credentials behind it have been replaced. */
 async function forgetFailure({ parts }: KeyedTenant): Promise<void> {
   const [opened] = await Promise.allSettled([parts]);
   if (opened.status === 'fulfilled') opened.value.context.keyrings.forgetFailure();

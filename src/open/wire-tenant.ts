@@ -25,72 +25,74 @@ import type { MountPoint, Settings } from './settings.ts';
 import type { BaseStore } from './store.ts';
 import type { Upkeep } from './upkeep.ts';
 
-/** One for all memories of the process, so that many of them on one broken store warn as one. */
+/** The default logger of all memories of the process, so that many of them on one broken store warn as one. */
 const CONSOLE_LOGGER = heardLogger(createConsoleLogger());
 
-/** Of a renamed or migrated object up to four copies are in memory at once. */
+/**
+ * The most bytes of objects that are worked on at once: memory holds up to four copies of a renamed or migrated object.
+ */
 const CONCURRENT_BYTES = 33_554_432;
 
-/** One tenant's tree with what it stands on, for entry points that need more than the six commands. */
+/** One tenant's tree with the parts below it, for entry points that need more than the six commands. */
 export interface OpenTenant extends Upkeep {
   readonly tree: Tree;
-  /** What the verbs stand on. */
+  /** The tenant on which the verbs stand. */
   readonly context: Tenant;
-  /** What the process knows of the tenant's keyring. */
+  /** The process's memory of the tenant's keyring. */
   readonly guard: RollbackGuard;
-  /** The first wraps, all unwrap. */
+  /** The root keys: the first wraps, all unwrap. */
   readonly rootKeys: readonly RootKey[];
-  /** What the bucket keeps beside the current versions. */
+  /** The versions that the bucket keeps beside the current ones. */
   readonly versions: ObjectVersions | undefined;
   /**
-   * Reaches the store and opens the keyring, which costs a GET and, for a tenant without one, a LIST; nothing is written.
-   * With `lazy` this goes on beside the caller, and its failure is that of the first command. `isExpected`: that the tenant does not
-   * exist is warned of, once.
+   * Reaches the store and opens the keyring, which costs a GET and, for a tenant without one, a LIST; nothing is
+   * written. With `lazy` this goes on beside the caller, and its failure is that of the first command. `isExpected`: a
+   * tenant that does not exist is warned of, once.
    *
    * @throws MemoryError as the keyring's load, with what to do next.
    */
   reach(request?: { readonly isExpected?: boolean }): Promise<void>;
-  /** Overwrites the keys, and what is held of the files. */
+  /** Overwrites the keys and the held files. */
   wipe(): void;
   /** A memory over this tenant; all of them share one order of commands. */
   openMemory(onClose: () => Promise<void>, options?: MemoryView): Memory;
-  /** Where events are told. */
+  /** The watch to which events are told. */
   readonly watch: Watch | undefined;
 }
 
-/** How one memory differs from others of its tenant. */
+/** The differences of one memory from others of its tenant. */
 interface MemoryView {
-  /** With more in it than the tenant's own. */
+  /** A tree that shows more than the tenant's own. */
   readonly seen?: Tree | undefined;
-  /** Instead of the one in the settings. */
+  /** The actor, instead of the one in the settings. */
   readonly actor?: string | undefined;
 }
 
-/** What one tenant is wired of. */
+/** The parts from which one tenant is wired. */
 export interface TenantWiring {
   readonly settings: Settings;
   /** Mounts of the options; an expiry looks for its tenant among them. */
   readonly points?: readonly MountPoint[] | undefined;
   readonly base: BaseStore;
   readonly tenant: TenantId;
-  /** For root keys in KMS, instead of the ones in the settings. */
+  /** Credentials for root keys in KMS, instead of those in the settings. */
   readonly credentials?: AwsCredentials | undefined;
-  /** Instead of the one in the settings. */
+  /** The least epoch, instead of the one in the settings. */
   readonly minimumEpoch?: number | undefined;
-  /** What the process knows of the tenant's objects already. */
+  /** The process's sightings of the tenant's objects so far. */
   readonly sightings?: Sightings | undefined;
-  /** Instead of a cache of its own: one that shares its room with others. */
+  /** A cache that shares its room with others; absent: the tenant gets one of its own. */
   readonly cache?: VersionCache | undefined;
-  /** And of its keyring. */
+  /** The process's memory of the tenant's keyring so far. */
   readonly guard?: RollbackGuard | undefined;
-  /** Shared with other memories of the tenant in this process. */
+  /** The order of commands that other memories of the tenant in this process share. */
   readonly order?: CommandOrder | undefined;
 }
 
-/** Tenants of which it was said that they keep no history, or do not exist. */
+/** Tenants that keep no history, or do not exist, and of which the process has already warned. */
 const warnedOf = new WeakSet<RollbackGuard>();
 
-/** Days of history are given, and the tenant exists without one: nothing is kept, which is said once. */
+/** Warns, once, that a tenant keeps no history although days of history are given: the tenant exists since before. */
 function warnOfNoHistory(
   { keepsHistory }: LoadedKeyring,
   { settings: { history }, tenant }: TenantWiring,
@@ -103,7 +105,7 @@ function warnOfNoHistory(
   );
 }
 
-/** What is only read of a tenant that does not exist stays empty, as by a typo in its name: that is said once. */
+/** Warns, once, that a tenant which is only read does not exist, perhaps by a typo in its name, and so stays empty. */
 function warnOfAbsent(
   { tenant }: TenantWiring,
   { guard, logger }: { readonly guard: RollbackGuard; readonly logger: Logger },
@@ -131,11 +133,11 @@ export function openHistory(
     ...surroundings
   }: {
     readonly context: Tenant;
-    /** The tenant's own, without what is mounted in it. */
+    /** The tenant's own tree, without its mounts. */
     readonly tree: Tree;
-    /** The tree as its users see it, where something is mounted in it. */
+    /** The tree as its users see it, where it has mounts. */
     readonly seen?: Pick<Tree, 'isAlwaysDirectory'> | undefined;
-    /** Who asks where a call does not say it. */
+    /** The actor of calls that name none. */
     readonly actor?: string | undefined;
     /** The versions that the bucket keeps beside the current objects. */
     readonly versions?: ObjectVersions | undefined;

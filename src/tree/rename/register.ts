@@ -61,8 +61,8 @@ export async function readRegister(work: Work): Promise<RegisterState> {
 }
 
 /**
- * Replaces the version `base` of the register, or creates it; `entry` undefined means that no rename is under way. After
- * a conflict another process has won the race.
+ * Replaces the version `base` of the register, or creates it; `entry` undefined means that no rename is under way.
+ * After a conflict another process has won the race.
  */
 export async function writeRegister(
   work: Work,

@@ -81,7 +81,10 @@ async function copyThenMove(
   return goForward(lease, outcome, { takenOver: false });
 }
 
-/** Copies the files as they are listed once no create is under way among them: all of them are judged before the first copy. */
+/**
+ * Copies the files as they are listed once no create is under way among them: it judges all of them before the first
+ * copy.
+ */
 async function copyAll(
   work: LeasedWork,
   rename: DirectoryRename,
