@@ -1,14 +1,14 @@
 import type { RetryAdvice } from '../errors.ts';
 
-/** Why the API did not answer, and whether it may later. */
+/** The reason why the API did not answer, and whether it may later. */
 interface ApiFailure {
   /** The API's error type, such as `overloaded_error`, `billing_error` for every spend limit, `prompt_too_long` beyond the model's window; without one `http_<status>`, `connection`, `reply_cut` or `unexpected`. */
   readonly code: string;
   readonly status: number | undefined;
   readonly retry: RetryAdvice;
-  /** What the API asked to wait, in milliseconds. */
+  /** The pause that the API asked for, in milliseconds. */
   readonly retryAfterMs: number | undefined;
-  /** How the API calls the request. */
+  /** The API's id of the request. */
   readonly requestId: string | undefined;
 }
 
@@ -32,8 +32,8 @@ const TOO_LONG = /\bprompt is too long\b|\bexceed context limit\b/;
 const LONGEST_PAUSE_MS = 2 ** 31 - 1;
 
 /**
- * Judges what the client threw by its members, not by its class: a client may bring another copy of the SDK. Whatever
- * is not known to pass by itself is permanent.
+ * Judges an error of the client by its members, not by its class: a client may bring another copy of the SDK. Every
+ * error counts as permanent unless it is known to pass by itself.
  */
 export function describeFailure(error: unknown, now: number = Date.now()): ApiFailure {
   const { requestID } = (error ?? {}) as { readonly requestID?: unknown };
@@ -66,7 +66,10 @@ function judge(error: unknown, now: number): Omit<ApiFailure, 'requestId'> {
   return { code, status: undefined, retry: code === 'unexpected' ? 'never' : 'later', retryAfterMs };
 }
 
-/** Limits that an account has set itself are told as a refused request; where they have no code, by the sentence alone. */
+/**
+ * Tells whether an account's own limit was met, which the API tells as a refused request: by its error code, or by the
+ * sentence alone where it has no code.
+ */
 function isSpendLimit(error: unknown): boolean {
   const { message } = error as { readonly message?: unknown };
   const errorCode = errorCodeOf(error);
@@ -74,7 +77,7 @@ function isSpendLimit(error: unknown): boolean {
   return typeof message === 'string' && /\bAPI usage limits\b|\bcredit balance is too low\b/.test(message);
 }
 
-/** SDKs before 1.5 have the code in the body of the answer alone. */
+/** Reads the error code, which SDKs before 1.5 have in the body of the answer alone. */
 function errorCodeOf(error: unknown): unknown {
   const { errorCode, error: body } = error as {
     readonly errorCode?: unknown;
@@ -83,19 +86,25 @@ function errorCodeOf(error: unknown): unknown {
   return errorCode ?? body?.error?.details?.error_code;
 }
 
-/** The window of the model is told as a refused request, by the sentence alone. */
+/**
+ * Tells whether the prompt is beyond the model's window, which the API tells as a refused request, by the sentence
+ * alone.
+ */
 function isTooLong(error: unknown): boolean {
   const { status, message } = error as { readonly status?: unknown; readonly message?: unknown };
   return status === 400 && typeof message === 'string' && TOO_LONG.test(message);
 }
 
-/** Whether the API refused thoughts in the conversation: something before them is not what they were signed over. */
+/**
+ * Tells whether the API refused thoughts in the conversation: Claude signed them over other text than the one before
+ * them.
+ */
 export function isThoughtRefusal(error: unknown): boolean {
   const { status, message } = (error ?? {}) as { readonly status?: unknown; readonly message?: unknown };
   return status === 400 && typeof message === 'string' && THOUGHT_REFUSED.test(message);
 }
 
-/** Whether the error is the API's own word, in the answer or within a stream, rather than the loss of one. */
+/** Tells whether the error is the API's own word, in the answer or within a stream; false for the loss of an answer. */
 export function isApiWord(error: unknown): boolean {
   const { status, type } = (error ?? {}) as { readonly status?: unknown; readonly type?: unknown };
   return typeof status === 'number' || typeof type === 'string';
@@ -107,13 +116,18 @@ function adviceOf(status: number, headers: unknown): RetryAdvice {
   return status === 408 || status === 409 || status === 429 || status >= 500 ? 'later' : 'never';
 }
 
-/** The errors of SDKs before 1.6 are all named `Error`; the class has the name. */
+/**
+ * Tells whether the connection failed. The errors of SDKs before 1.6 are all named `Error`; their class has the name.
+ */
 function isConnection(error: unknown, name: unknown): boolean {
   const told = name === 'Error' ? (error as Error).constructor?.name : name;
   return told === 'APIConnectionError' || told === 'APIConnectionTimeoutError';
 }
 
-/** The pause named by `retry-after-ms` or `retry-after` (seconds or a date); undefined when there is none to take. */
+/**
+ * Reads the pause named by `retry-after-ms` or `retry-after` (seconds or a date); undefined when the headers name none
+ * to take.
+ */
 function readRetryAfter(headers: unknown, now: number): number | undefined {
   const milliseconds = Number.parseFloat(header(headers, 'retry-after-ms') ?? '');
   const given = header(headers, 'retry-after') ?? '';

@@ -4,35 +4,41 @@ import type { ModelFeature } from './model-features.ts';
 
 export type ContextEdit = NonNullable<BetaContextManagementConfig['edits']>[number];
 
-/** How the API keeps a long conversation short. Clearing of tool uses and compaction are on unless they are `false`. */
+/**
+ * The API's means to keep a long conversation short. Clearing of tool uses and compaction are on unless they are
+ * `false`.
+ */
 export interface ContextManagement {
   /** Clears the results of older tool uses, never those of the memory tool. */
   readonly clearToolUses?: boolean | ClearToolUses;
-  /** Clears the thoughts of all but so many of the newest turns, or keeps `all`; absent: as the model does by itself. */
+  /**
+   * The number of newest turns that keep their thoughts, or `all`; the thoughts of older turns are cleared. Absent: as
+   * the model does by itself.
+   */
   readonly keepThinkingTurns?: number | 'all';
   /** Replaces the conversation so far with a summary. */
   readonly compaction?: boolean | Compaction;
-  /** The edits themselves, as the API takes them and in this order; the other fields are not looked at then. */
+  /** The edits themselves, as the API takes them and in this order; the other fields are then ignored. */
   readonly edits?: readonly ContextEdit[];
 }
 
 export interface ClearToolUses {
-  /** Input tokens from which on results are cleared; 100,000 by default. */
+  /** The number of input tokens from which on results are cleared; 100,000 by default. */
   readonly triggerTokens?: number;
-  /** How many of the newest tool uses stay; 3 by default. */
+  /** The number of newest tool uses that stay; 3 by default. */
   readonly keep?: number;
   /** Names of more tools whose results stay. */
   readonly exclude?: readonly string[];
-  /** Clears nothing unless so many tokens can go at once, as each clearing costs what the prompt cache held behind it. */
+  /** The fewest tokens that one clearing removes: each clearing costs the part of the prompt cache behind it. */
   readonly clearAtLeastTokens?: number;
-  /** Clears what the tools were asked as well: of all tools, or of those named. */
+  /** True to clear the inputs of all tools as well; or the names of the tools whose inputs are cleared. */
   readonly clearInputs?: boolean | readonly string[];
 }
 
 export interface Compaction {
-  /** Input tokens from which on the conversation is summarised; 150,000 by default. */
+  /** The number of input tokens from which on the conversation is summarised; 150,000 by default. */
   readonly triggerTokens?: number;
-  /** What the summary should hold, instead of the API's own instructions for it. */
+  /** Instructions for the summary, instead of the API's own. */
   readonly instructions?: string;
 }
 
@@ -46,8 +52,8 @@ interface ManagedContext {
 }
 
 /**
- * Without the edits that the model lacks. A conversation that holds a summary already needs the header of compaction even
- * when nothing more is compacted.
+ * Makes the part of a request that manages the context, without the edits that the model lacks. A conversation that
+ * holds a summary already needs the header of compaction even when no edit compacts.
  */
 export function manageContext(
   edits: readonly ContextEdit[],
@@ -63,7 +69,7 @@ export function manageContext(
 }
 
 /**
- * The edits in the order in which the API takes them: thoughts first.
+ * Makes the edits in the order in which the API takes them: thoughts first.
  *
  * @throws MemoryError `misconfigured` when a number is no whole number in its range.
  */

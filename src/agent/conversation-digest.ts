@@ -3,23 +3,23 @@ import type { BetaMessageParam } from '@anthropic-ai/sdk/resources/beta';
 import { isThought } from './resendable.ts';
 import { type PromptAdditions, type SystemPrompt, withAdditions } from './turn-request.ts';
 
-/** What stands before the first message of a conversation, and makes Claude's thoughts valid in it. */
+/** The parts of a request before the first message of a conversation, over which Claude signs its thoughts in it. */
 export interface ConversationBasis {
   readonly system?: SystemPrompt;
   readonly prompts?: PromptAdditions;
-  /** Of the memory tool's definition. */
+  /** Further fields of the memory tool's definition. */
   readonly toolProps?: object;
   /** The further tools, in their order. */
   readonly tools?: readonly object[];
 }
 
 /**
- * Stands for the system prompt, its additions and the definitions of the tools, in their order: a caller that keeps a
- * conversation keeps the digest beside it, and hands both to the next turn (`messages` and `digest` of `runTurn`, which
- * gives both back). Claude signs its thoughts over all of these, and the API refuses a thought whose basis has changed.
- * Marks of the prompt cache are no part of it, as for the API; the model is none either.
+ * Computes the digest of the system prompt, its additions and the definitions of the tools, in their order: a caller
+ * that keeps a conversation keeps the digest beside it, and hands both to the next turn (`messages` and `digest` of
+ * `runTurn`, which gives both back). Claude signs its thoughts over all of these, and the API refuses a thought whose
+ * basis has changed. The digest leaves out marks of the prompt cache, as the API does, and the model.
  *
- * 43 characters of base64url. It is no secret's hash: who knows the prompts knows the digest, so keep it sealed as the
+ * 43 characters of base64url. The prompts alone determine the digest, and it protects no secret: keep it sealed as the
  * conversation is.
  */
 export function conversationDigest({
@@ -41,14 +41,14 @@ function withoutCacheMark(part: object): object {
   return rest;
 }
 
-/** Whether the API would check the basis of this conversation. */
+/** Tells whether this conversation holds thoughts, so that the API would check its basis. */
 function holdsThoughts(messages: readonly BetaMessageParam[]): boolean {
   return messages.some(({ content }) => typeof content === 'object' && content.some(isThought));
 }
 
 /**
- * The conversation without Claude's thoughts, which is valid on any basis. All of them go: a thought between others that
- * were left out would be refused too.
+ * Answers the conversation without any of Claude's thoughts, which is valid on any basis: the API would also refuse a
+ * thought whose neighbours were left out.
  */
 export function withoutThoughts(messages: readonly BetaMessageParam[]): readonly BetaMessageParam[] {
   return messages.flatMap((message): readonly BetaMessageParam[] => {
@@ -60,8 +60,8 @@ export function withoutThoughts(messages: readonly BetaMessageParam[]): readonly
 }
 
 /**
- * The messages as they are valid on the basis that this digest stands for; `changed` where thoughts in them were thought
- * on another one, and stay. Messages without a digest are taken as they are.
+ * Answers the messages as they are valid on the basis of this digest; `changed` where Claude had thoughts in them on
+ * another basis, which may not be dropped. Messages without a digest are taken as they are.
  */
 export function onBasis(
   digest: string,

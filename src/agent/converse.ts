@@ -7,10 +7,10 @@ import type { ReplyStream, TurnRequest } from './turn-request.ts';
 import type { TurnTool } from './turn-tool.ts';
 
 /**
- * Runs the SDK's loop from where the turn is to its end, until the memory is `down`, or until it is told to stop. Where the
- * turn is then stands in `progress`.
+ * Runs the SDK's loop from `progress` to the end of the turn, until the memory is `down`, or until `onStep` stops it.
+ * It leaves the state of the turn in `progress`.
  *
- * @throws ReplyCut when a reply began and did not arrive whole; what the client threw when it did not begin.
+ * @throws ReplyCut when a reply began and did not arrive whole; the client's error when it did not begin.
  */
 export async function converse(turn: {
   readonly request: TurnRequest;
@@ -64,7 +64,9 @@ async function wholeReply(
     onCut,
   }: {
     readonly onText: TurnRequest['onText'];
-    /** Hears of a reply that did not arrive whole: what the API has told of it, and how many characters came. */
+    /**
+     * Hears of a reply that did not arrive whole: the part of it that the API has told, and how many characters came.
+     */
     readonly onCut: (begun: BetaMessage, characters: number) => void;
   },
 ): Promise<BetaMessage> {
@@ -84,7 +86,7 @@ async function wholeReply(
   });
 }
 
-/** Characters of words, thoughts and calls. */
+/** Counts the characters of words, thoughts and calls. */
 function charactersOf(event: BetaRawMessageStreamEvent): number {
   if (event.type !== 'content_block_delta') return 0;
   const { delta } = event;

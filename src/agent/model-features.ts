@@ -1,11 +1,14 @@
 import type { BetaContextManagementConfig } from '@anthropic-ai/sdk/resources/beta';
 
-/** What a turn asks for by itself, and can do without: a context edit, or the prompt cache of the whole request. */
+/**
+ * A feature that a turn asks for by itself, and can do without: a context edit, or the prompt cache of the whole
+ * request.
+ */
 export type ModelFeature =
   | NonNullable<BetaContextManagementConfig['edits']>[number]['type']
   | 'cache_control';
 
-/** How a refusal may name a feature besides by its own name. */
+/** The names by which a refusal may name a feature. */
 const NAMES: Readonly<Record<ModelFeature, readonly string[]>> = {
   compact_20260112: ['compact_20260112', 'compact-2026-01-12'],
   clear_tool_uses_20250919: ['clear_tool_uses_20250919', 'context-management-2025-06-27'],
@@ -16,10 +19,16 @@ const NO_EDITS = /\bcontext_management: Extra inputs are not permitted/;
 /** The first models that compact: Opus and Sonnet 4.6. */
 const COMPACTS_FROM = 406;
 
-/** By client and model, for as long as the client lives: another cloud may have what this one lacks. */
+/**
+ * The features that each model lacks, by client and model, for as long as the client lives: another cloud may have
+ * them.
+ */
 const lacking = new WeakMap<object, Map<string, Set<ModelFeature>>>();
 
-/** What the model of this client is known to lack. What `add` puts in is remembered for the turns that follow. */
+/**
+ * Answers the features that the model of this client is known to lack. A feature that the caller adds to the set is
+ * remembered for the turns that follow.
+ */
 export function lacksOf(client: object, model: string): Set<ModelFeature> {
   const models = lacking.get(client) ?? new Map<string, Set<ModelFeature>>();
   lacking.set(client, models);
@@ -30,8 +39,8 @@ export function lacksOf(client: object, model: string): Set<ModelFeature> {
 }
 
 /**
- * Of the features that were asked for, those that a refused request (400) names as the reason. Where the words name
- * several, as a list of what would be allowed does, it is the first.
+ * Picks, from the features that were asked for, those that a refused request (400) names as the reason. Where the words
+ * name several, as a list of the allowed ones does, the first is the reason.
  */
 export function refusedFeatures(error: unknown, asked: readonly ModelFeature[]): readonly ModelFeature[] {
   const { status, message } = (error ?? {}) as { readonly status?: unknown; readonly message?: unknown };
@@ -47,7 +56,9 @@ export function refusedFeatures(error: unknown, asked: readonly ModelFeature[]):
   return [...new Set(named.filter(({ at }) => at === first).map(({ feature }) => feature))];
 }
 
-/** 405 of `claude-haiku-4-5`, on whichever cloud; infinite where the name tells none. */
+/**
+ * Reads the version from a model's name, 405 of `claude-haiku-4-5` on any cloud; infinite where the name tells none.
+ */
 function versionOf(model: string): number {
   const [, older, major = older, minor = 0] =
     /claude-(?:(\d)|[a-z]+-(\d)(?:-(\d{1,2})(?!\d))?)/.exec(model) ?? [];

@@ -16,7 +16,7 @@ export interface Feature {
   readonly state: 'open' | 'complete' | 'unproven';
 }
 
-/** Proof that a feature works from end to end: what was run and what came of it. */
+/** The proof that a feature works from end to end: the check and its result. */
 export interface Evidence {
   readonly check: string;
   readonly result: string;
@@ -35,7 +35,11 @@ export function progressText(summary: string): string {
   return `# Progress\n\nOne entry for each session, the newest last.\n\n${oneLine('summary', summary)}\n`;
 }
 
-/** @throws MemoryError `invalid_command` for a title that is empty or comes twice. */
+/**
+ * Writes the text of a checklist.
+ *
+ * @throws MemoryError `invalid_command` for a title that is empty or comes twice.
+ */
 export function checklistText(titles: readonly string[]): string {
   const lines = titles.map((title) => oneLine('feature', title));
   if (new Set(lines).size < lines.length) throw invalid('a feature of the project comes twice');
@@ -70,13 +74,13 @@ export function parseChecklist(lines: readonly string[]): readonly Feature[] {
   });
 }
 
-/** The feature to work on: one at a time, in the order of the list. */
+/** Finds the feature to work on: one at a time, in the order of the list. */
 export function currentFeature(features: readonly Feature[]): Feature | undefined {
   return features.find(({ state }) => state !== 'complete');
 }
 
 /**
- * The text of the checklist with the feature complete.
+ * Writes the text of the checklist with the feature complete.
  *
  * @throws MemoryError `invalid_command` for evidence that is empty.
  */
@@ -90,7 +94,7 @@ export function completedText(lines: readonly string[], feature: Feature, eviden
   return lines.toSpliced(at, 1, ...proven).join('\n');
 }
 
-/** The text on one line, so that it cannot be taken for another line of the file. */
+/** Puts the text on one line, so that it cannot be taken for another line of the file. */
 function oneLine(what: string, text: string): string {
   const line = text.replace(/\s+/g, ' ').trim();
   if (line === '') throw invalid(`the ${what} is empty`);

@@ -14,21 +14,21 @@ import {
   startText,
 } from './project-format.ts';
 
-/** Where a project lies, and how to cancel. */
+/** The memory and directory of a project, and a signal to cancel. */
 export interface ProjectOptions {
   readonly memory: Pick<Memory, 'files'>;
-  /** `/memories/project` by default; for several projects in one memory. */
+  /** The project's directory, `/memories/project` by default; for several projects in one memory. */
   readonly directory?: string;
   readonly signal?: AbortSignal;
 }
 
-/** What the first session knows of a project before any work. */
+/** The first session's knowledge of a project before any work. */
 export interface ProjectPlan {
-  /** What the project is for. */
+  /** The purpose of the project. */
   readonly summary: string;
   /** Titles of the features, in the order of work. */
   readonly features: readonly string[];
-  /** How to start what was built so far, such as `./init.sh`. */
+  /** The command that starts the project as it was built until now, such as `./init.sh`. */
   readonly startScript: string;
 }
 
@@ -36,10 +36,10 @@ export interface ProjectState {
   /** The progress log. */
   readonly progress: string;
   readonly features: readonly Feature[];
-  /** The one to work on; undefined when all are complete. */
+  /** The feature to work on; undefined when all are complete. */
   readonly current: Feature | undefined;
   readonly start: string;
-  /** For the first message of a session: where the files are, what they say, and which feature is next. */
+  /** A text for the first message of a session: the paths of the files, their content, and the next feature. */
   readonly briefing: string;
 }
 
@@ -47,11 +47,11 @@ const DIRECTORY = '/memories/project';
 const ATTEMPTS = 8;
 
 /**
- * Writes the progress log, the feature checklist and the reference to the start-up script. Whatever is there already
- * stays as it is, so it may be called by every session and by several at once.
+ * Writes the progress log, the feature checklist and the reference to the start-up script. Files that exist already
+ * stay as they are, so every session may call it, several at once too.
  *
  * @returns the paths of the files that were made by this call.
- * @throws MemoryError `invalid_command` for an empty text or a feature that comes twice; what a command fails with.
+ * @throws MemoryError `invalid_command` for an empty text or a feature that comes twice; the errors of a command.
  */
 export async function bootstrapProject(options: ProjectOptions & ProjectPlan): Promise<readonly string[]> {
   const { summary, features, startScript } = options;
@@ -69,9 +69,9 @@ export async function bootstrapProject(options: ProjectOptions & ProjectPlan): P
 }
 
 /**
- * Reads where the project stands.
+ * Reads the state of the project.
  *
- * @throws MemoryError `not_found` when it was not bootstrapped; what a command fails with.
+ * @throws MemoryError `not_found` when it was not bootstrapped; the errors of a command.
  */
 export async function startSession(options: ProjectOptions): Promise<ProjectState> {
   const files = filesOf(options);
@@ -93,9 +93,10 @@ export async function startSession(options: ProjectOptions): Promise<ProjectStat
 }
 
 /**
- * Appends to the progress log what was done and what is next. Entries of sessions that end at the same time are all kept.
+ * Appends the finished and the next steps to the progress log. Sessions that end at the same time all keep their
+ * entries.
  *
- * @throws MemoryError `invalid_command` for an entry that says nothing; what a command fails with.
+ * @throws MemoryError `invalid_command` for an entry that says nothing; the errors of a command.
  */
 export async function endSession(
   options: ProjectOptions & SessionEntry & { readonly now?: Date },
@@ -131,7 +132,7 @@ export async function completeFeature(
       await checklist.replace(file, completedText(linesOf(file), current, options.evidence));
       return currentFeature(features.filter((feature) => feature !== current));
     } catch (error) {
-      // Another process changed the list since it was read.
+      // Another process changed the list after this one had read it.
       if (!hasCode(error, 'version_conflict') || attempt === ATTEMPTS) throw error;
     }
   }
@@ -139,13 +140,17 @@ export async function completeFeature(
 
 type FileName = 'progress' | 'checklist' | 'start';
 
-/** A text file of the project. Every method throws the `MemoryError` of what failed. */
+/** A text file of the project. Every method throws the command's `MemoryError`. */
 interface ProjectFile {
-  /** Undefined when there is no file. */
+  /** Reads the file; undefined when it is missing. */
   read(): Promise<FileContent | undefined>;
-  /** False when the file was there before; it is then left alone. */
+  /** Creates the file; false when it existed, and then leaves it alone. */
   createIfAbsent(text: string): Promise<boolean>;
-  /** @throws MemoryError `version_conflict` when the file is no longer `read`. */
+  /**
+   * Replaces the version that was read.
+   *
+   * @throws MemoryError `version_conflict` when the file has another one.
+   */
   replace(read: FileContent, text: string): Promise<unknown>;
   append(text: string): Promise<void>;
 }
@@ -184,7 +189,7 @@ async function existing(file: ProjectFile): Promise<FileContent> {
   throw new MemoryError('not_found', 'a file of the project is missing; bootstrap it first');
 }
 
-/** A final line break leaves an empty one. */
+/** Splits the file's text into lines; a final line break leaves an empty one. */
 function linesOf(file: FileContent): readonly string[] {
   return file.text().split('\n');
 }

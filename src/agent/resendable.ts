@@ -1,12 +1,12 @@
 import type { BetaContentBlockParam, BetaMessageParam } from '@anthropic-ai/sdk/resources/beta';
 
 /**
- * A conversation as the API takes it back when the user's next message stands behind it. What Claude said last may have
- * been cut off: its calls without a result, the API's own calls without one, thoughts at the end, thoughts behind
- * something that is left out (they are signed over it), texts of nothing but space, and a message of which nothing is
- * left do not go back. Everything else stays as it was received, block by block, so that the thoughts in it stay valid.
+ * Answers a conversation as the API takes it back when the user's next message stands behind it. Claude's last message
+ * may have been cut off. These parts do not go back: calls without a result, of Claude's or of the API's own; thoughts
+ * at the end; thoughts behind a part that is left out (Claude signed them over it); texts of spaces alone; and a
+ * message that is then empty. Every other block stays as it was received, so that the thoughts in it stay valid.
  *
- * It is idempotent, and changes nothing but the last turn of Claude's.
+ * It is idempotent, and changes only Claude's last turn.
  */
 export function resendable(messages: readonly BetaMessageParam[]): readonly BetaMessageParam[] {
   const from = messages.findLastIndex(({ role }) => role !== 'assistant') + 1;
@@ -40,7 +40,7 @@ export function isThought(block: { readonly type: string } | undefined): boolean
   return block?.type === 'thinking' || block?.type === 'redacted_thinking';
 }
 
-/** A call of a tool, run by the caller or by the server. */
+/** Tells whether the block is a call of a tool, run by the caller or by the server. */
 function isCall(block: BetaContentBlockParam): block is BetaContentBlockParam & { readonly id: string } {
   return block.type === 'tool_use' || block.type === 'server_tool_use' || block.type === 'mcp_tool_use';
 }

@@ -22,16 +22,19 @@ import { createTurnTool, primed } from './turn-tool.ts';
 
 const MAX_TOKENS = 16_000;
 const MAX_REQUESTS = 64;
-/** How often one turn asks again for a reply that was cut: the client repeats only what was never answered. */
+/**
+ * The most times that one turn asks again for a reply that was cut: the client itself repeats only requests that were
+ * never answered.
+ */
 const CUTS = 2;
-/** What the documentation of stop reasons advises where Claude ends its turn without a word. */
+/** The message that the documentation of stop reasons advises where Claude ends its turn without a word. */
 const CONTINUE: BetaMessageParam = { role: 'user', content: 'Please continue.' };
 
 /**
  * Lets Claude work on a message with the memory and the tools until it stops asking for tools. Every request carries
- * the whole conversation; nothing is left on the API's side.
+ * the whole conversation; the API's side keeps none of it.
  *
- * How it ended is the value: it rejects only for options that make no request (`MemoryError` `misconfigured`).
+ * The value tells how the turn ended: it rejects only for options that make no request (`MemoryError` `misconfigured`).
  */
 export async function runTurn(request: TurnRequest): Promise<TurnOutcome> {
   const { signal, from } = request;
@@ -92,8 +95,9 @@ export async function runTurn(request: TurnRequest): Promise<TurnOutcome> {
 }
 
 /**
- * Whether the same turn is asked once more behind this error: for a reply that was cut; without a feature that the model
- * lacks, which is remembered; without the thoughts that the API refused, where these may be dropped.
+ * Makes the function that decides whether the same turn is asked once more after this error: for a reply that was cut;
+ * without a feature that the model lacks, which is remembered; without the thoughts that the API refused, where these
+ * may be dropped.
  */
 function createSecondChances(
   request: TurnRequest,
@@ -115,7 +119,7 @@ function createSecondChances(
       progress.messages = withoutThoughts(progress.messages);
     }
     if (refused.length === 0 && !dropsThoughts) return false;
-    // Claude was not asked.
+    // The API refused the request before Claude read it, so it counts as none.
     progress.usage = { ...progress.usage, requests: progress.usage.requests - 1 };
     return true;
   };
@@ -125,7 +129,7 @@ function limitOf({ maxRequests = MAX_REQUESTS }: TurnRequest): number {
   return Math.max(1, maxRequests);
 }
 
-/** The request without its conversation and tools, and what it asks for that the model may lack. */
+/** Makes the request without its conversation and tools, and names the features in it that the model may lack. */
 function paramsOf(
   request: TurnRequest,
   context: { readonly edits: readonly ContextEdit[]; readonly messages: readonly BetaMessageParam[] },

@@ -3,17 +3,18 @@ import type { MemoryError, RetryAdvice } from '../errors.ts';
 import type { Touches } from '../tree/touches.ts';
 import { isThought } from './resendable.ts';
 
-/** How a turn ended. Every edit of the memory that was answered is complete, whichever way it was. */
+/** The end of a turn. Every edit of the memory that was answered is complete, whichever end it was. */
 export type TurnOutcome = TurnEnding & {
   /**
-   * The conversation as far as a next turn can build on it, with the user's next message behind it: with Claude's last
-   * words when it answered or was cut short, without them when they did not arrive; after a refusal as it was given.
+   * The conversation as far as a next turn can build on it, with the user's next message behind it. It has Claude's
+   * last words when they arrived whole or met a limit, and lacks them when they did not arrive; after a refusal it is
+   * the one that was given.
    */
   readonly messages: readonly BetaMessageParam[];
-  /** Of the prompts that make these messages valid; it goes with them to the next turn. */
+  /** The digest of the prompts that make these messages valid; it goes with them to the next turn. */
   readonly digest: string;
   readonly usage: TurnUsage;
-  /** What the turn's commands did to files, and which versions they read, in the order in which they ended. */
+  /** The touches of the turn's commands on files, and the versions that they read, in the order in which they ended. */
   readonly touches: Touches;
 };
 
@@ -33,8 +34,8 @@ export type TurnEnding =
   | {
       readonly outcome: 'truncated';
       /**
-       * Which limit was met: of the reply's length, the same before Claude had said a word (`thinking`; `text` is empty),
-       * of the context, of requests in one turn, or one that this version does not know.
+       * The limit that was met: of the reply's length (`max_tokens`), the same before Claude had said a word
+       * (`thinking`; `text` is empty), of the context, of requests in one turn, or one that this version does not know.
        */
       readonly by: 'max_tokens' | 'thinking' | 'context_window' | 'max_requests' | 'unknown';
       readonly text: string;
@@ -49,20 +50,20 @@ export type TurnEnding =
       readonly outcome: 'failed';
       readonly source: 'api' | 'memory' | 'conversation';
       /**
-       * Fit for a log: a `MemoryErrorCode`, the API's error type or what stands for one, or `conversation_changed`: the
-       * system prompt or the tools are not those that Claude's thoughts in the messages were signed with.
+       * A code fit for a log: a `MemoryErrorCode`, the API's error type or its substitute, or `conversation_changed`:
+       * the system prompt or the tools are not those over which Claude signed its thoughts in the messages.
        */
       readonly code: string;
       /** `later` when the same turn may succeed by itself, `never` when something must change first. */
       readonly retry: RetryAdvice;
-      /** What the API asked to wait, in milliseconds. */
+      /** The pause that the API asked for, in milliseconds. */
       readonly retryAfterMs: number | undefined;
-      /** How the API calls the request that it refused. */
+      /** The API's id of the request that it refused. */
       readonly requestId: string | undefined;
       readonly error: unknown;
     };
 
-/** `error` is the API's refusal, where Claude was asked. */
+/** Makes the end of a turn whose prompts have changed. `error` is the API's refusal, where Claude was asked. */
 export function conversationChanged(error?: unknown, requestId?: string): TurnEnding {
   return {
     outcome: 'failed',
@@ -93,7 +94,7 @@ export function interruption(signal: AbortSignal): TurnEnding {
   return { outcome: 'interrupted', by: name === 'TimeoutError' ? 'deadline' : 'aborted' };
 }
 
-/** What the reply after which the runner stopped means. `text` is all that Claude said since its last tool call. */
+/** Judges the reply after which the runner stopped. `text` is all that Claude said since its last tool call. */
 export function endingOf(reply: BetaMessage, text: string): TurnEnding {
   switch (reply.stop_reason) {
     case 'refusal':
@@ -124,11 +125,12 @@ function isThoughtAlone({ content }: BetaMessage, text: string): boolean {
 }
 
 /**
- * The tokens and requests of a turn, over all of its replies. For a reply that was cut, the input is what the API told at
- * its beginning; the output is what it had told by then, or one token for every four characters that came, if that is more.
+ * The tokens and requests of a turn, over all of its replies. For a reply that was cut, the input is the count that the
+ * API told at its beginning; the output is the count that it had told by then, or one token for every four characters
+ * that came, if that is more.
  */
 export interface TurnUsage {
-  /** Requests to the API, cut ones included; repetitions inside the client are not seen. */
+  /** Requests to the API, cut ones included; repetitions inside the client are not counted. */
   readonly requests: number;
   readonly inputTokens: number;
   readonly outputTokens: number;
@@ -136,7 +138,7 @@ export interface TurnUsage {
   readonly cacheWriteTokens: number;
   /** Tool uses whose results the API cleared, in the request that cleared most. */
   readonly clearedToolUses: number;
-  /** How often the conversation was replaced by a summary. */
+  /** The number of times that a summary replaced the conversation. */
   readonly compactions: number;
 }
 
@@ -151,8 +153,8 @@ export const NO_USAGE: TurnUsage = {
 };
 
 /**
- * Adds one reply. Its own counts leave out what making a summary took; the list of iterations, where there is one,
- * has both. Clearing is reported again by every request it applies to, so it is not summed.
+ * Adds one reply. Its own counts leave out the tokens of a summary; the list of iterations, where it has one, includes
+ * them. Every request reports the clearing that applies to it again, so clearing is not summed.
  */
 export function addReply(usage: TurnUsage, { usage: counts, content, ...reply }: BetaMessage): TurnUsage {
   const parts = counts.iterations?.length ? counts.iterations : [counts];
@@ -174,10 +176,10 @@ export function addReply(usage: TurnUsage, { usage: counts, content, ...reply }:
 
 const CHARACTERS_PER_TOKEN = 4;
 
-/** Adds a reply that was cut. The API tells what its output took at its end alone. */
+/** Adds a reply that was cut. The API tells the tokens of its output only at its end. */
 export function addCut(usage: TurnUsage, begun: BetaMessage, characters: number): TurnUsage {
   const { usage: told } = begun;
   const output_tokens = Math.max(told.output_tokens, Math.ceil(characters / CHARACTERS_PER_TOKEN));
-  // Nothing of it is used.
+  // The content of a cut reply is not used.
   return addReply(usage, { ...begun, content: [], usage: { ...told, output_tokens } });
 }

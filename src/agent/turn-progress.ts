@@ -8,13 +8,13 @@ export interface TurnProgress {
   /** Claude's words of a reply that goes on with the next one; else empty. */
   readonly text: string;
   readonly usage: TurnUsage;
-  /** Of the prompts that make these messages valid. */
+  /** The digest of the prompts that make these messages valid. */
   readonly digest?: string;
-  /** What was done to files; absent where an earlier version of the library told. */
+  /** The touches on files; absent where an earlier version of the library wrote the progress. */
   readonly touches?: Touches;
 }
 
-/** What a turn knows while it runs. */
+/** The state of a turn while it runs. */
 export interface TurnState {
   /** The conversation as it was last sent. */
   messages: readonly BetaMessageParam[];
@@ -24,12 +24,12 @@ export interface TurnState {
   reply: BetaMessage | undefined;
 }
 
-/** Whether the runner makes another request behind this reply. */
+/** Tells whether the runner makes another request after this reply. */
 export function isUnfinished(reply: BetaMessage): boolean {
   return reply.stop_reason === 'tool_use' || isGoingOn(reply);
 }
 
-/** Whether the next reply is the rest of this one. */
+/** Tells whether the next reply is the rest of this one. */
 export function isGoingOn(reply: BetaMessage | undefined): boolean {
   return reply?.stop_reason === 'pause_turn' || reply?.stop_reason === 'compaction';
 }

@@ -38,19 +38,21 @@ export interface TurnRequest {
   readonly client: MessagesClient;
   readonly memory: Pick<Memory, 'execute'>;
   readonly model: string;
-  /** The conversation so far; its last message is what Claude answers. */
+  /** The conversation so far; Claude answers its last message. */
   readonly messages: readonly BetaMessageParam[];
-  /** Of these messages, as the turn before gave it with them; absent: the prompts are taken to be the same. */
+  /**
+   * The digest of these messages, as the turn before gave it with them; absent: the prompts are taken to be the same.
+   */
   readonly digest?: string;
   /**
-   * Where the digest says that the system prompt or the tools have changed, which makes Claude's thoughts in the messages
-   * invalid: `fail` (`conversation_changed`, before Claude is asked) by default, or `drop_thinking`, which goes on
-   * without these thoughts.
+   * The choice for a digest that says that the system prompt or the tools have changed, which makes Claude's thoughts
+   * in the messages invalid: `fail` (`conversation_changed`, before Claude is asked) by default, or `drop_thinking`,
+   * which goes on without these thoughts.
    */
   readonly whenPromptsChange?: 'fail' | 'drop_thinking';
-  /** Of each reply, Claude's thoughts included; 16,000 by default. */
+  /** The most tokens of each reply, Claude's thoughts included; 16,000 by default. */
   readonly maxTokens?: number;
-  /** How much Claude puts into a reply, its thoughts included; absent: as much as the model does by itself. */
+  /** The effort that Claude puts into a reply, its thoughts included; absent: as the model does by itself. */
   readonly effort?: NonNullable<BetaOutputConfig['effort']>;
   readonly system?: SystemPrompt;
   /** Ends the turn: requests to the API, the client's pauses before it repeats one, and every access to the store. */
@@ -61,30 +63,30 @@ export interface TurnRequest {
   readonly prompts?: PromptAdditions;
   /** Further tools. They have to obey the signal of their context, or the turn waits for them. */
   readonly tools?: BetaToolRunnerParams['tools'];
-  /** Of the memory tool's definition, such as `cache_control`. */
+  /** Further fields of the memory tool's definition, such as `cache_control`. */
   readonly toolProps?: MemoryToolProps;
-  /** Replies of one turn; 64 by default. */
+  /** The most replies of one turn; 64 by default. */
   readonly maxRequests?: number;
   /** By default a turn ends when the memory itself does not work; `go_on` lets Claude answer without it. */
   readonly whenMemoryFails?: 'stop' | 'go_on';
   readonly extras?: RequestExtras;
-  /** Where an earlier run of the same turn was interrupted, as its `onStep` was told. */
+  /** The progress of an earlier run of the same turn that was interrupted, as its `onStep` was told. */
   readonly from?: TurnProgress;
   /**
-   * Called after each reply of Claude's that is not the last, when its tools have run. What it keeps is enough for another
+   * Called after each reply of Claude's but the last, when its tools have run. The progress is enough for another
    * process to go on. `stop` ends the turn there.
    */
   readonly onStep?: (progress: TurnProgress) => Promise<'go_on' | 'stop'>;
   readonly onCommand?: (report: CommandReport) => void;
-  /** Hears Claude's words as they arrive, of every reply. A reply that was cut is said again from its beginning. */
+  /** Hears Claude's words of every reply as they arrive. It hears a reply that was cut again from its beginning. */
   readonly onText?: (delta: string) => void;
-  /** `requestId` is what the API calls the request. */
+  /** Hears each reply; `requestId` is the API's id of the request. */
   readonly onReply?: (reply: BetaMessage, requestId: string | undefined) => void;
 }
 
 /**
- * Additions to the system prompt. The API explains the memory tool to Claude by itself whenever the tool is given, so
- * nothing of that is repeated.
+ * Additions to the system prompt. The API explains the memory tool to Claude by itself whenever it is given, so they
+ * leave that out.
  */
 export interface PromptAdditions {
   /** Asks Claude to keep the memory directory in order. */
@@ -98,7 +100,7 @@ export type SystemPrompt = string | readonly BetaTextBlockParam[];
 const TIDY =
   'Keep your memory directory in order while you work: correct and merge what is there before you add to it, delete or rename files that have become useless or misleading, and make a new file only when no existing one fits.';
 
-/** The system prompt with the additions behind it; undefined when there is neither. */
+/** Answers the system prompt with the additions behind it; undefined when both are missing. */
 export function withAdditions(
   system: SystemPrompt | undefined,
   { tidy = false, topic }: PromptAdditions,
@@ -114,8 +116,8 @@ export function withAdditions(
 }
 
 /**
- * What a turn needs of a client: the tool runner of its beta messages. Clients of Anthropic's API, Bedrock and Vertex
- * have it; batches, token counting, files and server-held message threads are not used.
+ * The part of a client that a turn needs: the tool runner of its beta messages. Clients of Anthropic's API, Bedrock and
+ * Vertex have it; batches, token counting, files and server-held message threads are not used.
  */
 export interface MessagesClient {
   readonly beta: {
@@ -139,19 +141,19 @@ export interface TurnRunner extends AsyncIterable<ReplyStream> {
 export interface ReplyStream {
   on(event: 'connect', listener: () => void): unknown;
   on(event: 'text', listener: (delta: string) => void): unknown;
-  /** From the first event of the reply on, which has its usage so far. */
+  /** Hears each event from the first one on, with the reply and its usage so far. */
   on(
     event: 'streamEvent',
     listener: (event: BetaRawMessageStreamEvent, snapshot: BetaMessage) => void,
   ): unknown;
   finalMessage(): Promise<BetaMessage>;
-  /** Known with the reply. */
+  /** The API's id of the request, known with the reply. */
   readonly request_id?: string | null | undefined;
 }
 
 /**
- * The class whose instances the client's runner hands to the model as they are. It matches by `instanceof`, and a
- * client may bring its own copy of the SDK, so the copy is asked first.
+ * Finds the class whose instances the client's runner hands to the model as they are. The runner matches by
+ * `instanceof`, and a client may bring its own copy of the SDK, so that copy is asked first.
  */
 export async function toolErrorOf(client: MessagesClient): Promise<ToolErrorClass> {
   const { ToolError: own } = client.beta.messages.constructor as { readonly ToolError?: ToolErrorClass };

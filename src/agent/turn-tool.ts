@@ -6,12 +6,12 @@ import { type CommandName, echoOf } from '../language/command.ts';
 import type { Memory, MemoryResult, MemoryToolProps, ToolErrorClass } from '../tool/memory-tool.ts';
 import { collectTouches, type Touches } from '../tree/touches.ts';
 
-/** One memory command of a turn, as a log may tell it: no path, no text. */
+/** A report of one memory command of a turn, fit for a log: it has no path and no text. */
 export interface CommandReport {
-  /** Undefined when the model asked for something that is no command. */
+  /** The command; undefined when the model asked for something else. */
   readonly command: CommandName | undefined;
   readonly durationMs: number;
-  /** Undefined when the command succeeded. */
+  /** The error's code; undefined when the command succeeded. */
   readonly code: MemoryErrorCode | undefined;
 }
 
@@ -22,11 +22,11 @@ export interface TurnTool {
   run(input: unknown, signal?: AbortSignal | null): Promise<MemoryResult>;
   /** The first failure after which the turn must end: the memory itself does not work. */
   failure(): MemoryError | undefined;
-  /** What the commands did to files so far. */
+  /** Answers the commands' touches on files so far. */
   touches(): Touches;
 }
 
-/** Failures the model can do nothing about. An unknown outcome is none of them: the model can look again. */
+/** Codes of failures that the model cannot mend. `outcome_unknown` is left out: the model can look again. */
 const MEMORY_IS_DOWN: ReadonlySet<MemoryErrorCode> = new Set([
   'unavailable',
   'timeout',
@@ -42,7 +42,7 @@ export function createTurnTool(options: {
   readonly toolError: ToolErrorClass;
   readonly props?: MemoryToolProps | undefined;
   readonly onCommand?: ((report: CommandReport) => void) | undefined;
-  /** What an earlier run of the turn did. */
+  /** The touches of an earlier run of the turn. */
   readonly touches?: Touches | undefined;
 }): TurnTool {
   const { memory, toolError: Failure, props, onCommand } = options;
@@ -83,9 +83,9 @@ export function createTurnTool(options: {
 const VIEW = { command: 'view', path: '/memories' } as const;
 
 /**
- * The conversation with a view of the memory directory behind the user's message, as if Claude had asked for it. It
- * stays as it is when the last message is not the user's, or when the API wants Claude's thoughts before each call
- * (`thinking` of type `enabled`).
+ * Answers the conversation with a view of the memory directory behind the user's message, as if Claude had asked for
+ * it. It stays as it is when the last message is not the user's, or when the API wants Claude's thoughts before each
+ * call (`thinking` of type `enabled`).
  */
 export async function primed(request: {
   readonly messages: readonly BetaMessageParam[];
