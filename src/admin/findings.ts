@@ -11,7 +11,7 @@ import type { RenamePhase } from '../tree/rename/register.ts';
  */
 export type DuplicateState = 'left' | 'removed' | 'not_removed' | 'undecided' | 'in_progress';
 
-/** One file at two places. A directory rename's own copies are no duplicates while its register knows of it. */
+/** One file at two places. The copies of a directory rename are no duplicates while its register knows of it. */
 export interface DuplicateFinding {
   readonly kind: 'duplicate';
   readonly state: DuplicateState;
@@ -20,8 +20,8 @@ export interface DuplicateFinding {
 }
 
 /**
- * `under_way`: a directory is being renamed. `expired`: its process is gone; the next command finishes it.
- * `finished`: it was finished here. `unfinished`: that was tried and failed, by `code`.
+ * `under_way`: a directory is being renamed. `expired`: its process is gone; the next command finishes it. `finished`:
+ * this verification finished it. `unfinished`: it tried to and failed, by `code`.
  */
 export interface RenameFinding {
   readonly kind: 'rename';
@@ -29,9 +29,9 @@ export interface RenameFinding {
   readonly phase: RenamePhase;
   readonly from: MemoryPath;
   readonly to: MemoryPath;
-  /** Since the register was written last, by the server's clock. */
+  /** The time since the register was written last, by the server's clock. */
   readonly ageMs: number;
-  /** Files that lie at both places because of it. */
+  /** The number of files that lie at both places because of it. */
   readonly files: number;
   readonly code?: MemoryErrorCode;
 }
@@ -43,69 +43,79 @@ export interface SinceVersion {
 }
 
 /**
- * What is wrong with a file since a checkpoint. `older`: an older version or binding lies there, or one that had ended. `gone`: what
- * the checkpoint has is not there, and nothing says why. `untold`: it cannot be told, and `why`: the history was off (`history_off`)
- * or is not kept for so long (`not_kept`); a process was cut off between a delete and its record, or the file was dropped
- * (`unrecorded`); a process was cut off that had saved it to replace or delete it, or it was put back (`saved`); its writer could
- * still take it back (`young`); it was bound within a quarter of an hour of the checkpoint, or clocks differ (`clock`); a rename of
- * its directory is not finished (`renaming`).
+ * A finding about a file since a checkpoint. `older`: an older version or binding lies there, or one that had ended.
+ * `gone`: the checkpoint's version is missing without a record that says why. `untold`: nobody can tell, and `why`
+ * gives the reason: the history was off (`history_off`) or is kept for less time (`not_kept`); a process was cut off
+ * between a delete and its record, or the file was dropped (`unrecorded`); a process was cut off that had saved it to
+ * replace or delete it, or it was put back (`saved`); its writer could still take it back (`young`); it was bound
+ * within a quarter of an hour of the checkpoint, or clocks differ (`clock`); a rename of its directory is not finished
+ * (`renaming`).
  */
 export interface SinceFinding {
   readonly kind: 'since';
   readonly state: 'older' | 'gone' | 'untold';
   readonly path: MemoryPath;
-  /** What must be there, or what came of it: the newest that is known. Absent where nothing must be. */
+  /**
+   * The version that must be there: the checkpoint's, or the newest known one that followed it. Absent where the path
+   * must be empty.
+   */
   readonly expected?: SinceVersion;
-  /** What is there; absent where nothing is. */
+  /** The version that lies there; absent where the path is empty. */
   readonly found?: SinceVersion;
   readonly why?: 'history_off' | 'not_kept' | 'unrecorded' | 'young' | 'clock' | 'renaming' | 'saved';
 }
 
 /**
- * `missing`: a version was replaced, and no record has it. `damaged`: what lies at a record's name is not what was sealed for
- * it. `misplaced`: it is the record of another version, put there by a writer without keys. `unredacted`: the text of a
- * version that was redacted lies in a record all the same; redacting it again takes it out. `doubled`: two different texts
- * bear one id, and none of them is given out.
+ * A finding about the history. `missing`: a version was replaced, and no record has it. `damaged`: the object at a
+ * record's name was not sealed for it. `misplaced`: it is the record of another version, put there by a writer without
+ * keys. `unredacted`: the text of a version that was redacted still lies in a record; redacting it again takes it out.
+ * `doubled`: two different texts bear one id, and neither is given out.
  */
 export interface HistoryFinding {
   readonly kind: 'history';
   readonly state: 'missing' | 'damaged' | 'misplaced' | 'unredacted' | 'doubled';
-  /** Where the version lay, or the one that replaced it; undefined where no path is known of that name. */
+  /** The path of the version, or of the one that replaced it; undefined where the path is unknown. */
   readonly path?: MemoryPath;
-  /** The version that should be there; of one that nothing names the first 8 characters, as the record's name has them. */
+  /**
+   * The version that should be there; for a version that no file or record names, the first 8 characters, as the
+   * record's name has them.
+   */
   readonly expected: string;
-  /** The version whose record lies there instead. */
+  /** The version whose record lies in its place. */
   readonly found?: string;
   /** The version that replaced the missing one. */
   readonly replacedBy?: string;
-  /** The record, where something lies there. */
+  /** The name of the record, where one is stored. */
   readonly name?: LogicalName;
 }
 
-/** What is wrong with what a tenant has stored, whichever verb came upon it. */
+/** A finding about a tenant's stored objects, by any verb. */
 export type Finding =
-  /** The object at the path is not what was sealed for it. */
+  /** The object at the path was not sealed for it. */
   | { readonly kind: 'damaged'; readonly path: MemoryPath }
-  /** The same beside the tree, or larger than any record there. */
+  /** The object beside the tree was not sealed for its name, or is larger than any record there. */
   | { readonly kind: 'damaged_record'; readonly name: LogicalName }
   /** An object, a file or not, names a tenant key that the keyring does not hold. */
   | { readonly kind: 'unknown_key'; readonly name: LogicalName }
   /**
-   * An object's mtime or bound is more than 48 hours ahead of the store's time, or where that tells none of this machine's: its
-   * writer's clock was wrong, or the time is forged. `aheadMs`: the later of both, in milliseconds.
+   * The object's mtime or bound is more than 48 hours ahead of the store's time, or of this machine's where the store
+   * tells none: its writer's clock was wrong, or the time is forged. `aheadMs`: the later of both, in milliseconds.
    */
   | { readonly kind: 'ahead'; readonly name: LogicalName; readonly aheadMs: number }
-  /** Larger than the file limit, and so not read. */
+  /** The file is larger than the file limit, and so was not read. */
   | { readonly kind: 'too_large'; readonly path: MemoryPath }
-  /** The store refuses to hand out its object. */
+  /** The store refuses to hand out the file's object. */
   | { readonly kind: 'unreadable'; readonly path: MemoryPath }
-  /** It was listed, and gone when it was to be read. */
+  /** The file was listed, and gone before it was read. */
   | { readonly kind: 'vanished'; readonly path: MemoryPath }
-  /** A file whose path is a directory, too. */
+  /** The file's path is a directory, too. */
   | { readonly kind: 'clash'; readonly path: MemoryPath }
   /** The file system of the target refuses the file's name, by `code`. */
   | { readonly kind: 'unwritable'; readonly path: MemoryPath; readonly code: string }
-  /** Objects among the files whose names no writer of this tenant made, and objects beside them that belong to nothing. */
+  /**
+   * Objects among the files whose names no writer of this tenant made (`foreign`), and objects beside them that belong
+   * to nothing (`orphan`).
+   */
   | { readonly kind: 'foreign' | 'orphan'; readonly objects: number }
   /** The register of renames cannot be opened. */
   | { readonly kind: 'register'; readonly code: MemoryErrorCode }
@@ -122,13 +132,13 @@ export type Finding =
   | HistoryFinding
   | RenameFinding;
 
-/** Whether something is still to be done about it, be it to look again. */
+/** Tells whether a finding still asks for work, even if only for another look. */
 export function isLeft(finding: Finding): boolean {
   if (finding.kind === 'duplicate') return finding.state !== 'removed';
   return finding.kind !== 'rename' || finding.state !== 'finished';
 }
 
-/** Tells whether all that it names is work that may still be under way. */
+/** Tells whether a finding names only work that may still be under way. */
 export function isUnderWay(finding: Finding): boolean {
   return (
     (finding.kind === 'rename' && finding.state === 'under_way') ||
@@ -136,26 +146,26 @@ export function isUnderWay(finding: Finding): boolean {
   );
 }
 
-/** Whether it says that something cannot be told, and not that something is wrong. */
+/** Tells whether a finding says that nobody can tell, rather than that something is wrong. */
 export function isUntold(finding: Finding): boolean {
   return finding.kind === 'since' && finding.state === 'untold';
 }
 
 const ALARMS: ReadonlySet<Finding['kind']> = new Set([
   ...(['since', 'checkpoint', 'keyring', 'history', 'damaged', 'damaged_record', 'unknown_key'] as const),
-  // The next checkpoint would leave the file out, and nothing would miss it from then on.
+  // The next checkpoint would leave the file out, and from then on no verification would miss it.
   'too_large' as const,
 ]);
 
 /**
- * Tells whether a finding says that somebody changed the store who has no keys, that it is damaged, or that a file could not be
- * compared because of its size.
+ * Tells whether a finding is an alarm: somebody without keys changed the store, the store is damaged, or a file could
+ * not be compared because of its size.
  */
 export function isAlarm(finding: Finding): boolean {
   return ALARMS.has(finding.kind) && !isUntold(finding);
 }
 
-/** Undefined for a whole object. */
+/** Makes the finding for an inspected object; undefined for a whole one. */
 export function findingOf(record: ListedRecord, { state }: Inspection): Finding | undefined {
   if (state === 'whole') return undefined;
   if (state === 'unknown_key') return { kind: state, name: record.name };
@@ -163,14 +173,14 @@ export function findingOf(record: ListedRecord, { state }: Inspection): Finding 
   return { kind: state, path: record.path };
 }
 
-/** How many objects there were of each kind that has no name; nothing for none. */
+/** Makes a finding with the number of objects for each kind that has no name; no finding for 0. */
 export function countFindings(counts: Readonly<Record<'foreign' | 'orphan', number>>): readonly Finding[] {
   return (['foreign', 'orphan'] as const).flatMap((kind) =>
     counts[kind] > 0 ? [{ kind, objects: counts[kind] }] : [],
   );
 }
 
-/** Renames first, then duplicates, then the others by kind and name, and what is only counted last. */
+/** Sorts findings: renames first, then duplicates, then the others by kind and name, and mere counts last. */
 export function sortFindings(findings: readonly Finding[]): readonly Finding[] {
   return findings
     .map((finding) => ({ finding, order: orderOf(finding) }))

@@ -18,16 +18,22 @@ import {
 
 const HEAD_BYTES = 16_384;
 const PART_BYTES = 16_777_216;
-/** So many lines of a part are read before everything else in the process has its turn: a millisecond. */
+/**
+ * The number of lines of a part that are read, in a millisecond, before everything else in the process has its turn.
+ */
 export const LINES_PER_TURN = 100;
 
-/** The largest number that a checkpoint of the tenant has; 0 without any. One LIST for each 1,000. */
+/** Answers the largest number of the tenant's checkpoints; 0 without any. One LIST for each 1,000. */
 export async function newestNumber(work: Work): Promise<number> {
   const heads = await listIds(work, 'checkpoints', 'c');
   return Math.max(0, ...heads.map(({ id }) => numberOfHead(id) ?? 0));
 }
 
-/** One GET. Undefined: there is none. @throws MemoryError `integrity`. */
+/**
+ * Reads the head of a checkpoint; undefined when it is missing. One GET.
+ *
+ * @throws MemoryError `integrity`.
+ */
 export async function readHead(work: Work, number: number): Promise<CheckpointHead | undefined> {
   const record = await readRecord(work, { cls: 'checkpoints', id: headId(number), maxBytes: HEAD_BYTES });
   if (record === undefined) return undefined;
@@ -39,11 +45,15 @@ export async function readHead(work: Work, number: number): Promise<CheckpointHe
 /** One part of a checkpoint. */
 interface CheckpointPart {
   readonly entries: readonly CheckpointEntry[];
-  /** What is hashed. */
+  /** The bytes that are hashed. */
   readonly content: Uint8Array;
 }
 
-/** The parts in their order, a GET for each; whether they are those of a line is known at the end. @throws MemoryError as `readHead`. */
+/**
+ * Reads the parts in their order, a GET for each; only the end shows whether they are those of a line.
+ *
+ * @throws MemoryError as `readHead`.
+ */
 export async function* readParts(
   work: Work,
   { run, parts }: Pick<CheckpointHead, 'run' | 'parts'>,
@@ -58,12 +68,12 @@ export async function* readParts(
 }
 
 /**
- * `missing`: none of that number is stored. `other`: the stored one has another root. `damaged`: it, or a part of it, cannot be
- * opened or is gone.
+ * `missing`: the store has no checkpoint of that number. `other`: the stored one has another root. `damaged`: the
+ * checkpoint, or a part of it, cannot be opened or is gone.
  */
 type CheckpointFault = 'missing' | 'other' | 'damaged';
 
-/** A checkpoint that is what its line says. */
+/** A checkpoint that matches its line. */
 interface Checkpoint {
   readonly head: CheckpointHead;
   readonly root: string;

@@ -173,25 +173,29 @@ async function wasReadLately(work: Work, { file }: Unused): Promise<boolean> {
 /** A version of a file that an earlier run found unused. */
 export interface ExpiryMark {
   readonly etag: ETag;
-  /** When it was found first, by the server's clock; milliseconds since the epoch. */
+  /** The time at which it was found first, by the server's clock; milliseconds since the epoch. */
   readonly since: number;
 }
 
-/** Marks by what stands for the file in its access records. */
+/** Marks by the hash that stands for the file in its access records. */
 type ExpiryMarks = ReadonlyMap<string, ExpiryMark>;
 
 interface StoredMarks {
   readonly marks: ExpiryMarks;
-  /** Undefined: none were ever written. */
+  /** The version of the record; undefined: it was never written. */
   readonly etag: ETag | undefined;
 }
 
 const RECORD = { cls: 'journal', id: 'expiry' } as const;
 const MAX_BYTES = 8_388_608;
-/** Further ones are marked by a later run. */
+/** The most marks that one record holds; a later run marks further files. */
 export const MOST_MARKS = 20_000;
 
-/** One GET. @throws MemoryError `integrity`, also for what is malformed. */
+/**
+ * Reads the marks. One GET.
+ *
+ * @throws MemoryError `integrity`, also when the record is malformed.
+ */
 export async function readMarks(work: Work): Promise<StoredMarks> {
   const record = await readRecord(work, { ...RECORD, maxBytes: MAX_BYTES });
   if (record === undefined) return { marks: new Map(), etag: undefined };
@@ -199,7 +203,7 @@ export async function readMarks(work: Work): Promise<StoredMarks> {
 }
 
 /**
- * False where the disk has no room for them: earlier ones stay, and a later run goes on from there.
+ * Writes the marks. False where the disk has no room for them: earlier ones stay, and a later run goes on from there.
  *
  * @throws MemoryError `unavailable` when another run has written them meanwhile.
  */
@@ -217,7 +221,11 @@ export async function writeMarks(work: Work, marks: ExpiryMarks, base: ETag | un
   throw new MemoryError('unavailable', "another run of expiry works on the tenant's files");
 }
 
-/** @throws MemoryError `integrity` for what is malformed. */
+/**
+ * Decodes the marks.
+ *
+ * @throws MemoryError `integrity` for malformed content.
+ */
 export function decodeMarks(content: Uint8Array): ExpiryMarks {
   const { marks } = decodeFields(content) ?? {};
   if (!Array.isArray(marks) || marks.length > MOST_MARKS) throw objectRefused();

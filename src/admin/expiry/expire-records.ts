@@ -24,7 +24,7 @@ import { noteExpired } from './history-note.ts';
 /** The classes whose records expire, in the order of a run. `listReadsAndTurns` has listed the first three already. */
 const CLASSES: readonly RecordClass[] = [
   { cls: 'access', days: ({ afterDays }) => afterDays ?? Number.POSITIVE_INFINITY, guard: idleReads },
-  // In this order, so that no receipt ever stands without its answer.
+  // Receipts go before their answers, so that every receipt that stays has its answer.
   { cls: 'receipts', follows: 'access', days: ({ recordDays }) => recordDays },
   { cls: 'answers', follows: 'receipts', days: ({ recordDays }) => recordDays, guard: answersWithoutReceipt },
   {
@@ -57,16 +57,18 @@ const CLASSES: readonly RecordClass[] = [
   },
 ];
 
-/** A row of the table above: how the records of one class expire. */
+/** A row of the table `CLASSES`: how the records of one class expire. */
 interface RecordClass {
   readonly cls: ObjectClass;
   /** The days after which a record goes, from its last write by a process, by the server's clock. Undefined: all stay. */
   readonly days: (settings: ExpirySettings) => number | undefined;
   /** Tells the place of a record; undefined: it belongs to no group, and stays. Absent: each record is a group by itself. */
   readonly grouping?: (id: string) => GroupPlace | undefined;
-  /** Chooses what goes. Absent: all old groups go. */
+  /** Chooses the groups that go. Absent: all old groups go. */
   readonly guard?: (look: ClassView) => Chosen | Promise<Chosen>;
-  /** A class above. Where one of its old records could not be deleted, all records of this class stay. */
+  /**
+   * A class earlier in the table. Where one of its old records could not be deleted, all records of this class stay.
+   */
   readonly follows?: ObjectClass;
   /** The longest time from the listing to the sending of the delete of heads, in milliseconds; after it all stay. */
   readonly headHoldsMs?: number;
@@ -202,7 +204,9 @@ function sizeOf(groups: readonly Going[]): Size {
   return { groups: groups.length, objects };
 }
 
-/** Deletes the heads of groups, then the rest of those whose head is gone, and tells how much went. */
+/**
+ * Deletes the heads of groups, then the rest of those whose head is gone, and counts the groups and objects that went.
+ */
 async function deleteGroups(
   work: Work,
   { going, before, after }: Chosen,
@@ -286,7 +290,7 @@ export async function listReadsAndTurns(work: Work): Promise<ReadsAndTurns> {
   const { servedAt } = access;
   const classes = new Map<ObjectClass, ListedClass>([
     ['access', access],
-    // One clock reading for both, so that an answer is never older than its receipt.
+    // One clock reading serves both classes, so that an answer is at most as old as its receipt.
     ['receipts', { ...receipts, servedAt }],
     ['answers', { ...answers, servedAt }],
   ]);
@@ -391,15 +395,15 @@ async function checkpointsButNewest({ work, objects, old }: ClassView): Promise<
 }
 
 /**
- * Chooses the old records of the history; the current texts of files are no part of it. Before they go the run notes up to when the
- * history has expired, so that their absence is no finding: a GET and a PUT.
+ * Chooses the old records of the history; the current texts of files are no part of it. Before they go, the run notes
+ * up to when the history has expired, so that verification does not report them as missing: a GET and a PUT.
  */
 function historyWithNote({ work, old, now, limitMs }: ClassView): Chosen {
   const leaving = old.flatMap(({ rest }) => rest.map(({ object }) => object));
   return { going: old, before: () => noteExpired(work, Math.floor(now - limitMs), leaving) };
 }
 
-/** The least time between two looks for who is named, each of which costs a GET for each record. */
+/** The least time between two searches for named actors (milliseconds), each of which costs a GET for each record. */
 const BETWEEN_LOOKS_MS = 30 * DAY_MS;
 
 /**
@@ -410,12 +414,13 @@ const BETWEEN_LOOKS_MS = 30 * DAY_MS;
  */
 async function unnamedActors({ work, old, ageOf, now, limitMs }: ClassView): Promise<Chosen> {
   const isDue = (object: ListedObject): boolean => ageOf(object) > limitMs + BETWEEN_LOOKS_MS;
-  // The age of the stored object itself counts too: a process that names an actor takes what a migration wrote for new.
+  // The age of the stored object itself counts too: a process that names an actor takes the object that a migration
+  // wrote for new.
   const late = old.flatMap(({ rest }) =>
     rest.filter(({ object }) => now - object.lastModified > ACTOR_IN_USE_MS),
   );
   const known = late.some(({ object }) => isDue(object)) ? await readActors(work, late) : [];
-  // A record that cannot be opened is for `verify` to name, and no reason to look.
+  // Such a record is for `verify` to name; the search here needs records that open.
   if (!known.some(({ object }) => isDue(object))) return { going: [] };
   const named = await readNamed(work);
   if (named === undefined) return { going: [] };

@@ -12,8 +12,8 @@ const MAX_BYTES = 4_096;
 const ATTEMPTS = 5;
 
 /**
- * Reads the time before which records may have expired: milliseconds since the epoch, by the store's clock; 0 where none did. A
- * damaged note counts as none: an attacker who damages it makes versions show as missing, and hides nothing.
+ * Reads the time before which records may have expired: milliseconds since the epoch, by the store's clock; 0 where
+ * none have. A damaged note counts as missing: an attacker who damages it only makes expired versions show as missing.
  */
 export async function expiredBefore(work: Work): Promise<number> {
   return (await unlessDamaged(readNote(work)))?.before ?? 0;
@@ -25,7 +25,11 @@ async function readNote(work: Work) {
   return { before: decodeExpired(record.content), etag: record.etag };
 }
 
-/** Decodes the note of what expired. @throws MemoryError `integrity` for malformed content. */
+/**
+ * Decodes the note of the expired history.
+ *
+ * @throws MemoryError `integrity` for malformed content.
+ */
 export function decodeExpired(content: Uint8Array): number {
   const before = timeIn(decodeFields(content)?.['expiredBefore']);
   if (before === undefined) throw objectRefused();
@@ -33,7 +37,8 @@ export function decodeExpired(content: Uint8Array): number {
 }
 
 /**
- * Writes the note, unless it tells of as late a time already. One GET and a PUT. `leaving`: the records that the run deletes next.
+ * Writes the note, unless it already has that time or a later one. One GET and a PUT. `leaving`: the records that the
+ * run deletes next.
  *
  * @throws MemoryError `unavailable` when other runs write it at every attempt.
  */

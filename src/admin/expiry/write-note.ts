@@ -8,13 +8,13 @@ interface Note {
   readonly content: Uint8Array;
   /** The version that is replaced; undefined: the note is created. */
   readonly base: ETag | undefined;
-  /** What is deleted next. */
+  /** The objects that are deleted next. */
   readonly leaving?: readonly ListedObject[];
 }
 
 /**
- * Writes what must be known before something is deleted; false where another process was first. On a full disk it takes the room
- * that the store keeps for deletes, and where that is used up the room of one object that goes.
+ * Writes a note that must be stored before a delete; false where another process was first. On a full disk it takes the
+ * room that the store keeps for deletes, and where that is used up the room of one object that goes.
  */
 export async function writeNote(
   work: Work,

@@ -13,25 +13,26 @@ import { countFindings, type Finding, sortFindings } from '../findings.ts';
 import { beginFolder, type NewFolder } from './new-folder.ts';
 
 export interface ExportRequest extends Call {
-  /** Where to: a folder that does not exist yet, or is empty. */
+  /** The folder to write to, which is missing or empty. */
   readonly to: string;
 }
 
 export interface ExportReport {
-  /** Files that were exported, and their content in bytes. */
+  /** Files that were exported. */
   readonly files: number;
   readonly bytes: number;
-  /** Why a file is not in the folder, and what else was come upon. */
+  /** Reasons why files are missing from the folder, and other findings on the way. */
   readonly findings: readonly Finding[];
 }
 
 /**
  * Opens every file of the tenant, checks it and writes its content below the new folder `to`, under its path below
- * `/memories` and with its time. What is wrong with a file is a finding; the others are exported. The folder is there
- * with everything or not at all: a run that was cut off is simply run again. Nothing is written to the store.
+ * `/memories` and with its time. A file that is damaged or refused becomes a finding; the others are exported. The
+ * folder appears with everything or not at all: a run that was cut off is simply run again. The export only reads the
+ * store.
  *
- * @throws MemoryError `key_unavailable` when the store has no keyring of the tenant; `misconfigured` when something
- * lies at `to`; what the store, the keyring and the file system throw.
+ * @throws MemoryError `key_unavailable` when the store has no keyring of the tenant; `misconfigured` when `to` is
+ * occupied; the errors of the store, the keyring and the file system.
  */
 export async function exportTree(
   context: Tenant,
@@ -51,13 +52,13 @@ export async function exportTree(
     await folder.finish();
     return report;
   } catch (error) {
-    // What cannot be removed now is removed by the next run; why this one failed matters more.
+    // The next run removes the rest; the error of this one matters more.
     await folder.abandon().catch(() => {});
     throw error;
   }
 }
 
-/** The reading half of a store: nothing reaches it that would change it. Closing this leaves the store open. */
+/** Makes the reading half of a store, which refuses every change. Closing it leaves the store open. */
 function readOnly(store: ObjectStore): ObjectStore {
   const refuse = async (): Promise<never> => {
     throw new MemoryError('read_only', 'The object store is used for reading only.');
@@ -66,14 +67,19 @@ function readOnly(store: ObjectStore): ObjectStore {
   return { ...reading, put: refuse, delete: refuse, [Symbol.asyncDispose]: async () => {} };
 }
 
-/** Asked for first, to distinguish a copy without it from a memory that was never written to. */
+/**
+ * Refuses a store without the tenant's keyring. It runs first, to distinguish a copy without it from a memory that was
+ * never written to.
+ *
+ * @throws MemoryError `key_unavailable`.
+ */
 async function requireKeyring({ store, layout }: Tenant, signal: AbortSignal | undefined): Promise<void> {
-  // Not a HEAD: to that a bucket that does not exist looks the same.
+  // A GET, because a HEAD cannot tell a missing object from a missing bucket.
   const found = await store.get(layout.keyring, { maxBytes: MAX_KEYRING_BYTES, signal }).catch(tooLarge);
   if (found === undefined) throw noKeyring();
 }
 
-/** It is there; opening it says what is wrong with it. */
+/** Counts a keyring that is too large as present; opening it tells the damage. */
 function tooLarge(error: unknown): 'too_large' {
   if (hasCode(error, 'limit_exceeded')) return 'too_large';
   throw error;
@@ -110,7 +116,10 @@ async function fill(folder: NewFolder, work: Work): Promise<ExportReport> {
   return { files, bytes, findings: sortFindings(findings) };
 }
 
-/** A file's content, or why it is not exported. `tombstone`: a deletion was under way there, and its mark was copied along. */
+/**
+ * A file's content, or the reason why it is not exported. `tombstone`: a deletion was under way there, and its mark was
+ * copied along.
+ */
 type OpenedFile = OpenedObject | 'damaged' | 'too_large' | 'unreadable' | 'vanished' | 'tombstone';
 
 async function openFile(work: Work, { name, object: { key, size } }: FileRecord): Promise<OpenedFile> {

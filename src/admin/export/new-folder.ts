@@ -5,9 +5,9 @@ import { dirname, join, resolve } from 'node:path';
 import { MemoryError } from '../../errors.ts';
 import { fileCodeOf, redactedFileCause } from '../../store/failures.ts';
 
-/** A file as it is to lie below the folder. */
+/** A file to be written below the folder. */
 export interface NewFile {
-  /** Names of its folders, and its own. None leads elsewhere: they are segments of a memory path. */
+  /** The names of its folders, and its own. All lead below the folder: they are segments of a memory path. */
   readonly segments: readonly string[];
   readonly content: Uint8Array;
   /** Milliseconds since the epoch. */
@@ -17,34 +17,34 @@ export interface NewFile {
 /** A folder that comes into being as a whole or not at all. */
 export interface NewFolder {
   /**
-   * Writes a file of mode 0600. Answers with the file system's code when it refuses that name alone, be it because
-   * it takes it for a name that is there already.
+   * Writes a file of mode 0600. Answers the file system's code when it refuses that name alone, perhaps because it
+   * takes it for another file's name.
    */
   write(file: NewFile): Promise<{ readonly refused: string } | undefined>;
   /** Puts the folder into its place. */
   finish(): Promise<void>;
-  /** Removes what was written. */
+  /** Removes the files that were written. */
   abandon(): Promise<void>;
 }
 
 const OWNER_ONLY = 0o700;
 const MARKER = 'unfinished-export';
-/** The folders of runs: `files-` of one at work, `stale-` of one that was cut off. */
+/** The names of the folders of runs: `files-` of one at work, `stale-` of one that was cut off. */
 const RUN = /^(files|stale)-[0-9a-f]{16}$/;
-/** The name is at fault, not the disk. */
+/** Codes that blame the name, not the disk. */
 const ABOUT_THE_NAME: ReadonlySet<string> = new Set([
   ...['EEXIST', 'EISDIR', 'ENOTDIR', 'ENAMETOOLONG', 'EINVAL', 'EILSEQ', 'EPROTO'],
 ]);
 const PASSING: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT', 'EIO', 'EMFILE', 'ENFILE', 'ENOENT']);
-/** Windows would take these for devices, streams or other names. */
+/** Names that Windows would take for devices, streams or other names. */
 const NOT_FOR_WINDOWS = /[<>:"|?*]|[ .]$|^(aux|con|nul|prn|com\d|lpt\d)(\.|$)/i;
 
 /**
- * Begins the folder `to`, which does not exist yet or is empty. Files go to a folder of mode 0700 below
- * `<to>.partial`, which only `finish` moves into place: a run that was cut off leaves no `to`, and the next one clears
- * up after it. Of two runs at a time the later one continues and the other fails.
+ * Begins the folder `to`, which is missing or empty. Files go to a folder of mode 0700 below `<to>.partial`, which only
+ * `finish` moves into place: a run that was cut off leaves no `to`, and the next one clears up after it. When two runs
+ * overlap, the later one continues and the other fails.
  *
- * @throws MemoryError `misconfigured` when something lies at either place.
+ * @throws MemoryError `misconfigured` when either place is occupied.
  */
 export async function beginFolder(to: string, platform: string = process.platform): Promise<NewFolder> {
   const target = resolve(to);
@@ -56,7 +56,7 @@ export async function beginFolder(to: string, platform: string = process.platfor
   await guarded(() => mkdir(run, { mode: OWNER_ONLY }));
   const folders = new Map<string, Promise<unknown>>();
 
-  /** Never makes the run's own folder again: when it is gone, a later run has taken over. */
+  /** Makes the folders above a file, but never the run's own again: when that is gone, a later run has taken over. */
   const makeFolders = async (segments: readonly string[]): Promise<void> => {
     for (let depth = 1; depth <= segments.length; depth++) {
       const path = join(run, ...segments.slice(0, depth));
@@ -110,12 +110,16 @@ export async function beginFolder(to: string, platform: string = process.platfor
   };
 }
 
-/** A little later: in a fraction of seconds a millisecond would often read as the one before. */
+/** Converts to seconds, a little later: as a fraction of seconds a millisecond would often read as the one before. */
 function secondsOf(ms: number): number {
   return (ms + 0.01) / 1_000;
 }
 
-/** Whether an empty folder lies there. */
+/**
+ * Refuses an occupied target; answers true for an empty folder.
+ *
+ * @throws MemoryError `misconfigured`.
+ */
 async function refuseOccupied(target: string): Promise<boolean> {
   const found = await statOrNothing(target);
   if (found === undefined) return false;
@@ -155,7 +159,9 @@ async function takeOver(partial: string): Promise<void> {
   });
 }
 
-/** In one step out of the way of a run that may still be at work: from then on it fails. */
+/**
+ * Moves a folder out of the way in one step, and removes it. A run that may still be at work there fails from then on.
+ */
 async function clear(partial: string, name: string): Promise<void> {
   const stale = join(partial, `stale-${randomBytes(8).toString('hex')}`);
   await guarded(async () => {

@@ -8,39 +8,45 @@ import type { RequestOptions } from '../../store/port.ts';
 /** One version of the tenant's key. */
 export interface KeyVersion {
   readonly version: number;
-  /** When it was made, milliseconds since the epoch. */
+  /** The time at which it was made, milliseconds since the epoch. */
   readonly created: number;
-  /** The one that seals; the others only open. */
+  /** True for the key that seals; the others only open. */
   readonly active: boolean;
 }
 
-/** How many objects name a version of the tenant's key. */
+/** The number of objects that name a version of the tenant's key. */
 export interface KeyVersionUse extends Pick<KeyVersion, 'version' | 'active'> {
   readonly objects: number;
 }
 
-/** `absent`: nothing was written for this tenant yet. `shredded`: its keys were destroyed for good. */
+/**
+ * The state of a keyring. `absent`: nothing was written for this tenant yet. `shredded`: its keys were destroyed for
+ * good.
+ */
 export type KeyStatus =
   | { readonly state: 'absent' | 'shredded' }
-  /** None of the configured root keys is the one it is wrapped by. Nothing here is authenticated. */
+  /** Another root key than the configured ones wraps it. These members are not authenticated. */
   | { readonly state: 'locked'; readonly rootId: string; readonly epoch: number }
   | {
       readonly state: 'open';
       readonly epoch: number;
       readonly nameMode: NameMode;
-      /** Whether the tenant keeps history. */
+      /** `on` where the tenant keeps history. */
       readonly history: 'on' | 'off';
-      /** From when on every writer keeps it, milliseconds since the epoch; absent where none does, or nothing tells. */
+      /**
+       * The time from which every writer keeps history, milliseconds since the epoch; absent where history is off, or
+       * the time is unknown.
+       */
       readonly historySince?: number;
-      /** Of the root key that wraps it. */
+      /** The id of the root key that wraps it. */
       readonly rootId: string;
-      /** Whether that is the first of the configured ones, which wraps what is written. */
+      /** True where that is the first of the configured ones, which wraps every keyring that is written. */
       readonly wrappedByFirst: boolean;
-      /** When the keyring was written last, by the server's clock, milliseconds since the epoch. */
+      /** The time at which the keyring was written last, by the server's clock, milliseconds since the epoch. */
       readonly writtenAt: number;
-      /** Oldest first. */
+      /** The keys, oldest first. */
       readonly keys: readonly KeyVersion[];
-      /** How many keys more it can hold. */
+      /** The number of further keys that it can hold. */
       readonly free: number;
     };
 
@@ -50,9 +56,9 @@ interface KeyStatusRequest extends RequestOptions {
 }
 
 /**
- * What the tenant's keyring holds, past every cache: one GET, and one call to its root key where it opens.
+ * Reads the tenant's keyring, past every cache: one GET, and one call to its root key where it opens.
  *
- * @throws MemoryError `integrity`, `unsupported_format`; what the store and the root key throw.
+ * @throws MemoryError `integrity`, `unsupported_format`; the errors of the store and the root key.
  */
 export async function readKeyStatus({ rootKeys, editor, signal }: KeyStatusRequest): Promise<KeyStatus> {
   const found = await editor.inspect({ signal });

@@ -60,7 +60,7 @@ export async function migrateOnce(request: PassRequest): Promise<MigrationPass> 
   const { active } = request.keyring.keys;
   const work: Work = { tenant: context, keyring: request.keyring, call: { signal, onProgress } };
   const { records, ...counted } = await listRecords(work);
-  // The watch looks later than the listing, so it knows each rename of which a copy was listed.
+  // The watch looks later than the listing, so it knows each rename whose copies were listed.
   const task = { ...request, renames: watchRenames() };
   const notes = records.some(({ name }) => saysThatObjectsExpire(name))
     ? createMigrationNotes(work, new Set(records.map(({ object }) => object.etag)))
@@ -88,7 +88,8 @@ export async function migrateOnce(request: PassRequest): Promise<MigrationPass> 
     const { key, etag } = record.object;
     if (settled.get(key) === etag && !context.sightings.knowsOther(record.object))
       return count(left, active.version);
-    // From the cache within its time to live: a machine that slept must not continue with a keyring that is too old.
+    // The load takes the keyring from the cache within its time to live: a machine that slept must not continue with a
+    // keyring that is too old.
     await context.keyrings.load({ signal });
     const migrated = await migrateObject(work, record, task);
     if (migrated === 'needs_key') {
@@ -126,9 +127,10 @@ function count(counts: Map<number, number>, keyVersion: number): void {
 }
 
 /**
- * The outcome for one object, with the key version that it was found under. `settled`: it was under the active key already.
- * `rebound`: it is now. `newer`: another writer has written it meanwhile. `busy`: left alone, because its user would take the
- * change for another writer's. `young`: left alone for a while, because its writer may still take it back by its ETag.
+ * The outcome for one object, with the key version that it was found under. `settled`: it was under the active key
+ * already. `rebound`: this pass brought it there. `newer`: another writer has written it meanwhile. `busy`: left alone,
+ * because its user would take the change for another writer's. `young`: left alone for a while, because its writer may
+ * still take it back by its ETag.
  */
 type MigratedObject =
   | { readonly state: 'settled'; readonly keyVersion: number; readonly etag: ETag }
@@ -152,8 +154,8 @@ interface MigrationWork {
 const RECEIPT_IN_USE_MS = 960_000;
 
 /**
- * Brings one object under the active key: GET, then PUT If-Match, confirmed. Name, version and origin stay.
- * Undefined: the object is gone. `needs_key`: the pass is to end here.
+ * Brings one object under the active key: GET, then PUT If-Match, confirmed. Name, version and origin stay. Undefined:
+ * the object is gone. `needs_key`: the pass must end here.
  */
 async function migrateObject(
   work: Work,

@@ -27,7 +27,7 @@ export interface MigrationReport {
   /** Objects that the last pass left to the next one, because they were written less than a minute before. */
   readonly young: number;
   readonly problems: readonly Finding[];
-  /** The keys that the keyring holds at the end, with what the last pass left under them. */
+  /** The keys that the keyring holds at the end, each with the number of objects that the last pass left under it. */
   readonly versions: readonly KeyVersionUse[];
   /** The version that a re-encryption made before anything else, because the active key had to be replaced. */
   readonly madeKey: number | undefined;
@@ -35,8 +35,8 @@ export interface MigrationReport {
   /** Old versions that stay until the damaged or too large objects among the problems are mended or removed. */
   readonly blocked: readonly number[];
   /**
-   * The time from which a migration can retire the old keys that are left and not blocked: milliseconds since the epoch, by the
-   * server's clock. Undefined when no old key is left.
+   * The time from which a migration can retire the remaining old keys that are not blocked: milliseconds since the
+   * epoch, by the server's clock. Undefined when every old key is retired.
    */
   readonly retireAfter: number | undefined;
   /**
@@ -48,8 +48,8 @@ export interface MigrationReport {
 
 export interface MigrateOptions {
   /**
-   * Seals objects whose data key is from before the active tenant key with a fresh one, instead of only binding them to that key.
-   * The run makes a new tenant key first if such an object stands under the active key already.
+   * Seals objects whose data key is from before the active tenant key with a fresh one, instead of only binding them to
+   * that key. The run first makes a new tenant key when the active key already has such an object.
    */
   readonly reencrypt?: boolean | undefined;
   /** Continues until the old keys are retired. */
@@ -75,14 +75,14 @@ const CLOCK_STEP_MS = 1_000;
  * when a pass that began at least twice `ttlMs` after the last write of the keyring found no object under them. Killed
  * at any moment it is simply run again. It reports objects that cannot be opened, and never writes them.
  *
- * @throws MemoryError what the store, the keyring and the root key throw; `aborted`.
+ * @throws MemoryError the errors of the store, the keyring and the root key; `aborted`.
  */
 export async function migrateObjects(context: Tenant, options: MigrateRequest): Promise<MigrationReport> {
   const { editor, reencrypt = false, wait = false, ttlMs = LONGEST_TTL_MS, signal, onProgress } = options;
   const totals = { passes: 0, rebound: 0, skipped: 0 };
   const retired: number[] = [];
   let madeKey: number | undefined;
-  /** The objects under the active key that the passes until now have seen. */
+  /** The objects under the active key that the passes have seen until now. */
   let known: { readonly active: number; readonly settled: SettledVersions } | undefined;
 
   for (let inARow = 1; ; inARow++) {

@@ -24,7 +24,7 @@ interface MigratedVersion extends WrittenVersion {
 
 interface StoredVersions {
   readonly versions: ReadonlyMap<ETag, MigratedVersion>;
-  /** The ETag of the record; undefined where there is none. */
+  /** The ETag of the record; undefined where it is missing. */
   readonly etag: ETag | undefined;
 }
 
@@ -45,12 +45,18 @@ export async function readMigratedVersions(work: Work): Promise<MigratedVersions
   return { writtenVersion: (object) => stored?.versions.get(object.etag) ?? object };
 }
 
-/** Tells whether the name of an object shows that something of the tenant expires: marks of expiry, or a history record. */
+/**
+ * Tells whether the name of an object shows that the tenant has objects which expire: it is that of the marks of
+ * expiry, or of a history record.
+ */
 export function saysThatObjectsExpire(name: LogicalName): boolean {
   return name === classLogicalName('journal', 'expiry') || isHistoryName(name);
 }
 
-/** Notes of what one pass of a migration wrote again, so that expiry can tell that from the writers' own versions. */
+/**
+ * Notes of the versions that one pass of a migration wrote again, so that expiry can tell them from the writers' own
+ * versions.
+ */
 interface MigrationNotes {
   /** Notes a version. Resolves at once, except for every thousandth version. */
   note(made: ETag, replaced: WrittenVersion): Promise<void>;
@@ -60,7 +66,7 @@ interface MigrationNotes {
 
 /** @param listed ETags of the objects that the pass has seen: other versions are gone, except those that a migration has made since. */
 export function createMigrationNotes(work: Work, listed: ReadonlySet<ETag>): MigrationNotes {
-  // The notes of finished writes are kept though the migration is cancelled.
+  // Finished writes are noted even when the migration is cancelled.
   const unhurried = uncancelled(work);
   let pending = new Map<ETag, WrittenVersion>();
   let writing: Promise<void> = Promise.resolve();
@@ -101,7 +107,7 @@ async function merge(
     const { versions, etag: base } = await readStored(work);
     const replaced = new Set([...made.values()].map(({ etag }) => etag));
     const now = work.tenant.stamps.now();
-    // A younger one may be of another migration, and newer than what this one has listed.
+    // A younger version may be another migration's, and newer than this one's listing.
     const mayBeThere = ([etag, { since }]: readonly [ETag, MigratedVersion]): boolean =>
       !replaced.has(etag) && (listed.has(etag) || now - since < FRESH_MS);
     const next = [...versions].filter(mayBeThere);

@@ -3,11 +3,11 @@ import { isWithin, type MemoryPath } from '../../language/path.ts';
 import { LEASE_MS, type RegisterState, type RenameEntry, readRegister } from '../../tree/rename/register.ts';
 import type { Work } from '../../tree/tenant.ts';
 
-/** Tells what belongs to the rename of a directory that is under way, so that it is left alone. */
+/** Tells which files belong to the rename of a directory that is under way, so that the migration leaves them alone. */
 export interface RenameWatch {
-  /** Looks at the register: whether its lease is alive. */
+  /** Looks at the register, and tells whether its lease is alive. */
   isUnderWay(work: Work): Promise<boolean>;
-  /** Whether the file is one of those being renamed, or a copy; by a look that is at most a second old. */
+  /** Tells whether the file is one of those being renamed, or a copy, by a look that is at most a second old. */
   touches(work: Work, path: MemoryPath): Promise<boolean>;
 }
 

@@ -7,15 +7,15 @@ import type { MigrationPass } from './migrate-pass.ts';
 export interface KeyringFacts {
   readonly etag: ETag;
   readonly epoch: number;
-  /** By the server's clock, milliseconds since the epoch. */
+  /** The time at which it was written, by the server's clock, milliseconds since the epoch. */
   readonly writtenAt: number;
-  /** By the server's clock, when it was read. */
+  /** The age at which it was read, by the server's clock, in milliseconds. */
   readonly ageMs: number;
   readonly active: number;
   readonly old: readonly number[];
 }
 
-/** Undefined when the tenant has no keyring. */
+/** Reads the keyring; undefined when the tenant has none. */
 export async function readKeyringFacts(
   editor: KeyringEditor,
   request: RequestOptions,
@@ -29,13 +29,13 @@ export async function readKeyringFacts(
   return { etag, epoch: keyring.epoch, writtenAt, ageMs, active, old: versions.slice(0, -1) };
 }
 
-/** Which old keys nothing stands under any more, and which are held by objects that cannot be read. */
+/** The old keys that no object names any more, and those that unreadable objects block. */
 interface Retirement {
   readonly free: readonly number[];
   readonly blocked: readonly number[];
 }
 
-/** What a pass says about the old keys of the keyring that it began with. */
+/** Judges the old keys of the keyring with which a pass began. */
 export function judgeOldKeys({ old }: KeyringFacts, { found, damaged, unread }: MigrationPass): Retirement {
   if (unread > 0) return { free: [], blocked: old };
   return {
@@ -45,8 +45,8 @@ export function judgeOldKeys({ old }: KeyringFacts, { found, damaged, unread }: 
 }
 
 /**
- * Removes keys from the keyring, if it is still the one of `facts`. Undefined: it has changed since; otherwise when
- * it was written.
+ * Removes keys from the keyring, if it is still the one of `facts`, and answers when it was written. Undefined: it has
+ * changed since.
  */
 export async function retireKeys(
   editor: KeyringEditor,
@@ -60,7 +60,8 @@ export async function retireKeys(
   );
   forget(record.keyring);
   const { tenantKeys } = record.keyring;
-  // It may have declined on meeting its own write, whose answer was lost, or one of the same kind by another process.
+  // The change may have stopped when it met its own write, whose answer was lost, or one of the same kind by another
+  // process.
   if (tenantKeys.some(({ version }) => versions.includes(version))) return undefined;
   return { writtenAt: record.writtenAt };
 }

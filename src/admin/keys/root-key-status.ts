@@ -6,25 +6,28 @@ import type { KeyringEditor } from '../../keys/keyring-editor.ts';
 import type { RootKey } from '../../keys/root-key.ts';
 import type { RequestOptions } from '../../store/port.ts';
 
-/** One of the configured root keys, by what is public of it. */
+/** One of the configured root keys, by its public facts. */
 export interface ConfiguredRootKey {
-  /** `env:` and a digest for 32 bytes, `aws-kms:` and the ARN for a key in KMS. */
+  /** The id: `env:` and a digest for 32 bytes, `aws-kms:` and the ARN for a key in KMS. */
   readonly id: string;
-  /** The tenant's keyring is wrapped by it now. */
+  /** True where it wraps the tenant's keyring now. */
   readonly wraps: boolean;
-  /** It was asked to open that keyring, and did. */
+  /** True where it was asked to open that keyring, and did. */
   readonly opens: boolean;
 }
 
 /** The configured root keys beside the one that wraps the tenant's keyring. */
 export interface RootKeyStatus {
-  /** `locked`: it is wrapped by a root key that is not configured. `unread`: `failure` says why. */
+  /**
+   * The state of the keyring. `locked`: a root key that is not configured wraps it. `unread`: `failure` gives the
+   * reason.
+   */
   readonly keyring: 'absent' | 'shredded' | 'locked' | 'open' | 'unread';
-  /** Which root key wraps the keyring now, as far as it could be read. */
+  /** The id of the root key that wraps the keyring now, where it could be read. */
   readonly wrappedBy?: string;
-  /** As configured: the first wraps what is written, all of them open. */
+  /** The keys as configured: the first wraps every keyring that is written, all of them open. */
   readonly rootKeys: readonly ConfiguredRootKey[];
-  /** Why the store did not give the keyring, or its root key did not open it. */
+  /** The reason why the store did not give the keyring, or its root key did not open it. */
   readonly failure?: { readonly code: MemoryErrorCode; readonly message: string };
 }
 
@@ -34,8 +37,8 @@ interface RootKeyStatusRequest extends RequestOptions {
 }
 
 /**
- * Tells the configured root keys by their ids, also where there is no keyring or the store cannot be reached. Two GETs at
- * most, and one call to the root key that wraps the keyring.
+ * Tells the configured root keys by their ids, even when the keyring is missing or the store cannot be reached. Two
+ * GETs at most, and one call to the root key that wraps the keyring.
  *
  * @throws MemoryError `aborted`.
  */
@@ -44,7 +47,7 @@ export async function readRootKeyStatus({
   editor,
   signal,
 }: RootKeyStatusRequest): Promise<RootKeyStatus> {
-  // The id of 32 bytes is their digest.
+  // Sodium computes the id of 32 bytes, their digest.
   await loadSodium();
   const ids = rootKeys.map(({ id }) => id);
   let wrappedBy: string | undefined;

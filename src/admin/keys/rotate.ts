@@ -6,21 +6,21 @@ import type { RootKey } from '../../keys/root-key.ts';
 import type { RequestOptions } from '../../store/port.ts';
 
 export interface RotateOptions extends RequestOptions {
-  /** Also when the active key was made by a rotation less than an hour ago. */
+  /** True to rotate even when a rotation made the active key less than an hour ago. */
   readonly force?: boolean | undefined;
-  /** Only while this version is the active one. */
+  /** The version that must be active; otherwise the rotation changes nothing. */
   readonly ifActive?: number | undefined;
 }
 
 export interface Rotation {
   /** False: the active key is not the expected one, or so young that a run before this one made it. */
   readonly rotated: boolean;
-  /** Of the active key now. */
+  /** The version of the active key now. */
   readonly version: number;
-  /** When it was made, milliseconds since the epoch. */
+  /** The time at which it was made, milliseconds since the epoch. */
   readonly created: number;
   readonly epoch: number;
-  /** How many tenant keys the keyring holds. */
+  /** The number of tenant keys in the keyring. */
   readonly held: number;
 }
 
@@ -35,11 +35,11 @@ const FIRST_VERSION = 1;
 const RECENT_MS = 3_600_000;
 
 /**
- * Gives the tenant a new key, which seals from now on; the others still open. A process with the keyring in its
- * cache seals with the old one for as long as its time to live. A run that was killed may be run again.
+ * Gives the tenant a new key, which seals from now on; the others still open. A process with the keyring in its cache
+ * seals with the old one for as long as its time to live. A run that was killed may be run again.
  *
  * @throws MemoryError `key_unavailable` without a keyring; `limit_exceeded` when it holds 64 keys; `outcome_unknown`;
- * what the store and the root key throw.
+ * the errors of the store and the root key.
  */
 export async function rotateKey(
   { editor, clock, random }: KeyringEditing,
@@ -73,24 +73,24 @@ export async function rotateKey(
 }
 
 export interface RewrapOptions extends RequestOptions {
-  /** Also when the first configured root key wraps the keyring already: it is wrapped again. */
+  /** True to wrap the keyring again when the first configured root key wraps it already. */
   readonly force?: boolean | undefined;
 }
 
 export interface Rewrapping {
   /** False: the first configured root key wrapped it already. */
   readonly rewrapped: boolean;
-  /** Of the root key that wraps the keyring now. */
+  /** The id of the root key that wraps the keyring now. */
   readonly rootId: string;
   readonly epoch: number;
 }
 
 /**
- * Has the first of the configured root keys wrap the keyring; the tenant's keys stay. Every process that works on the
+ * Makes the first of the configured root keys wrap the keyring; the tenant's keys stay. Every process that works on the
  * tenant must have that root key configured before. A run that was killed may be run again.
  *
  * @throws MemoryError `key_unavailable` without a keyring, or when the root key that wraps it now is not configured;
- * `outcome_unknown`; what the store and the root keys throw.
+ * `outcome_unknown`; the errors of the store and the root keys.
  */
 export async function rewrapRoot(
   { editor, rootKeys }: { readonly editor: KeyringEditor; readonly rootKeys: readonly RootKey[] },
@@ -101,7 +101,7 @@ export async function rewrapRoot(
   let tried = false;
   const { record, changed } = await editor.change(
     ({ keyring, rootId }) => {
-      // After a lost answer, one look at our own write, or at a later one by the same root, is enough.
+      // After a lost answer, one look is enough at this process's own write, or at a later one by the same root.
       if (rootId === first.id && (!force || tried)) return undefined;
       tried = true;
       return rewrapKeyring(keyring);

@@ -14,14 +14,19 @@ import { removalFailure, removeVersions } from '../../store/remove-versions.ts';
 import type { Pause } from '../../time.ts';
 
 export type ShredProgress =
-  /** The marker is there; nothing can be sealed or opened any more but by what still has the keys in its cache. */
+  /**
+   * The marker is stored: only processes that still have the keys in their cache can seal or open until those expire.
+   */
   | { readonly phase: 'marked' }
-  /** Until when such caches last, milliseconds since the epoch by this machine's clock. */
+  /** `until`: the time at which the last such cache expires, milliseconds since the epoch by this machine's clock. */
   | { readonly phase: 'waiting'; readonly until: number; readonly remainingMs: number }
   | { readonly phase: 'versions'; readonly removed: number };
 
 export interface ShredOptions {
-  /** How long a process may still have the keys in its cache: the longest time to live in use; 900,000 by default. */
+  /**
+   * The longest time that a process may still have the keys in its cache (milliseconds): the longest time to live in
+   * use; 900,000 by default.
+   */
   readonly ttlMs?: number | undefined;
   readonly signal?: AbortSignal | undefined;
   readonly onProgress?: ((progress: ShredProgress) => void) | undefined;
@@ -30,11 +35,14 @@ export interface ShredOptions {
 export interface ShredReport {
   /** False: an earlier run had put the marker there. */
   readonly marked: boolean;
-  /** Older versions of the keyring object that were removed; undefined where the store is none that tells. */
+  /**
+   * The number of older versions of the keyring object that were removed; undefined where the store keeps none or
+   * cannot tell.
+   */
   readonly versionsRemoved: number | undefined;
   /** Sealed objects that stay, unreadable for good; plain tools may delete them. */
   readonly objects: number;
-  /** Their size. */
+  /** The size of those objects. */
   readonly bytes: number;
 }
 
@@ -50,13 +58,13 @@ const ROUNDS = 32;
 const TELL_AGAIN_MS = 10_000;
 
 /**
- * Destroys the tenant's keys: a marker takes the keyring's place and stops its being made again, and once every cache
- * has expired the keyring's older versions are removed. Needs no root key, and no keyring that can be opened. A run
- * that was killed or aborted may be run again and continues where it was.
+ * Destroys the tenant's keys: a marker takes the keyring's place, which keeps writers from making it again, and once
+ * every cache has expired the keyring's older versions are removed. It needs neither a root key nor a keyring that
+ * opens. A run that was killed or aborted may be run again and continues where it was.
  *
- * @throws MemoryError `not_found` when nothing was ever written for this tenant; with `reason: 'versions_left'` when the
- * marker is there but older versions of the keyring stay, or could not be listed: all that could be removed is gone,
- * `details.versions` counts what stays, and another run takes it up; what the store throws.
+ * @throws MemoryError `not_found` when nothing was ever written for this tenant; with `reason: 'versions_left'` when
+ * the marker is stored but older versions of the keyring stay, or could not be listed: all that could be removed is
+ * gone, `details.versions` counts the remaining ones, and another run takes them up; the errors of the store.
  */
 export async function shredTenant(context: ShredContext, options: ShredOptions = {}): Promise<ShredReport> {
   const { ttlMs = LONGEST_TTL_MS, signal, onProgress } = options;
@@ -75,7 +83,7 @@ interface Marker {
   readonly written: boolean;
 }
 
-/** Resolves once the marker lies in the store for certain. */
+/** Puts the marker, and resolves once it certainly lies in the store. */
 async function mark(context: ShredContext, signal: AbortSignal | undefined): Promise<Marker> {
   const { store, layout } = context;
   let written = false;
@@ -107,7 +115,7 @@ async function isMarker(
   return typeof found === 'object' && isShredMarker(found.body);
 }
 
-/** Whether anything is there that a keyring, or an older version of one, belongs to. */
+/** Tells whether the tenant has any object, or an older version of its keyring. */
 async function isKnown(
   { store, layout, versions }: ShredContext,
   signal: AbortSignal | undefined,
@@ -125,7 +133,7 @@ async function isKnown(
   return false;
 }
 
-/** Waits until the marker is older than every cache; false when it is no longer there by then. */
+/** Waits until the marker is older than every cache; false when another object has replaced it by then. */
 async function expire(
   context: ShredContext,
   request: Marker & Required<Pick<ShredOptions, 'ttlMs'>> & ShredOptions,

@@ -6,24 +6,27 @@ import type { RequestOptions } from '../../store/port.ts';
 
 export interface TurnedHistory {
   readonly history: 'on' | 'off';
-  /** False: it was so already. */
+  /** False: it was already in that state. */
   readonly changed: boolean;
   readonly epoch: number;
 }
 
-/** A keyring that keeps history and does not tell since when is written again. */
+/**
+ * Tells whether the keyring is in that state already. One that keeps history without telling since when is written
+ * again.
+ */
 function isTurned({ keepsHistory, keptSince }: Keyring, to: 'on' | 'off'): boolean {
   return to === 'on' ? keepsHistory && keptSince !== undefined : !keepsHistory;
 }
 
 /**
- * Has all writers of the tenant keep its history, or cease to; each follows when it loads the keyring next, within its
- * time to live. What was kept stays until it expires. `anew` leaves it on and the texts readable: what the history says of
- * the time before accuses no file from then on (docs/history.md, "After a restore").
+ * Makes all writers of the tenant keep its history, or cease to; each follows when it loads the keyring next, within
+ * its time to live. Saved versions stay until they expire. `anew` leaves history on and the texts readable: records of
+ * the time before accuse no file from then on (docs/history.md, "After a restore").
  *
- * @throws MemoryError `key_unavailable` without a keyring; `misconfigured` for `anew` where the tenant keeps no history, and
- * where the clock of this machine differs from the store's by more than a minute;
- * `outcome_unknown`; what the store and the root key throw.
+ * @throws MemoryError `key_unavailable` without a keyring; `misconfigured` for `anew` where the tenant keeps no
+ * history, and where the clock of this machine differs from the store's by more than a minute; `outcome_unknown`; the
+ * errors of the store and the root key.
  */
 export async function turnTenantHistory(
   { editor, stamps }: { readonly editor: KeyringEditor; readonly stamps: Pick<Stamps, 'now' | 'skew'> },
@@ -43,7 +46,10 @@ export async function turnTenantHistory(
   return { history: to === 'off' ? 'off' : 'on', changed, epoch };
 }
 
-/** The keyring says since when the history counts: a time that is off would accuse files, or excuse them. */
+/**
+ * Refuses a clock that differs from the store's: the keyring says since when the history counts, and a wrong time would
+ * accuse files, or excuse them.
+ */
 function refuseOtherTime(skew: number): void {
   if (Math.abs(skew) <= SAME_TIME_MS) return;
   const minutes = Math.round(Math.abs(skew) / SAME_TIME_MS);

@@ -38,7 +38,7 @@ export async function nameDamaged(
     const found = await whoseRecord(work, record, { ...seen, versionOf });
     if (found !== undefined) lying.set(name, found);
   }
-  // Two records that were exchanged tell of each other what belongs at their names.
+  // Two records that were exchanged tell of each other which version belongs at their names.
   const versionAt = new Map([...lying.values()].map(({ name, version }) => [name, version]));
   return [...damaged.keys()].map((name) => {
     const id = name.slice('/history/'.length);
@@ -77,7 +77,7 @@ function versionsByRecord(past: Past): ReadonlyMap<LogicalName, VersionId> {
 interface FoundRecord {
   /** The record's own name. */
   readonly name: LogicalName;
-  /** The version that it is of; for a delete or a rename the end of its name. */
+  /** The id of its version; for a delete or a rename the end of its name. */
   readonly version: string;
 }
 

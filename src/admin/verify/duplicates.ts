@@ -9,7 +9,7 @@ import { copyVersion, laterOf, readListed } from '../../tree/read-file.ts';
 import type { Work } from '../../tree/tenant.ts';
 import type { DuplicateFinding, DuplicateState } from '../findings.ts';
 
-/** A rename may still be on its way between two places that changed less long ago (milliseconds, the server's clock). */
+/** The age below which a rename may still be on its way between two places (milliseconds, the server's clock). */
 const SETTLED_MS = 60_000;
 
 /** A file as it was read, at one of the places where its content lies. */
@@ -30,12 +30,12 @@ export interface ReadPlace {
 interface DuplicateRequest {
   /** Places that held one content when they were read, oldest first. */
   readonly groups: readonly (readonly ReadPlace[])[];
-  /** A directory is being renamed, or it cannot be told whether one is. */
+  /** True where a directory is being renamed, or a damaged register leaves that open. */
   readonly isRenaming: boolean;
   readonly repair: boolean;
 }
 
-/** Looks at the places once more and tells, or with `repair` removes, the older ones. */
+/** Looks at the places once more and tells the older ones, or removes them with `repair`. */
 export async function settleDuplicates(
   work: Work,
   request: DuplicateRequest,
@@ -44,7 +44,7 @@ export async function settleDuplicates(
   const settleOne = async (group: readonly ReadPlace[]): Promise<void> => {
     findings.push(...(await settleGroup(work, request, group)));
   };
-  // Of each group one file is read at most.
+  // At most one file of each group is read.
   await eachConcurrently(work.tenant, request.groups, settleOne, (group) => group.at(-1)?.size ?? 0);
   return findings;
 }
@@ -76,17 +76,17 @@ async function settleGroup(
   return [...told(removed, 'removed'), ...told(kept, 'not_removed'), ...undecided];
 }
 
-/** The place as it was read, or undefined: its file went or changed while others were read. */
+/** Looks at a place again; undefined where its file went or changed while others were read. */
 async function lookAgain(work: Work, place: ReadPlace): Promise<DatedMeta | undefined> {
   const found = await work.tenant.store.head(place.key, { signal: work.call.signal });
   return found?.etag === place.etag ? found : undefined;
 }
 
 /**
- * Removes exactly the versions that were seen at the older places, and answers which are gone. Before that the newest
- * one is written again with the same content and a mark of its own: so it is certain to be there, and a renamer that was
- * merely frozen, and finds its source gone when it thaws, cannot take back what it no longer knows. Where history is kept
- * the file is written down as renamed to the place that stays.
+ * Removes exactly the versions that were seen at the older places, and answers which are gone. Before that it writes
+ * the newest one again with the same content and a mark of its own. This makes certain that the newest one exists, and
+ * a renamer that was merely frozen, and finds its source gone when it thaws, cannot take back a copy that it does not
+ * recognise. Where history is kept, this writes the file down as renamed to the place that stays.
  */
 async function removeOlder(
   work: Work,
@@ -102,7 +102,7 @@ async function removeOlder(
       older.map(({ key, etag }) => ({ key, ifMatch: etag })),
       { signal: work.call.signal },
     );
-    // What another process removed, that process writes down.
+    // A place that another process removed is that process's to write down.
     const removed = older.filter(({ key }) => !failures.some((failure) => failure.key === key));
     for (const { path, id, bound } of removed) {
       await work.saver?.noteMoved(work, { from: path, to: newest.path, id: kept.origin }, [path, id, bound]);
@@ -115,7 +115,10 @@ async function removeOlder(
   }
 }
 
-/** Binds the file again, later than at any of the other places. Undefined: the version that was seen is not there any more. */
+/**
+ * Binds the file again, later than at any of the other places. Undefined: the file is no longer the version that was
+ * seen.
+ */
 async function writeAgain(
   work: Work,
   place: ReadPlace,

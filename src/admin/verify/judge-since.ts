@@ -20,7 +20,7 @@ export interface SinceCase {
 /** The most that a writer's clock may differ from the server's: S3 refuses its requests beyond that. */
 const CLOCK_MS = 900_000;
 
-/** A process that saved a version deletes it within this time, or saves it again. */
+/** The longest time in which a process that saved a version deletes it; later it saves the version again. */
 const STOOD_STILL_MS = DAY_MS;
 
 type Why = NonNullable<SinceFinding['why']>;
@@ -30,9 +30,9 @@ type BindingPlace = Pick<Binding, 'id' | 'path' | 'bound'>;
 const STEPS_BETWEEN_TURNS = 500;
 
 /**
- * Compares a tenant's files with a checkpoint, in steps. Each file must lead back to an entry or to a version that was born since,
- * and no sealed record may say that its binding had ended. Each entry must lead forward to a file or to a recorded end. Remains
- * that an honest process may leave when it is cut off are no alarm.
+ * Compares a tenant's files with a checkpoint, in steps. Each file must lead back to an entry or to a version that was
+ * born since, and any sealed record that its binding had ended accuses it. Each entry must lead forward to a file or to
+ * a recorded end. Remains that an honest process may leave when it is cut off are no alarm.
  */
 export function* judgeSince(since: SinceCase): Generator<void, readonly SinceFinding[]> {
   const scene = yield* sceneOf(since);
@@ -65,13 +65,13 @@ function* inSteps<T>(all: Iterable<T>, take: (one: T) => void): Generator<void, 
 interface Scene extends SinceCase {
   readonly entriesOf: (id: VersionId) => readonly CheckpointEntry[];
   readonly entryAt: (path: MemoryPath) => CheckpointEntry | undefined;
-  /** The entry that came of a version; undefined where none did, or where the version has an entry itself. */
+  /** Finds the entry that came of a version; undefined where none did, or where the version has an entry itself. */
   readonly cameOf: (id: VersionId) => CheckpointEntry | undefined;
-  /** All leaves of a version, those that are too old to count as well. */
+  /** Finds all leaves of a version, those that are too old to count as well. */
   readonly toldOf: (id: VersionId) => readonly Leave[];
-  /** The leaves of a version that count, those that are only planned among them. */
+  /** Finds the leaves of a version that count, those that are only planned among them. */
   readonly leavesOf: (id: VersionId) => readonly Leave[];
-  /** The files that hold a version now. */
+  /** Finds the files that hold a version now. */
   readonly filesOf: (id: VersionId) => readonly Binding[];
 }
 
@@ -106,7 +106,9 @@ function* sceneOf(since: SinceCase): Generator<void, Scene> {
   };
 }
 
-/** Finds what sealed records say against a file: its binding had ended by a delete, a rename or a version written over it. */
+/**
+ * Finds a sealed record that accuses a file: its binding had ended by a delete, a rename or a version written over it.
+ */
 function hadEnded(scene: Scene, file: Binding): SinceFinding | undefined {
   const { past, kept, renaming, facts } = scene;
   const leaves = scene
@@ -135,10 +137,10 @@ function hadEnded(scene: Scene, file: Binding): SinceFinding | undefined {
 }
 
 /**
- * Finds a version that was put back and bound again since, such as by a migration of keys: it had been deleted or written over
- * where it lies, and at each other path where it is known to have lain. Where it still lay elsewhere when the file was bound, a
- * rename has brought it again, and that is no finding. It cannot be told where the file bears the mark of a rename and lay
- * elsewhere until after its end here.
+ * Finds a version that was put back and bound again since, such as by a migration of keys: it had been deleted or
+ * written over at the file's path, and at each other path where it is known to have lain. Where it still lay elsewhere
+ * when the file was bound, a rename has brought it again, and that is no finding. The answer is `untold` where the file
+ * bears the mark of a rename and lay elsewhere until after its end here.
  */
 function cameOfNothing(scene: Scene, file: Binding): SinceFinding | undefined {
   const { past, kept } = scene;
@@ -196,7 +198,7 @@ function isEntry({ entriesOf }: Scene, file: Binding): boolean {
   return entriesOf(file.id).some((entry) => isSame(entry, file));
 }
 
-/** Judges whether a file came of an entry, or is new; undefined where it did or is. */
+/** Judges whether a file came of an entry, or is new; undefined where it passes. */
 function leadsNotBack(scene: Scene, file: Binding): SinceFinding | undefined {
   return (scene.entriesOf(file.id).length > 0 ? asEntry : asNew)(scene, file);
 }
@@ -239,7 +241,8 @@ function asNew(scene: Scene, file: Binding): SinceFinding | undefined {
     wasMeanwhile ||= !isOld && replaced !== undefined && isMeanwhile(scene, replaced);
     const entries = entriesOf(previous);
     const { bound: last } = replaced ?? file;
-    // It came of an entry: a clock that was set back since gives it an earlier bound than the checkpoint has.
+    // The file came of an entry: a clock that was set back since gives the file an earlier bound than the checkpoint
+    // has.
     if (entries.some(({ bound }) => bound <= last)) return wasBefore ? untold(file, 'clock') : undefined;
     if (entries.length > 0) return wrong();
     if (past.versions.has(previous)) continue;
@@ -253,8 +256,9 @@ function asNew(scene: Scene, file: Binding): SinceFinding | undefined {
 }
 
 /**
- * Judges a file that is, or came of, a version that an entry came of: it is older, whatever clocks say. Only a copy by a rename
- * that was cut off while the checkpoint was taken is excused: bound later than the entry, or at another path.
+ * Judges a file that is, or came of, a version that an entry came of: it is older, whatever clocks say. One excuse
+ * counts: a rename that was cut off while the checkpoint was taken made it as a copy, bound later than the entry or at
+ * another path.
  */
 function ofReplaced(scene: Scene, file: Binding, replaced: Binding | undefined): SinceFinding {
   const entry = replaced && scene.cameOf(replaced.id);
@@ -312,13 +316,13 @@ function leadsNowhere(
   return why === undefined ? { ...told, state: 'gone' } : { ...told, state: 'untold', why };
 }
 
-/** Tells whether the file's chain breaks off: then it may have come of any entry. */
+/** Tells whether the file's chain breaks off, so that the file may have come of any entry. */
 function isCut({ past }: Scene, { id }: Binding): boolean {
   const previous = (past.ancestors(id).at(-1) ?? past.versions.get(id))?.previous;
   return previous !== undefined && !past.versions.has(previous);
 }
 
-/** Names a version and all that came of it. */
+/** Names a version and all versions that came of it. */
 function descentOf({ past }: Scene, { id }: Pick<BindingPlace, 'id'>): readonly VersionId[] {
   return [id, ...past.descendants(id).map((version) => version.id)];
 }
@@ -362,12 +366,15 @@ function hadGone(scene: Scene, version: PastVersion, replaced: Binding): boolean
   );
 }
 
-/** Finds the first known binding of a version: the one that its writer made, where nothing is missing. */
+/** Finds the first known binding of a version: the one that its writer made, where the records are complete. */
 function birthOf({ past }: Scene, { id }: Pick<PastVersion, 'id'>): Binding | undefined {
   return past.bindings(id)[0];
 }
 
-/** Makes the alarm about a file, and names what must be in its place: what came of the entry there, or of `next`, which replaced it. */
+/**
+ * Makes the alarm about a file, and names the version that must be in its place: the descendant of the entry there, or
+ * of `next`, which replaced it.
+ */
 function older(scene: Scene, file: Binding, next?: PastVersion): SinceFinding {
   const first = scene.entryAt(file.path) ?? (next && birthOf(scene, next));
   const expected = first && mustBe(scene, first, file);
@@ -375,7 +382,10 @@ function older(scene: Scene, file: Binding, next?: PastVersion): SinceFinding {
   return expected === undefined || isSame(expected, file) ? at : { ...at, expected: named(expected) };
 }
 
-/** Finds what must lie at the path of a file by what came of a binding: undefined where that was deleted there or renamed. */
+/**
+ * Finds the descendant of a binding that must lie at the path of a file: undefined where it was deleted there or
+ * renamed.
+ */
 function mustBe(scene: Scene, first: BindingPlace, file: Binding): BindingPlace | undefined {
   const descent = descentOf(scene, first);
   const hasLeft = descent.some((id) =>

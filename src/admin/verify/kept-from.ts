@@ -2,29 +2,33 @@ import { DAY_MS } from '../../time.ts';
 import type { Work } from '../../tree/tenant.ts';
 import { expiredBefore } from '../expiry/history-note.ts';
 
-/** From when on all that was replaced or ended must be in the history, and why what went before need not. */
+/**
+ * The time from which the history must have every version that was replaced or ended, and the reason why it may lack
+ * earlier ones.
+ */
 export interface KeptFrom {
-  /** Milliseconds since the epoch; infinity where the history is not kept now, or nothing tells since when. */
+  /** Milliseconds since the epoch; infinity where the history is not kept now, or its beginning is unknown. */
   readonly from: number;
   readonly otherwise: 'history_off' | 'not_kept';
   /**
-   * From when on an end that a record tells of counts: what the keyring says, which the operator alone moves. Infinity where the
+   * The time from which a recorded end counts, as the keyring says and the operator alone moves it. Infinity where the
    * history is not kept now.
    */
   readonly since: number;
 }
 
 /**
- * What the history must have, as the keyring and the note of expired records say now: to be asked after the records were read.
+ * Reads from when on the history must be complete, by the keyring and the note of expired records as they are now: call
+ * it after reading the records.
  *
- * @param historyDays for how long it is kept; for good unless given.
+ * @param historyDays the days for which the history is kept; for good unless given.
  */
 export async function readKeptFrom(
   work: Work,
   historyDays: number = Number.POSITIVE_INFINITY,
 ): Promise<KeptFrom> {
   const { tenant, call } = work;
-  // It may have been turned off and on meanwhile.
+  // The history may have been turned off and on meanwhile.
   const keyring = await tenant.keyrings.look({ signal: call.signal });
   const since = keyring?.keepsHistory ? keyring.keptSince : undefined;
   if (since === undefined)

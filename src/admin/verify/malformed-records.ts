@@ -11,10 +11,10 @@ import { decodeMarks } from '../expiry/expire-files.ts';
 import { decodeExpired } from '../expiry/history-note.ts';
 import { decodeVersions } from '../keys/migrated-versions.ts';
 
-/** A kind of records: the form of their names, and the function that reads them and throws for what is malformed. */
+/** A kind of records: the form of their names, and the function that reads them and throws for malformed content. */
 type Grammar = readonly [names: RegExp, read: (content: Uint8Array) => unknown];
 
-/** The grammars of records, but for the history and the register, which their own readers judge. */
+/** The grammars of records, except the history and the register, which their own readers judge. */
 const GRAMMARS: readonly Grammar[] = [
   [/^\/journal\/expiry$/, decodeMarks],
   [/^\/journal\/swept$/, decodeVersions],

@@ -13,14 +13,17 @@ import { readKeptFrom } from './kept-from.ts';
 
 /** The history of files, which a verification watches while it reads everything. */
 export interface SeenHistory {
-  /** Collects all that the verification read of files and of the history. */
+  /** The collector of all files and records of the history that the verification read. */
   readonly collector: Collector;
-  /** Takes what the scan read of one object. True: `findings` tells what is wrong with it. */
+  /** Takes the scan's inspection of one object. True: `findings` judges it. */
   saw(record: ListedRecord, inspection: Inspection): boolean;
-  /** Lists the history again, and takes the records that are new. Answers what is wrong with those, except what `findings` tells. */
+  /**
+   * Lists the history again, and takes the records that are new. Answers the damage among those, except the damage that
+   * `findings` tells.
+   */
   seeAgain(work: Work): Promise<readonly Finding[]>;
   /**
-   * Finds what is wrong with the past. Where a version is missing, it sees the history again, so that a version that was
+   * Finds the damage of the past. Where a version is missing, it sees the history again, so that a version that was
    * replaced meanwhile is no finding. Versions that were replaced more than `historyDays` ago may be absent.
    */
   findings(
@@ -97,7 +100,7 @@ function isRefused({ state }: Inspection): boolean {
   return state === 'damaged' || state === 'whole';
 }
 
-/** Finds versions whose predecessor is lost: neither a file nor a record has it. A checkpoint alone keeps no version. */
+/** Finds versions whose predecessor is lost: files and records lack it. A checkpoint alone keeps no version. */
 function orphansOf({ versions }: Past) {
   const kept = [...versions.values()].filter(({ text }) => text !== 'gone');
   const ids = new Set(kept.map(({ id }) => id));

@@ -27,14 +27,14 @@ export interface SinceReport {
   readonly began?: Date;
 }
 
-/** Watches a scan of all that a tenant has, and compares it with a checkpoint. */
+/** Watches a scan of all objects of a tenant, and compares it with a checkpoint. */
 export interface SinceWatch {
-  /** Takes what the scan has read of one object. */
+  /** Takes the scan's inspection of one object. */
   saw(record: ListedRecord, inspection: Inspection): void;
   /**
-   * Compares once the scan is over. Where it finds something, it lists the tenant once more, and again while files go meanwhile
-   * or two looks find different things wrong with a file, and reads what has changed. So a change by another process during the
-   * scan is no finding, and a file with which something is wrong at each look is one.
+   * Compares once the scan is over. Where it finds something, it lists the tenant once more, and again while files go
+   * meanwhile or two looks find different faults of a file, and reads the files that have changed. A change by another
+   * process during the scan is therefore no finding; a file with a fault at each look is one.
    */
   findings(
     work: Work,
@@ -48,14 +48,14 @@ export interface SinceWatch {
   readonly report: SinceReport;
 }
 
-/** An empty checkpoint, which stands for one that cannot be read: files whose binding had ended are found without it. */
+/** An empty checkpoint in place of one that cannot be read: files whose binding had ended are found without it. */
 const NOTHING = { entries: [] as readonly CheckpointEntry[], head: { began: 0, ended: 0, epoch: 0 } };
 
 /**
- * Reads the checkpoint of a line, or where the root is unknown the one of its number: a GET, and one for each part. All its
- * entries stay in memory during the comparison.
+ * Reads the checkpoint of a line, or where the root is unknown the one of its number: a GET, and one for each part. All
+ * its entries stay in memory during the comparison.
  *
- * @throws MemoryError what the store and the keyring throw.
+ * @throws MemoryError the errors of the store and the keyring.
  */
 export async function watchSince(work: Work, line: SinceLine): Promise<SinceWatch> {
   const { number } = line;
@@ -65,7 +65,7 @@ export async function watchSince(work: Work, line: SinceLine): Promise<SinceWatc
   const texts = new Map(entries.map(({ id, textHash }) => [id, textHash]));
   const read = new Map<MemoryPath, ETag>();
   const exchanged = new Set<MemoryPath>();
-  /** Files that could not be opened. The verification itself tells of those that the scan met. */
+  /** Files that could not be opened. The verification itself tells of those in the scan. */
   const unopened = new Set<MemoryPath>();
 
   const sawFile = (path: MemoryPath, inspection: Inspection): void => {
@@ -118,7 +118,7 @@ export async function watchSince(work: Work, line: SinceLine): Promise<SinceWatc
         const isWhole = await lookAgain(now, { read, take, forget });
         late.push(...(await history.seeAgain(now)));
         const before = { names: new Set(found.map(nameOf)), paths: new Set(found.map(({ path }) => path)) };
-        // Something is wrong with the file at each look, though an attacker may make it another thing each time.
+        // The file has a fault at each look, though an attacker may make it another one each time.
         found = (await judge()).filter(({ path }) => before.paths.has(path));
         isLast = isWhole && found.every((finding) => before.names.has(nameOf(finding)));
       }
@@ -132,7 +132,7 @@ export async function watchSince(work: Work, line: SinceLine): Promise<SinceWatc
   };
 }
 
-/** The most often that the tenant is listed once more, while other processes rename or delete files. */
+/** The most times that the tenant is listed once more while other processes rename or delete files. */
 const LOOKS = 8;
 
 /**

@@ -47,10 +47,10 @@ export interface Verification {
 }
 
 /**
- * Reads and opens every object of the tenant: its files, the register of its renames, and the records beside them. Answers damage
- * as findings; a tenant that was never written to has none. Writes only with `repair`.
+ * Reads and opens every object of the tenant: its files, the register of its renames, and the records beside them.
+ * Answers damage as findings; a tenant that was never written to has none. Writes only with `repair`.
  *
- * @throws MemoryError what the store and the keyring throw.
+ * @throws MemoryError the errors of the store and the keyring.
  */
 export async function verifyTree(
   context: Tenant,
@@ -74,9 +74,10 @@ export async function verifySince(
   const watch = line && (await watchSince(work, line));
   const recovered = repair ? await recoverRename(work) : undefined;
   const { files, bytes, findings, groups, keyVersions, history } = await readAll(work, watch);
-  // Only now: a rename that began later has left no copies that are old enough to be taken for duplicates.
+  // The register is read only now: the copies of a rename that began later are too young to be taken for duplicates.
   const register = await lookAtRegister(work);
-  // Copies that carry the id of the rename in the register: it finishes them or takes them back itself.
+  // Copies that carry the id of the rename in the register are its own: the rename finishes them or takes them back
+  // itself.
   const isOwn = (group: readonly ReadPlace[]): boolean =>
     group.some(({ origin }) => register.entry !== undefined && hasBytesAt(origin, 0, register.entry.id));
   const whole = await ofOneVersion(groups, history);
@@ -116,7 +117,7 @@ interface RecoveredRename {
   readonly failure: MemoryErrorCode | undefined;
 }
 
-/** Finishes a rename whose lease has run out. Undefined: there was none, or another process finishes it. */
+/** Finishes a rename whose lease has run out. Undefined: no rename was under way, or another process finishes it. */
 async function recoverRename(work: Work): Promise<RecoveredRename | undefined> {
   const { entry, ageMs } = await lookAtRegister(work);
   if (entry === undefined) return undefined;
@@ -219,7 +220,7 @@ async function readAll(work: Work, watch?: SinceWatch): Promise<Everything> {
   };
 }
 
-/** Finds a record that opens and is malformed: that is damage as well. */
+/** Finds a record that opens and is malformed, which counts as damage. */
 async function malformed(
   { call }: Work,
   { cls, name }: ListedRecord,
@@ -247,7 +248,7 @@ function placeOf(path: MemoryPath, listed: ListedObject, version: SealedVersion)
   return { path, key: listed.key, etag, lastModified, size: stored.size, origin, id, bound };
 }
 
-/** After 1,000 paths everything else in the process has its turn. */
+/** The number of paths after which everything else in the process has its turn. */
 const PATHS_PER_TURN = 1_000;
 
 function* findClashes(paths: readonly MemoryPath[]): Generator<void, readonly Finding[]> {
