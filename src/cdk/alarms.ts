@@ -13,7 +13,7 @@ import type { BundledFunction } from './bundled-function.ts';
 import { sumOfLogs, type Tokens, waitedFor, withCode, withMessage } from './log-metrics.ts';
 import type { Queues } from './queues.ts';
 
-/** What the alarms watch and the dashboard shows. */
+/** The parts that the alarms watch and the dashboard shows. */
 export interface Watched {
   readonly queues: Queues;
   readonly worker: BundledFunction;
@@ -22,7 +22,7 @@ export interface Watched {
   readonly tokens: Tokens;
 }
 
-/** As the worker logs them (docs/worker.md, "Again, or not"). */
+/** Codes that the worker logs when the API key fails (docs/worker.md, "Again, or not"). */
 const API_KEY_CODES = [
   ...['authentication_error', 'permission_error', 'billing_error', 'not_found_error'],
   ...['http_401', 'http_402', 'http_403', 'api_key_unavailable'],
@@ -33,11 +33,11 @@ const FIVE_MINUTES = Duration.minutes(5);
 const SELDOM = { evaluationPeriods: 6, datapointsToAlarm: 3 };
 
 /**
- * What an operator should be woken for (docs/deployment.md, "Alarms"). No data is no alarm.
+ * Makes the alarms for which an operator should be woken (docs/deployment.md, "Alarms"). Missing data raises no alarm.
  *
- * @param options.oldestMessage A turn that waits longer means that the workers do not keep up. The queue leaves turns out of
- *   its own metric that were received three times, so that those which are tried again are counted from the log.
- * @param options.tokensPerHour Input and output of all tenants; more is worth a look.
+ * @param options.oldestMessage The wait of a turn from which on the workers do not keep up. The queue's own metric
+ * leaves out turns that were received three times, so turns that are tried again are counted from the log.
+ * @param options.tokensPerHour The input and output tokens of all tenants from which on an alarm goes off.
  */
 export function createAlarms(
   scope: Construct,

@@ -19,8 +19,8 @@ type Bounded =
   | 'rootKeyGeneration';
 
 /**
- * What a number may be. The functions refuse what is beyond; a turn needs ten seconds of its function's time for its end, so
- * a shorter one would never hear an answer.
+ * The bounds of numbers, beyond which the functions refuse them. A turn needs ten seconds of its function's time for
+ * its end, so with a shorter timeout the caller would wait for an answer in vain.
  */
 export const BOUNDS: Readonly<Record<Bounded, Bounds>> = {
   maxTokens: { least: 1, most: 1_000_000 },
@@ -36,7 +36,11 @@ export const BOUNDS: Readonly<Record<Bounded, Bounds>> = {
   rootKeyGeneration: { least: 1, most: 1_000 },
 };
 
-/** @throws RangeError that names the number and its bounds. */
+/**
+ * Checks numbers against `BOUNDS`.
+ *
+ * @throws RangeError that names the number and its bounds.
+ */
 export function checkBounds(props: Readonly<Partial<Record<Bounded, number | undefined>>>): void {
   for (const [name, value] of Object.entries(props)) {
     const bounds: Bounds | undefined = BOUNDS[name as Bounded];
@@ -48,7 +52,7 @@ export function checkBounds(props: Readonly<Partial<Record<Bounded, number | und
   }
 }
 
-/** Undefined for none. */
+/** Answers the seconds of a duration; undefined without one. */
 export function secondsOf(duration: Duration | undefined): number | undefined {
   return duration?.toSeconds({ integral: false });
 }

@@ -26,20 +26,24 @@ const OBJECT_ACTIONS = [
 ];
 
 interface BucketChoice {
-  /** One that the caller has. */
+  /** A bucket that the caller has. */
   readonly given: IBucket | undefined;
-  /** One that an earlier stack of this kind has left behind. */
+  /** The name of a bucket that an earlier stack of this kind has left behind. */
   readonly adoptedName: string | undefined;
   readonly noncurrentDays: number;
 }
 
-/** The bucket of all tenants, and what puts statements into its policy. */
+/** The bucket of all tenants, with the function that puts statements into its policy. */
 export interface PlacedBucket {
   readonly bucket: IBucket;
   addToPolicy(statements: readonly PolicyStatement[]): void;
 }
 
-/** @throws RangeError for two buckets at once. */
+/**
+ * Places the bucket: the given one, the adopted one, or a new one.
+ *
+ * @throws RangeError for two buckets at once.
+ */
 export function placeBucket(
   scope: Construct,
   { given, adoptedName, noncurrentDays }: BucketChoice,
@@ -66,7 +70,7 @@ export function placeBucket(
   return { bucket, addToPolicy };
 }
 
-/** A caller's bucket is taken as it is. It is judged at the synthesis, when nothing changes it any more. */
+/** Warns of a caller's bucket, which is taken as it is. The synthesis judges it last, after all changes. */
 function warnOf(scope: Construct, bucket: IBucket): void {
   Aspects.of(scope).add(
     {
@@ -96,7 +100,7 @@ function faultsOf(bucket: IBucket): readonly (keyof typeof FAULTS)[] {
   const { versioningConfiguration: versioning, publicAccessBlockConfiguration: blocks } = defaultChild;
   const { status } = (versioning ?? {}) as CfnBucket.VersioningConfigurationProperty;
   const { blockPublicAcls, blockPublicPolicy, ignorePublicAcls, restrictPublicBuckets } = (blocks ??
-    // S3 blocks all of it unless a bucket says otherwise.
+    // S3 blocks every public access unless a bucket says otherwise.
     ALL_BLOCKED) as CfnBucket.PublicAccessBlockConfigurationProperty;
   const four = [blockPublicAcls, blockPublicPolicy, ignorePublicAcls, restrictPublicBuckets];
   if ([versioning, status, blocks, ...four].some((value) => Token.isUnresolved(value))) return ['unchecked'];
@@ -114,15 +118,15 @@ const ALL_BLOCKED: CfnBucket.PublicAccessBlockConfigurationProperty = {
 };
 
 /**
- * It outlives the stack. What was overwritten or deleted stays restorable for `noncurrentDays`; after that shredded
- * tenants are gone from here for good.
+ * Creates a bucket that outlives the stack. A version that was overwritten or deleted stays restorable for
+ * `noncurrentDays`; after that shredded tenants are gone for good.
  */
 function createBucket(scope: Construct, noncurrentDays: number): IBucket {
   const bucket = new Bucket(scope, 'Bucket', {
     versioned: true,
     blockPublicAccess: BlockPublicAccess.BLOCK_ALL,
     objectOwnership: ObjectOwnership.BUCKET_OWNER_ENFORCED,
-    // The objects are sealed before they get here; a KMS request per object would add cost and no secret.
+    // The objects are sealed before they get here; a KMS request per object would add cost without adding secrecy.
     encryption: BucketEncryption.S3_MANAGED,
     enforceSSL: true,
     minimumTLSVersion: 1.2,
@@ -138,7 +142,7 @@ function createBucket(scope: Construct, noncurrentDays: number): IBucket {
 }
 
 /**
- * A second wall, in the bucket itself: whatever else is ever attached to the tenant role, its sessions stay with
+ * Makes a second wall, in the bucket itself: whatever else is ever attached to the tenant role, its sessions stay with
  * their tenant, and write files and keyrings only under a precondition (docs/protocols.md).
  */
 export function confineTenantRole({
@@ -182,7 +186,7 @@ export function confineTenantRole({
   ];
 }
 
-/** As the CDK writes them for a bucket of its own. */
+/** Makes the statements that the CDK writes for a bucket of its own. */
 function transportStatements(bucketArn: string): readonly PolicyStatement[] {
   const deny = {
     effect: Effect.DENY,

@@ -5,15 +5,18 @@ import { Architecture, type Code, Function as LambdaFunction, Runtime } from 'aw
 import { LogGroup, RetentionDays } from 'aws-cdk-lib/aws-logs';
 import type { Construct } from 'constructs';
 
-/** A role that only Lambda takes and that may do nothing yet. */
+/** Creates a role that only Lambda takes, with no permission yet. */
 export function createFunctionRole(scope: Construct, id: string, description: string): Role {
   return new Role(scope, id, { description, assumedBy: new ServicePrincipal('lambda.amazonaws.com') });
 }
 
-/** Where a function runs, instead of in a network of AWS. It must reach S3, KMS, STS, SQS, Secrets Manager and Claude. */
+/**
+ * The network in which a function runs, instead of one of AWS. The function must reach S3, KMS, STS, SQS, Secrets
+ * Manager and Claude from it.
+ */
 export interface Network {
   readonly vpc: IVpc;
-  /** The private ones with a way out by default. */
+  /** The subnets; by default the private ones with a way out. */
   readonly vpcSubnets?: SubnetSelection;
   readonly securityGroups?: ISecurityGroup[];
 }
@@ -24,8 +27,8 @@ export interface BundledFunction {
 }
 
 /**
- * A function of the bundle, on arm64 and Node 24. The role may write to the function's own log group and gets nothing
- * else here: the managed policies of AWS would let it write to every log group.
+ * Creates a function of the bundle, on arm64 and Node 24. The role gets one permission here, to write to the function's
+ * own log group: the managed policies of AWS would let it write to every log group.
  */
 export function createBundledFunction(
   scope: Construct,
@@ -40,7 +43,7 @@ export function createBundledFunction(
     readonly timeout: Duration;
     readonly memorySize: number;
     readonly network?: Network | undefined;
-    /** Of what the account has, so many are this function's, and no more. */
+    /** The executions that this function reserves from the account's, and its most at once. */
     readonly reservedConcurrentExecutions?: number;
   },
 ): BundledFunction {
@@ -62,13 +65,13 @@ export function createBundledFunction(
     runtime: Runtime.NODEJS_24_X,
     architecture: Architecture.ARM_64,
     logGroup: logs,
-    // An event without a waiting caller is not worth a day of attempts.
+    // An event that nobody waits for is not worth a day of attempts.
     maxEventAge: Duration.hours(1),
   });
   return { run, logs };
 }
 
-/** What Lambda does in the function's name: its interfaces cannot be named before they are there. */
+/** Lets Lambda manage the function's network interfaces, which have no names before Lambda makes them. */
 function useNetwork(id: string): PolicyStatement {
   return new PolicyStatement({
     sid: `Use${id}Network`,

@@ -12,7 +12,7 @@ import type { Watched } from './alarms.ts';
 const PERIOD = { period: Duration.minutes(5) };
 const SUM = { ...PERIOD, statistic: 'Sum' };
 
-/** One page: are the alarms quiet, do turns flow, how long do they take. */
+/** Creates one page that shows if the alarms are quiet, if turns flow, and how long they take. */
 export function createDashboard(
   scope: Construct,
   { watched, alarms }: { readonly watched: Watched; readonly alarms: readonly Alarm[] },

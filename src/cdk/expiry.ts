@@ -9,12 +9,13 @@ import { type BundledFunction, createBundledFunction, type Network } from './bun
 import type { TenantResources } from './tenant-resources.ts';
 
 export const EXPIRY_TIMEOUT: Duration = Duration.minutes(15);
-/** Enough for a million tenants a day, few enough to leave the bucket and KMS to the turns. */
+/** The most runs at once: enough for a million tenants a day, few enough to leave the bucket and KMS to the turns. */
 const EXPIRY_CONCURRENCY = 5;
 
 /**
- * The function that deletes what expired, once a day at a quiet hour (UTC). It sends a message for each tenant to a queue,
- * from which it is called again, and reaches each as the worker does, by a session of the tenant role.
+ * Creates the function that deletes expired files and records, once a day at a quiet hour (UTC). It sends a message for
+ * each tenant to a queue, from which it is called again, and reaches each tenant as the worker does, by a session of
+ * the tenant role.
  */
 export function createExpiryFunction(
   scope: Construct,
@@ -49,7 +50,10 @@ export function createExpiryFunction(
   return expiry;
 }
 
-/** All that the expiry function's own role may do, besides becoming a tenant and writing its log: learn who is there, and hand out the work. */
+/**
+ * Makes all statements of the expiry function's own role, besides becoming a tenant and writing its log: it lists the
+ * tenants and hands out the work.
+ */
 export function expiryStatements({
   bucketArn,
   resources,

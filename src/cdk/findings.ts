@@ -5,7 +5,10 @@ import type { Construct } from 'constructs';
 import type { Queues } from './queues.ts';
 import type { TenantResources } from './tenant-resources.ts';
 
-/** What cdk-nag finds here and why it stays. Each is acknowledged where it is found, so that a new one is heard. */
+/**
+ * Acknowledges the findings of cdk-nag that stay here, each with its reason and at its own construct, so that a new one
+ * is heard.
+ */
 export function acknowledgeFindings({
   bucket,
   tenantRole,
@@ -18,9 +21,9 @@ export function acknowledgeFindings({
   readonly tenantRole: Role;
   readonly resources: TenantResources;
   readonly queues: Queues;
-  /** Absent when the deployment brings its own. */
+  /** The secret of the API key; absent when the deployment brings its own. */
   readonly apiKey: Construct | undefined;
-  /** Of functions in a network of the caller's. */
+  /** Roles of functions in a network of the caller's. */
   readonly functionRoles: readonly Role[];
 }): void {
   acknowledge(
@@ -64,7 +67,7 @@ function acknowledge(scope: Construct, rule: string, reason: string): void {
   Validations.of(scope).acknowledge({ id: `AwsSolutions::AwsSolutions-${rule}`, reason });
 }
 
-/** The resource as cdk-nag writes it: a bucket of the stack by its logical id, a variable in angle brackets. */
+/** Names the resource as cdk-nag writes it: a bucket of the stack by its logical id, a variable in angle brackets. */
 function asNamed(bucket: IBucket, resource: string): string {
   const own = bucket.node.defaultChild;
   const path = resource.slice(bucket.bucketArn.length).replace(/\$\{(.*?)\}/g, '<$1>');

@@ -1,6 +1,9 @@
 import { AccountRootPrincipal, PolicyStatement } from 'aws-cdk-lib/aws-iam';
 
-/** All that runs a key and nothing that uses it: no Encrypt, Decrypt, GenerateDataKey, ReEncrypt, CreateGrant. */
+/**
+ * All actions that administer a key, without those that use it: Encrypt, Decrypt, GenerateDataKey, ReEncrypt,
+ * CreateGrant.
+ */
 const ADMINISTRATION = [
   'kms:CancelKeyDeletion',
   'kms:CreateAlias',
@@ -27,7 +30,7 @@ const ADMINISTRATION = [
   'kms:UpdateKeyDescription',
 ];
 
-/** The account runs the key, and may let others run it through IAM. */
+/** Lets the account administer the key, and let others do so through IAM. */
 export function accountAdministers(): PolicyStatement {
   return new PolicyStatement({
     sid: 'AccountAdministers',

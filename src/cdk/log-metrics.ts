@@ -4,16 +4,16 @@ import { FilterPattern, type IFilterPattern, MetricFilter } from 'aws-cdk-lib/aw
 import type { Construct } from 'constructs';
 import type { BundledFunction } from './bundled-function.ts';
 
-/** What the functions log (docs/worker.md, "Log"), as sums of five minutes. */
+/** A sum of lines that the functions log (docs/worker.md, "Log"), in steps of five minutes. */
 interface LogMetric {
   readonly functions: readonly BundledFunction[];
   readonly name: string;
   readonly pattern: IFilterPattern;
-  /** A field of the line whose values are summed, such as `$.inputTokens`; without one lines are counted. */
+  /** A field of the line whose values are summed, such as `$.inputTokens`; absent: lines are counted. */
   readonly value?: string;
 }
 
-/** Lines with one of these codes. */
+/** Matches lines with one of these codes. */
 export function withCode(...codes: readonly string[]): IFilterPattern {
   return FilterPattern.any(...codes.map((code) => FilterPattern.stringValue('$.code', '=', code)));
 }
@@ -22,7 +22,7 @@ export function withMessage(...messages: readonly string[]): IFilterPattern {
   return FilterPattern.any(...messages.map((text) => FilterPattern.stringValue('$.message', '=', text)));
 }
 
-/** Turns that will be tried again and were sent so long ago, unless they have this code. */
+/** Matches turns that will be tried again and were sent at least `seconds` ago, unless they have the code `butFor`. */
 export function waitedFor(seconds: number, { butFor }: { readonly butFor: string }): IFilterPattern {
   return FilterPattern.all(
     FilterPattern.numberValue('$.waitedSeconds', '>=', seconds),
@@ -52,7 +52,7 @@ export interface Tokens {
   readonly output: IMetric;
 }
 
-/** What Claude took and gave, by every line that ends a delivery, whatever came of it. */
+/** Makes the sums of Claude's input and output tokens, from every line that ends a delivery, whatever its outcome. */
 export function tokensOf(scope: Construct, functions: readonly BundledFunction[]): Tokens {
   const sum = (name: string, value: string): IMetric =>
     sumOfLogs(scope, { functions, name, value, pattern: FilterPattern.numberValue(value, '>', 0) });

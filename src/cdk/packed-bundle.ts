@@ -2,9 +2,9 @@ import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 /**
- * The folder of the worker's bundle that the package carries.
+ * Finds the folder of the worker's bundle that the package carries.
  *
- * @throws RangeError where there is none, as in a checkout that was not built.
+ * @throws RangeError where it is missing, as in a checkout that was not built.
  */
 export function packedBundle(): string {
   const folder = fileURLToPath(new URL('../lambda', import.meta.url));

@@ -6,14 +6,17 @@ import { accountAdministers } from './key-administration.ts';
 
 const USE = ['kms:Decrypt', 'kms:GenerateDataKey'];
 
-/** Only SQS asks the key, on behalf of a principal that sends to a queue or receives from it. */
+/**
+ * Makes the condition that only SQS asks the key, on behalf of a principal that sends to a queue or receives from it.
+ */
 function throughQueues(): Readonly<Record<string, string>> {
   return { 'kms:ViaService': `sqs.${Aws.REGION}.${Aws.URL_SUFFIX}` };
 }
 
 /**
- * The key under which messages lie in the queues; undefined where SQS encrypts them with a key of AWS. Who may use it is left
- * to IAM, as for the queues themselves: a sender, a receiver and the operator who redrives dead letters need both permissions.
+ * Places the key under which messages lie in the queues; undefined where SQS encrypts them with a key of AWS. IAM
+ * decides who may use it, as for the queues themselves: a sender, a receiver and the operator who redrives dead letters
+ * need both permissions.
  */
 export function placeQueueKey(scope: Construct, given: IKey | 'sqs' | undefined): IKey | undefined {
   if (given === 'sqs') return undefined;
@@ -33,7 +36,7 @@ function createQueueKey(scope: Construct): Key {
     enableKeyRotation: true,
     rotationPeriod: Duration.days(365),
     pendingWindow: Duration.days(7),
-    // Goes with the queues, whose messages nothing else opens.
+    // The key goes with the queues: it opens their messages alone.
     removalPolicy: RemovalPolicy.DESTROY,
     policy: new PolicyDocument({
       statements: [accountAdministers(), accountUses()],
@@ -51,7 +54,7 @@ function accountUses(): PolicyStatement {
   });
 }
 
-/** What a role needs besides the permissions on the queues. */
+/** Makes the statement that a role needs besides the permissions on the queues. */
 export function queueKeyStatement(queueKeyArn: string): PolicyStatement {
   return new PolicyStatement({
     sid: 'UseQueueKey',

@@ -14,26 +14,31 @@ export interface Queues {
   readonly turns: Queue;
   /** Turns that can never succeed, and those that failed ten times. */
   readonly deadLetters: Queue;
-  /** Answers, or where they lie. */
+  /** Answers, or pointers to them. */
   readonly replies: Queue;
   /** Tenants whose files are to be expired. */
   readonly expiry: Queue;
 }
 
-/** The worker counts the same, and sends a message to the dead letters at its tenth receive itself, with the reason. */
+/**
+ * The number of receives after which a turn fails. The worker counts them too, and at the tenth sends the message to
+ * the dead letters itself, with the reason.
+ */
 const MAX_RECEIVE_COUNT = 10;
-/** How long a turn is kept; the worker is told, and gives up a day before. */
+/** The time for which a turn is kept; the worker is told, and gives up a day before. */
 export const TURN_RETENTION: Duration = Duration.days(4);
-/** AWS's advice: room for the retries of the event source itself. */
+/** The visibility timeout, in timeouts of the function: AWS advises room for the retries of the event source itself. */
 const VISIBILITY_PER_TIMEOUT = 6;
-/** A run of the expiry is over before the next one begins. */
+/** The time for which a tenant waits: a run of the expiry is over before the next one begins. */
 const EXPIRY_RETENTION = Duration.hours(23);
 
 /**
+ * Creates the queues.
+ *
  * @param options.timeout of the function that works on the turns.
- * @param options.fifo Turns of one message group run in order; senders give group (tenant and conversation) and
- *   deduplication id (the turn).
- * @param options.key Encrypts the messages; without one SQS does, with a key of its own.
+ * @param options.fifo True to run turns of one message group in order; senders give group (tenant and conversation) and
+ * deduplication id (the turn).
+ * @param options.key The key that encrypts the messages; without one SQS does, with a key of its own.
  */
 export function createQueues(
   scope: Construct,

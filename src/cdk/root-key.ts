@@ -5,7 +5,7 @@ import type { Construct } from 'constructs';
 import { accountAdministers } from './key-administration.ts';
 import { TENANT_TAG } from './tenant-resources.ts';
 
-/** The pairs of docs/format.md, "Root wrap", as conditions: five, no other, and the session's own tenant. */
+/** The pairs of docs/format.md, "Root wrap", as conditions: exactly these five, with the session's own tenant. */
 const OWN_CONTEXT = {
   StringEquals: {
     'kms:EncryptionContext:app': 'sealed-memory',
@@ -13,7 +13,7 @@ const OWN_CONTEXT = {
     'kms:EncryptionContext:tenant': TENANT_TAG,
     'kms:EncryptionContext:version': '1',
   },
-  // Names of conditions ignore case, names of pairs do not: this one compares them exactly.
+  // Names of conditions ignore case, while names of pairs respect it: this one compares them exactly.
   'ForAllValues:StringEquals': {
     'kms:EncryptionContextKeys': ['app', 'keyring', 'kind', 'tenant', 'version'],
   },
@@ -21,7 +21,7 @@ const OWN_CONTEXT = {
 };
 
 /**
- * A key that the caller has, or one of its own.
+ * Places the root key: the caller's, or a new one.
  *
  * @throws RangeError for a generation of a key that the caller has.
  */
@@ -46,8 +46,8 @@ export function placeRootKey(
 }
 
 /**
- * The root key of all tenants. The account administers it and may let others do so through IAM; the policy of the
- * key itself names the one role that may use it, so that no policy elsewhere can.
+ * Creates the root key of all tenants. The account administers it and may let others do so through IAM; the policy of
+ * the key itself names the one role that may use it, so that no policy elsewhere can.
  *
  * @param options.generation One more makes a new key. The one before stays in the account, with its policy.
  */
@@ -78,7 +78,10 @@ function tenantRoleUses(tenantRole: IRole): PolicyStatement {
   });
 }
 
-/** The same on the role's side. Former root keys only open what is still under them. */
+/**
+ * Makes the statements by which the role uses the keys, as `tenantRoleUses` does in the key's policy. Former root keys
+ * only open the keyrings that they still wrap.
+ */
 export function rootKeyStatements({
   rootKeyArn,
   formerRootKeyArns,

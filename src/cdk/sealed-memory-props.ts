@@ -10,33 +10,41 @@ import type { WorkerSettings } from './worker-settings.ts';
 export interface SealedMemoryProps extends Partial<WorkerSettings> {
   /** The folder that holds the bundle, `index.mjs`; by default the one that the package carries. */
   readonly bundle?: string;
-  /** Of every object key; empty by default. Changing it leaves the old memories behind. */
+  /** The beginning of every object key; empty by default. Changing it leaves the old memories behind. */
   readonly prefix?: string;
-  /** Of a turn; five minutes by default, one at least, fifteen at most. */
+  /** The longest time of a turn; five minutes by default, one at least, fifteen at most. */
   readonly timeout?: Duration;
-  /** Of each function, in MiB; 512 by default, 256–10,240. */
+  /** The memory of each function, in MiB; 512 by default, 256–10,240. */
   readonly memorySize?: number;
-  /** Turns at once; 10 by default, 2–1,000. */
+  /** The most turns at once; 10 by default, 2–1,000. */
   readonly maxConcurrency?: number;
-  /** Turns of one conversation run in order. */
+  /** True to run the turns of one conversation in order. */
   readonly fifo?: boolean;
-  /** A second function runs the turn it is invoked with, for step functions and the like. */
+  /** True for a second function that runs the turn it is invoked with, for step functions and the like. */
   readonly direct?: boolean;
-  /** Turns of the second function at once, which it takes from what the account has; 10 by default, 1–1,000. */
+  /**
+   * The most turns at once of the second function, which it reserves from the account's executions; 10 by default,
+   * 1–1,000.
+   */
   readonly directConcurrency?: number;
-  /** Days an overwritten or deleted version stays restorable; 30 by default, 1–3,650. */
+  /** The days for which an overwritten or deleted version stays restorable; 30 by default, 1–3,650. */
   readonly noncurrentDays?: number;
-  /** After which a waiting turn raises an alarm; 15 minutes by default, four days at most. */
+  /** The wait after which a turn raises an alarm; 15 minutes by default, four days at most. */
   readonly oldestMessage?: Duration;
-  /** Of Claude, input and output of all tenants, from which on an alarm goes off; 5,000,000 by default. */
+  /**
+   * The tokens of Claude in an hour, input and output of all tenants, from which on an alarm goes off; 5,000,000 by
+   * default.
+   */
   readonly tokensPerHour?: number;
-  /** What an alarm does; nothing by default but show on the dashboard. */
+  /** The action of an alarm; by default it only shows on the dashboard. */
   readonly alarmAction?: IAlarmAction;
   /** The key of the Claude API, as plain text or as JSON with `ANTHROPIC_API_KEY`; an empty secret of its own by default, to be filled after deployment. */
   readonly apiKey?: ISecret;
   /** ARNs of roles whose holders may become a tenant, for the drills of docs/deployment.md; none by default. */
   readonly operatorRoleArns?: readonly string[];
-  /** A bucket of yours, with versions; one of its own by default. `noncurrentDays` is then its business. */
+  /**
+   * A bucket of yours, with versions; one of its own by default. `noncurrentDays` is then the bucket's own business.
+   */
   readonly bucket?: IBucket;
   /** The bucket that an earlier stack of this kind has left: its policy is written again. */
   readonly adoptedBucketName?: string;
@@ -44,11 +52,13 @@ export interface SealedMemoryProps extends Partial<WorkerSettings> {
   readonly rootKey?: IKey;
   /** Encrypts the messages of the queues; a key of its own by default. `'sqs'`: SQS does it, with a key of AWS. */
   readonly queueKey?: IKey | 'sqs';
-  /** Where the functions run; outside of any network of yours by default. */
+  /** The network of yours in which the functions run; outside of any by default. */
   readonly network?: Network;
-  /** The most that a role made here may ever be allowed. */
+  /** The most permissions that a role made here may ever have. */
   readonly permissionsBoundary?: IManagedPolicy;
-  /** 1 by default; one more makes a new root key, see `formerRootKeyArns`. */
+  /**
+   * The number of the root key that is made here; 1 by default. One more makes a new root key, see `formerRootKeyArns`.
+   */
   readonly rootKeyGeneration?: number;
   /** ARNs of KMS keys that still wrap some keyrings. */
   readonly formerRootKeyArns?: readonly string[];

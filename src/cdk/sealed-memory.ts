@@ -33,7 +33,7 @@ import { expiryEnvironment, storeUrl, WORKER_DEFAULTS, workerEnvironment } from 
 export class SealedMemory extends Construct {
   readonly bucket: IBucket;
   readonly rootKey: IKey;
-  /** Undefined where SQS encrypts by itself. */
+  /** The key of the queues; undefined where SQS encrypts by itself. */
   readonly queueKey: IKey | undefined;
   readonly tenantRole: Role;
   readonly queues: Queues;
@@ -42,7 +42,7 @@ export class SealedMemory extends Construct {
   readonly expiry: BundledFunction;
   readonly apiKey: ISecret;
   readonly dashboard: Dashboard;
-  /** As `SEALED_MEMORY_STORE` takes it. */
+  /** The store as `SEALED_MEMORY_STORE` takes it. */
   readonly storeUrl: string;
 
   constructor(scope: Construct, id: string, props: SealedMemoryProps = {}) {
@@ -166,7 +166,10 @@ function grant(role: Role, statements: readonly PolicyStatement[]): void {
   for (const statement of statements) role.addToPrincipalPolicy(statement);
 }
 
-/** Holds a random text, which Claude refuses, until an operator puts the real key there. */
+/**
+ * Creates the secret of the API key. It holds a random text, which Claude refuses, until an operator puts the real key
+ * there.
+ */
 function createApiKey(scope: Construct): ISecret {
   const description = 'sealed-memory: key of the Claude API, as plain text';
   // The cast only drops an optional member that ISecret declares more strictly than its own class.

@@ -1,27 +1,29 @@
-/** What IAM puts in the place of the session's tag; a session without it matches nothing. */
+/** The variable that IAM replaces by the session's tag; a session without the tag matches no resource. */
 export const TENANT_TAG: string = '$' + '{aws:PrincipalTag/tenant}';
 
-/** Where one tenant's objects lie in the bucket, as patterns of IAM (docs/format.md, "Object keys"). */
+/** The places of one tenant's objects in the bucket, as patterns of IAM (docs/format.md, "Object keys"). */
 export interface TenantResources {
-  /** Everything of the tenant but its keyring. */
+  /** The tenant's objects, except its keyring. */
   readonly objects: string;
   /** The memory files among them. */
   readonly files: string;
-  /** One key, not a pattern. */
+  /** The key of the keyring, which is no pattern. */
   readonly keyring: string;
-  /** What the tenant's listings may begin with; the second is the keyring's own key, see `tenantRole`. */
+  /** The prefixes that the tenant's listings may begin with; the second is the keyring's own key, see `tenantRole`. */
   readonly listable: readonly [string, string];
-  /** The listing that names all tenants. */
+  /** The prefix of the listing that names all tenants. */
   readonly allKeyrings: string;
 }
 
-/** A pattern would give more than it says, and IAM has no way to quote in the value of a condition. */
+/** Allowed prefixes. A pattern would give more than it says, and IAM cannot quote in the value of a condition. */
 const PREFIX = /^(?:[A-Za-z0-9!_.'()-]+(?:\/[A-Za-z0-9!_.'()-]+)*)?$/;
 const MAX_PREFIX_LENGTH = 65;
 
 /**
+ * Makes the patterns of a tenant's objects.
+ *
  * @param options.prefix of every object key, without a slash at either end; may be empty.
- * @throws RangeError for a prefix that could mean something to IAM, or leaves no room for a tenant's id.
+ * @throws RangeError for a prefix that could mean something to IAM, or leaves too little room for a tenant's id.
  */
 export function tenantResources({
   bucketArn,

@@ -11,8 +11,9 @@ import type { Construct } from 'constructs';
 import type { TenantResources } from './tenant-resources.ts';
 
 /**
- * What a tenant's id never holds, of what STS allows in a tag. The slash matters most: `a/data` would be a tenant
- * inside another. Letters beyond ASCII cannot be listed; they are no tenant's id and open nothing.
+ * Patterns of the tags that STS allows and that are no tenant's id. The slash matters most: `a/data` would be a tenant
+ * inside another. Letters beyond ASCII are too many to list: a tag with one opens nothing, because tenant ids are
+ * ASCII.
  */
 const MALFORMED = [
   ...[...'/.:=+@_ ', ...'ABCDEFGHIJKLMNOPQRSTUVWXYZ'].map((character) => `*${character}*`),
@@ -21,8 +22,8 @@ const MALFORMED = [
 ];
 
 /**
- * The only role that may touch objects and keys. A session of it is one tenant's: the tag `tenant` is required when
- * it is assumed, and every permission is bound to it.
+ * Creates the only role that may touch objects and keys. A session of it is one tenant's: the tag `tenant` is required
+ * when it is assumed, and every permission is bound to it.
  */
 export function createTenantRole(
   scope: Construct,
@@ -33,7 +34,7 @@ export function createTenantRole(
     maxSessionDuration: Duration.hours(1),
     assumedBy: assumedBy[0],
   });
-  // One statement for all of them: the CDK makes one each, which soon exceeds what a trust policy may measure.
+  // One statement serves all of them: the CDK makes one each, which soon exceeds the size of a trust policy.
   (role.node.defaultChild as CfnRole).assumeRolePolicyDocument = new PolicyDocument({
     statements: [
       new PolicyStatement({
@@ -52,7 +53,7 @@ export function createTenantRole(
   return role;
 }
 
-/** Permissions on the bucket, tenant by tenant. */
+/** Makes the permissions on the bucket, tenant by tenant. */
 export function tenantStatements({
   bucketArn,
   resources,
@@ -71,7 +72,7 @@ export function tenantStatements({
       actions: ['s3:GetObject', 's3:PutObject'],
       resources: [resources.keyring],
     }),
-    // S3 asks for this one, with the key as the prefix, before it says of a missing object that it is missing.
+    // S3 asks for this permission, with the key as the prefix, before it says that an object is missing.
     new PolicyStatement({
       sid: 'OwnListing',
       actions: ['s3:ListBucket'],
@@ -88,7 +89,10 @@ export function tenantStatements({
   ];
 }
 
-/** For a bucket under a KMS key (SSE-KMS), which S3 asks on behalf of the tenant; it guards nothing of a tenant's own. */
+/**
+ * Makes the permission for a bucket under a KMS key (SSE-KMS), which S3 asks on behalf of the tenant; that key does not
+ * guard tenants from one another.
+ */
 export function bucketKeyStatement(keyArn: string): PolicyStatement {
   return new PolicyStatement({
     sid: 'BucketKey',
@@ -98,7 +102,7 @@ export function bucketKeyStatement(keyArn: string): PolicyStatement {
   });
 }
 
-/** What a role needs on its own side to become any tenant. */
+/** Makes the permission that a role needs on its own side to become any tenant. */
 export function assumeTenantRole(tenantRole: Role): PolicyStatement {
   return new PolicyStatement({
     sid: 'BecomeOneTenant',

@@ -1,23 +1,29 @@
-/** What a team decides about its workers; `WORKER_DEFAULTS` has the defaults. */
+/** A team's decisions about its workers; `WORKER_DEFAULTS` has the defaults. */
 export interface WorkerSettings {
   readonly model: string;
-  /** Of one reply of Claude's, its thoughts included. */
+  /** The most tokens of one reply of Claude's, its thoughts included. */
   readonly maxTokens: number;
-  /** How much Claude puts into a reply; absent: as much as the model does by itself. */
+  /** The effort that Claude puts into a reply; absent: as the model does by itself. */
   readonly effort?: 'low' | 'medium' | 'high' | 'xhigh' | 'max';
-  /** A reply says where the answer lies, or carries it. */
+  /** `pointer`: a reply says where the answer lies. `inline`: it carries the answer. */
   readonly reply: 'pointer' | 'inline';
-  /** Days without a read or a write after which the expiry function deletes a file; absent: never. */
+  /** Days without a read or a write after which the expiry function deletes a file; absent: it deletes no file. */
   readonly expireAfterDays?: number;
-  /** The expiry function only says which files it would delete; receipts and answers go all the same. */
+  /** True to let the expiry function only say which files it would delete; receipts and answers go all the same. */
   readonly expireDryRun: boolean;
-  /** The expiry function writes a checkpoint of each tenant, and its line into the log; absent: none. */
+  /**
+   * True to let the expiry function write a checkpoint of each tenant, and its line into the log; absent: it writes
+   * none.
+   */
   readonly checkpoints?: boolean;
-  /** Of input and output together, for each tenant and day (UTC); its further turns wait until the next day. Absent: no bound. */
+  /**
+   * The most tokens, input and output together, for each tenant and day (UTC); its further turns wait until the next
+   * day. Absent: no bound.
+   */
   readonly tokensPerDay?: number;
 }
 
-/** What is deployed where nothing is said, and what `npm run cloud` runs. */
+/** The default settings of a deployment, with which `npm run cloud` runs too. */
 export const WORKER_DEFAULTS = {
   model: 'claude-sonnet-5-5',
   maxTokens: 16_000,
@@ -28,15 +34,15 @@ export const WORKER_DEFAULTS = {
   maxConcurrency: 10,
 } as const;
 
-/** What the stack makes, as the functions are told of it. */
+/** The resources of the stack, as the functions are told of them. */
 export interface WorkerPlaces {
   readonly bucketName: string;
   readonly prefix: string;
-  /** The first wraps, all unwrap. */
+  /** The ARNs of the root keys: the first wraps, all unwrap. */
   readonly rootKeyArns: readonly [string, ...string[]];
   readonly tenantRoleArn: string;
   readonly turnQueueUrl: string;
-  /** How long it keeps a message. */
+  /** The time for which the turn queue keeps a message. */
   readonly turnRetentionSeconds: number;
   readonly deadLetterQueueUrl: string;
   readonly replyQueueUrl: string;
@@ -68,7 +74,7 @@ export function workerEnvironment(
   };
 }
 
-/** The expiry function talks to its own queue and not to Claude. */
+/** Makes the environment of the expiry function, with its own queue and without Claude. */
 export function expiryEnvironment(
   settings: WorkerSettings,
   places: MemoryPlaces & Pick<WorkerPlaces, 'expiryQueueUrl'>,
@@ -81,7 +87,7 @@ export function expiryEnvironment(
   };
 }
 
-/** Both know of the expiry: the worker records what is read. */
+/** Makes the variables that both functions share. Both know of the expiry: the worker records reads. */
 function memoryEnvironment({ expireAfterDays }: WorkerSettings, places: MemoryPlaces): FunctionEnvironment {
   return {
     SEALED_MEMORY_STORE: storeUrl(places),

@@ -6,7 +6,7 @@ import type { Construct } from 'constructs';
 import { type BundledFunction, createBundledFunction, type Network } from './bundled-function.ts';
 import type { Queues } from './queues.ts';
 
-/** What every function that runs turns has in common. */
+/** The properties of every function that runs turns. */
 export interface TurnFunctionProps {
   readonly code: Code;
   readonly role: Role;
@@ -17,9 +17,9 @@ export interface TurnFunctionProps {
 }
 
 /**
- * The function that runs the one turn it is invoked with, by a step function or another function.
+ * Creates the function that runs the one turn it is invoked with, by a step function or another function.
  *
- * @param options.concurrency Turns at once, which bounds what is spent on Claude; more callers are refused.
+ * @param options.concurrency The most turns at once, which bounds the spending on Claude; more callers are refused.
  */
 export function createDirectWorker(
   scope: Construct,
@@ -34,10 +34,10 @@ export function createDirectWorker(
 }
 
 /**
- * The function that runs turns, one message at a time. A failed message returns to the queue alone, and after ten
- * attempts to the dead letters; one that can never succeed the worker sends there itself.
+ * Creates the function that runs turns, one message at a time. A failed message returns to the queue alone, and after
+ * ten attempts to the dead letters; the worker itself sends a message there that can never succeed.
  *
- * @param source.maxConcurrency 2–1,000 turns at once, which bounds what is spent on Claude.
+ * @param source.maxConcurrency The most turns at once, 2–1,000, which bounds the spending on Claude.
  */
 export function createWorker(
   scope: Construct,
@@ -60,7 +60,7 @@ export function createWorker(
   return worker;
 }
 
-/** All that the worker's own role may do, besides becoming a tenant and writing its log. */
+/** Makes all statements of the worker's own role, besides becoming a tenant and writing its log. */
 export function workerStatements({
   queues,
   apiKey,
@@ -92,14 +92,16 @@ export function workerStatements({
     new PolicyStatement({
       sid: 'ReadApiKey',
       actions: ['secretsmanager:GetSecretValue'],
-      // Of a secret that was found by its name the six characters are not known that AWS puts behind it.
+      // A secret that was found by its name lacks the six characters that AWS puts behind it.
       resources: [apiKey.secretFullArn ?? `${apiKey.secretArn}-??????`],
     }),
     ...(apiKey.encryptionKey === undefined ? [] : [secretKeyStatement(apiKey.encryptionKey.keyArn)]),
   ];
 }
 
-/** For a secret under a KMS key of its owner's, which Secrets Manager asks on behalf of the reader. */
+/**
+ * Makes the permission for a secret under a KMS key of its owner's, which Secrets Manager asks on behalf of the reader.
+ */
 function secretKeyStatement(keyArn: string): PolicyStatement {
   return new PolicyStatement({
     sid: 'OpenApiKey',

@@ -161,7 +161,10 @@ function renameFinding(
   return { kind: 'rename', state, phase, from, to, ageMs, files };
 }
 
-/** Leaves out the groups whose id two different texts or sets of facts share: each of those may be the only one of its kind. */
+/**
+ * Leaves out the groups whose id two different texts or sets of facts share: each of those may be the only one of its
+ * kind.
+ */
 async function ofOneVersion(
   groups: readonly (readonly ReadPlace[])[],
   { collector }: SeenHistory,
@@ -241,7 +244,10 @@ function aheadOf(
   return aheadMs > MOST_SKEW_MS ? [{ kind: 'ahead', name, aheadMs }] : [];
 }
 
-/** Makes the place of a file. Its time comes from the listing where that is of the same version: a GET tells whole seconds only. */
+/**
+ * Makes the place of a file. Its time comes from the listing where that is of the same version: a GET tells whole
+ * seconds only.
+ */
 function placeOf(path: MemoryPath, listed: ListedObject, version: SealedVersion): ReadPlace {
   const { id, bound, origin, stored } = version;
   const { etag, lastModified } = listed.etag === stored.etag ? listed : stored;
