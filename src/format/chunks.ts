@@ -6,17 +6,20 @@ import { hashToKey, hchacha20, KEY_BYTES, NONCE_BYTES, openBox, sealBox, TAG_BYT
 
 const BODY = domain('body');
 const NUMBER_OFFSET = 15;
-/** From here on Node's cipher is faster than libsodium's, its creation included. */
+/** The length from which Node's cipher is faster than libsodium's, its creation included. */
 const LONG_BYTES = 32_768;
 
 interface BodyKeys {
-  /** Encrypts the chunks. */
+  /** The key that encrypts the chunks. */
   readonly body: Uint8Array;
-  /** Stands in the header: what ties the data key to this one object. */
+  /** The commitment in the header, which ties the data key to this one object. */
   readonly commitment: Uint8Array;
 }
 
-/** `start` begins with bytes 0–11 of the object: format, suite and chunk size. The version id is no input of a key. */
+/**
+ * Derives the keys of a body. `start` begins with bytes 0–11 of the object: format, suite and chunk size. The version
+ * id enters no key.
+ */
 export function deriveBodyKeys(dataKey: Uint8Array, keyringId: Uint8Array, start: Uint8Array): BodyKeys {
   const both = hashToKey(2 * KEY_BYTES, dataKey, concat(BODY, keyringId, start.subarray(0, OFFSET.id)));
   return { body: both.subarray(0, KEY_BYTES), commitment: both.subarray(KEY_BYTES) };
@@ -33,8 +36,8 @@ export function sealChunks(content: Uint8Array, bodyKey: Uint8Array, object: Uin
 }
 
 /**
- * The content of `length` bytes in `object`, which has the sealed size of that length; undefined unless every chunk is
- * authentic, in its place and the last one last.
+ * Opens the content of `length` bytes in `object`, which has the sealed size of that length; undefined unless every
+ * chunk is authentic, in its place and the last one last.
  */
 export function openChunks(object: Uint8Array, bodyKey: Uint8Array, length: number): Uint8Array | undefined {
   const content = new Uint8Array(length);
@@ -76,8 +79,8 @@ function* chunksOf(content: Uint8Array, object: Uint8Array): Generator<Chunk, vo
 }
 
 /**
- * The key of all native boxes of one content: its nonces begin with the same 16 zeros, because the number of a chunk
- * never needs its highest byte. Undefined when there is no long chunk, or no native cipher.
+ * Derives the key of all native boxes of one content: its nonces begin with the same 16 zeros, because the number of a
+ * chunk never needs its highest byte. Undefined when every chunk is short, or Node lacks the cipher.
  */
 function innerKeyFor(length: number, bodyKey: Uint8Array): Uint8Array | undefined {
   if (length < LONG_BYTES || !hasNativeBoxes()) return undefined;

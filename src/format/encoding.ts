@@ -12,14 +12,14 @@ export function concat(...parts: readonly Uint8Array[]): Uint8Array {
   return whole;
 }
 
-/** A plain copy of a range, also of a Buffer, whose own `slice` would share its memory. */
+/** Makes a plain copy of a range, also of a Buffer, whose own `slice` would share its memory. */
 export function copyOf(bytes: Uint8Array, begin = 0, end: number = bytes.length): Uint8Array {
   return new Uint8Array(bytes.subarray(begin, end));
 }
 
 /**
- * A copy of a key, in a buffer of its own. It never moves, so that overwriting it leaves nothing: V8 moves small arrays
- * that have none, also when a part of them is taken, and leaves the old place as it was.
+ * Copies a key into a buffer of its own. The copy never moves, so overwriting it erases the key: V8 moves small arrays
+ * without a buffer of their own, also when a part of them is taken, and leaves the old place as it was.
  */
 export function copyOfKey(bytes: Uint8Array, begin = 0, end: number = bytes.length): Uint8Array {
   const copy = new Uint8Array(new ArrayBuffer(end - begin));
@@ -35,12 +35,12 @@ export function u32(value: number): Uint8Array {
   return Uint8Array.of(value >>> 24, value >>> 16, value >>> 8, value);
 }
 
-/** A safe integer as eight bytes, big-endian. */
+/** Writes a safe integer as eight bytes, big-endian. */
 export function u64(value: number): Uint8Array {
   return concat(u32(Math.floor(value / 2 ** 32)), u32(value % 2 ** 32));
 }
 
-/** A number from 0 to 2^64 − 1 as eight bytes, big-endian. */
+/** Writes a number from 0 to 2^64 − 1 as eight bytes, big-endian. */
 export function bigU64(value: bigint): Uint8Array {
   const bytes = new Uint8Array(8);
   viewOf(bytes).setBigUint64(0, value);
@@ -55,33 +55,33 @@ export function readU32(bytes: Uint8Array, offset: number): number {
   return viewOf(bytes).getUint32(offset);
 }
 
-/** Eight bytes, big-endian, when they are at most `max` (a safe integer); otherwise undefined. */
+/** Reads eight bytes, big-endian, when they are at most `max` (a safe integer); otherwise undefined. */
 export function readU64(bytes: Uint8Array, offset: number, max: number): number | undefined {
   const value = readBigU64(bytes, offset);
   return value <= BigInt(max) ? Number(value) : undefined;
 }
 
-/** Eight bytes, big-endian. */
+/** Reads eight bytes, big-endian. */
 export function readBigU64(bytes: Uint8Array, offset: number): bigint {
   return viewOf(bytes).getBigUint64(offset);
 }
 
-/** lp(x) of the format: a u32 length, then the bytes. */
+/** Writes lp(x) of the format: a u32 length, then the bytes. */
 export function lengthPrefixed(bytes: Uint8Array): Uint8Array {
   return concat(u32(bytes.length), bytes);
 }
 
-/** D(s) of the format: what keeps the uses of one key apart. */
+/** Writes D(s) of the format, which keeps the uses of one key apart. */
 export function domain(label: string): Uint8Array {
   return encodeText(`sealed-memory/1/${label}\0`);
 }
 
-/** Whether `bytes` hold `part` at `offset`. Not for secrets: it stops at the first difference. */
+/** Tells whether `bytes` hold `part` at `offset`. Unfit for secrets: it stops at the first difference. */
 export function hasBytesAt(bytes: Uint8Array, offset: number, part: Uint8Array): boolean {
   return bytes.length >= offset + part.length && part.every((byte, index) => bytes[offset + index] === byte);
 }
 
-/** Whether both hold the same. Not for secrets: it stops at the first difference. */
+/** Tells whether both hold the same bytes. Unfit for secrets: it stops at the first difference. */
 export function sameBytes(left: Uint8Array, right: Uint8Array): boolean {
   return left.length === right.length && hasBytesAt(left, 0, right);
 }
@@ -101,26 +101,26 @@ export const BASE64URL_IN_BYTE_ORDER = '-0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_ab
 
 interface Alphabet {
   readonly codes: Uint8Array;
-  /** The value of an ASCII code, −1 where there is none. */
+  /** The value of each ASCII code, −1 for a code outside the alphabet. */
   readonly values: Int8Array;
 }
 
-/** RFC 4648 §5 without padding. */
+/** Writes RFC 4648 §5 without padding. */
 export function toBase64url(bytes: Uint8Array): string {
   return encode(bytes, URL_SAFE, Math.ceil((bytes.length * 4) / 3));
 }
 
-/** The bytes of a text that `toBase64url` writes in exactly this way, otherwise undefined. */
+/** Reads the bytes of a text that `toBase64url` writes in exactly this way, otherwise undefined. */
 export function fromBase64url(text: string): Uint8Array | undefined {
   return decode(text, URL_SAFE);
 }
 
-/** RFC 4648 §4, padded. */
+/** Writes RFC 4648 §4, padded. */
 export function toBase64(bytes: Uint8Array): string {
   return encode(bytes, STANDARD, Math.ceil(bytes.length / 3) * 4);
 }
 
-/** The bytes of padded, canonical RFC 4648 §4 text, otherwise undefined. */
+/** Reads the bytes of padded, canonical RFC 4648 §4 text, otherwise undefined. */
 export function fromBase64(text: string): Uint8Array | undefined {
   if (text.length % 4 !== 0) return undefined;
   const padding = text.endsWith('==') ? 2 : text.endsWith('=') ? 1 : 0;

@@ -8,7 +8,7 @@ export const OBJECT_START: Uint8Array = Uint8Array.of(
   ...[0x01, 0x01, 0x10, 0x00],
 );
 
-/** Where each field of the header begins (docs/format.md, "Object"). */
+/** The offset at which each field of the header begins (docs/format.md, "Object"). */
 export const OFFSET = {
   id: 12,
   commitment: 28,
@@ -18,16 +18,16 @@ export const OFFSET = {
   chunks: 224,
 } as const;
 
-/** What an object says about itself without a key. Nothing here is authenticated. */
+/** The fields of an object that need no key. They are not authenticated. */
 interface ObjectHeader {
-  /** Names the version: all its sealings and bindings share it. */
+  /** The id of the version, which all its sealings and bindings share. */
   readonly id: Uint8Array;
   readonly keyId: Uint8Array;
-  /** Names this one binding. */
+  /** The name of this one binding. */
   readonly wrapNonce: Uint8Array;
 }
 
-/** The header's public fields; undefined when the bytes do not start like an object of this format. */
+/** Reads the header's public fields; undefined when the bytes do not start like an object of this format. */
 export function readHeader(object: Uint8Array): ObjectHeader | undefined {
   if (object.length < HEADER_BYTES || !hasBytesAt(object, 0, OBJECT_START)) return undefined;
   return {
@@ -37,7 +37,7 @@ export function readHeader(object: Uint8Array): ObjectHeader | undefined {
   };
 }
 
-/** Copies out what names one sealing of a version, 32 bytes; every re-binding keeps it. `object` holds a whole header. */
+/** Copies the name of one sealing of a version, 32 bytes; every re-binding keeps it. `object` holds a whole header. */
 export function commitmentOf(object: Uint8Array): Uint8Array {
   return copyOf(object, OFFSET.commitment, OFFSET.keyId);
 }

@@ -18,19 +18,19 @@ import type { NameMode } from './names.ts';
 import { equalBytes, KEY_BYTES, NONCE_BYTES, TAG_BYTES } from './sodium.ts';
 import { deriveTenantKey, ID_BYTES, type TenantKey } from './wrap.ts';
 
-/** One version of the tenant's key with the 32 bytes it is derived from. */
+/** One version of the tenant's key, with the 32 bytes from which it is derived. */
 interface KeyringKey extends TenantKey {
   readonly secret: Uint8Array;
 }
 
-/** What the encrypted part of a keyring holds. */
+/** The fields of a keyring's encrypted part. */
 export interface KeyringSecret {
   readonly nameMode: NameMode;
-  /** Whether the tenant keeps the versions of its files; for every writer the same. */
+  /** True where the tenant keeps the versions of its files; for every writer the same. */
   readonly keepsHistory: boolean;
   /**
-   * Where it keeps history: from when on every writer does, milliseconds since the epoch. Undefined where the keyring does
-   * not tell: it was turned on before keyrings did.
+   * The time from which every writer keeps history, milliseconds since the epoch. Undefined without history, and where
+   * the keyring does not tell: history was turned on before keyrings did.
    */
   readonly keptSince?: number | undefined;
   /** 32 bytes, never rotated. */
@@ -45,7 +45,7 @@ export interface KeyringHead {
   readonly epoch: number;
   /** 16 bytes, fixed at creation. */
   readonly keyringId: Uint8Array;
-  /** Of the root key that wraps the keyring's key. */
+  /** The id of the root key that wraps the keyring's key. */
   readonly rootId: string;
   readonly wrapped: Uint8Array;
 }
@@ -68,7 +68,7 @@ const MAX_WRAPPED = 8_192;
 const ROOT_ID_CHARACTERS = /^[\x21-\x7e]+$/;
 
 const KEEPS_HISTORY = 0x01;
-/** Together with the flag before, never alone. */
+/** The flag of a keyring that tells since when it keeps history, set only together with `KEEPS_HISTORY`. */
 const TELLS_SINCE = 0x02;
 const FLAGS: readonly number[] = [0, KEEPS_HISTORY, KEEPS_HISTORY | TELLS_SINCE];
 const SINCE_BYTES = 8;
@@ -83,7 +83,11 @@ export function isShredMarker(bytes: Uint8Array): boolean {
   return sameBytes(bytes, SHRED_MARKER);
 }
 
-/** @throws MemoryError `integrity` when a field is out of the format's range. */
+/**
+ * Encodes the head of a keyring.
+ *
+ * @throws MemoryError `integrity` when a field is out of the format's range.
+ */
 export function encodeKeyringHead({ epoch, keyringId, rootId, wrapped }: KeyringHead): Uint8Array {
   const inRange = epoch >= 1 && epoch <= MAX_EPOCH && wrapped.length >= 1 && wrapped.length <= MAX_WRAPPED;
   if (!inRange || !isRootId(rootId)) throw keyringRefusal();
@@ -91,8 +95,8 @@ export function encodeKeyringHead({ epoch, keyringId, rootId, wrapped }: Keyring
 }
 
 /**
- * The head of a keyring object and the number of bytes it takes, checked in the order of docs/format.md, "Reading a
- * keyring". Nothing in it is authenticated yet.
+ * Parses the head of a keyring object and the number of its bytes, checked in the order of docs/format.md, "Reading a
+ * keyring". The head is not authenticated yet.
  *
  * @throws MemoryError `integrity`, `key_unavailable` for the shred marker, `unsupported_format`.
  */
@@ -134,7 +138,7 @@ function isRootId(text: string): boolean {
   return text.length <= MAX_ROOT_ID && ROOT_ID_CHARACTERS.test(text);
 }
 
-/** The caller wipes the result. */
+/** Encodes the secret part of a keyring; the caller wipes the result. */
 export function encodeKeyringSecret(secret: KeyringSecret): Uint8Array {
   const { nameMode, keepsHistory, keptSince, nameKey, tenantKeys } = secret;
   const since = keepsHistory && keptSince !== undefined ? u64(keptSince) : new Uint8Array(0);
@@ -148,7 +152,7 @@ export function encodeKeyringSecret(secret: KeyringSecret): Uint8Array {
   );
 }
 
-/** Undefined unless the bytes are exactly what the format allows. */
+/** Decodes the secret part of a keyring; undefined unless the bytes follow the format exactly. */
 export function decodeKeyringSecret(bytes: Uint8Array): KeyringSecret | undefined {
   if (bytes.length < SMALLEST_SECRET_BYTES) return undefined;
   const nameMode = MODES[bytes[0] ?? MODES.length];
@@ -171,12 +175,12 @@ export function decodeKeyringSecret(bytes: Uint8Array): KeyringSecret | undefine
   return { nameMode, keepsHistory: flags !== 0, keptSince, nameKey, tenantKeys };
 }
 
-/** Keeps `secret`, 32 bytes, as it is. */
+/** Makes a key of `secret`, 32 bytes, which it keeps as it is. */
 export function keyringKey(version: number, created: number, secret: Uint8Array): KeyringKey {
   return { version, created, secret, ...deriveTenantKey(secret) };
 }
 
-/** Whether there are 1–64 keys, versions from 1 strictly ascending and key ids distinct. */
+/** Tells whether the list has 1–64 keys, versions from 1 strictly ascending and key ids distinct. */
 export function isValidKeyList(keys: readonly KeyringKey[]): boolean {
   return (
     keys.length >= 1 &&
@@ -188,7 +192,7 @@ export function isValidKeyList(keys: readonly KeyringKey[]): boolean {
   );
 }
 
-/** The one error for a keyring that cannot be what was written. */
+/** Makes the one error for a keyring that cannot be the one that was written. */
 export function keyringRefusal(): MemoryError {
   return new MemoryError('integrity', 'A keyring was refused: it is not what was written for this tenant.');
 }

@@ -6,34 +6,34 @@ import { concat, domain, toBase64url } from './encoding.ts';
 import { childTweak, decodeSegment, encodeSegment, ROOT_TWEAK, type SegmentKeys } from './segments.ts';
 import { deriveKey, hash, KEY_BYTES, wipe } from './sodium.ts';
 
-/** Whether the segments of file names are encrypted; fixed when the tenant is created. */
+/** The form of the segments in file names, plain or encrypted; fixed when the tenant is created. */
 export type NameMode = 'plain' | 'encrypted';
 
-/** What the key of a file ends in. Directories have no suffix, so no file's key stands before a slash in another's. */
+/** The suffix of a file's key. Directories have none, so a file's key never stands before a slash in another's. */
 export const FILE_SUFFIX = '.sealed';
 
-/** How one tenant's logical names stand in object keys (docs/format.md, "Names"). */
+/** The encoding of one tenant's logical names in object keys (docs/format.md, "Names"). */
 export interface Names {
   readonly mode: NameMode;
   /**
-   * The key text of a file, one for each valid segment, joined by `/`, and the suffix.
+   * Encodes a file into the text of its key: one text for each valid segment, joined by `/`, and the suffix.
    *
    * @throws MemoryError `invalid_path` with the rule `directory_suffix` when names are plain and that of a directory
    * ends like a file's key.
    */
   encodeFile(segments: readonly string[]): string;
-  /** The key text of a directory; empty for the root. */
+  /** Encodes a directory into the text of its key; empty for the root. */
   encodeDirectory(segments: readonly string[]): string;
   /**
-   * The segments below the directory `base` of the file whose key has the text `relative` after that directory's
-   * prefix; undefined when the key is foreign.
+   * Decodes the segments below the directory `base` of the file whose key has the text `relative` after that
+   * directory's prefix; undefined when the key is foreign.
    */
   decodeFile(base: readonly string[], relative: string): readonly string[] | undefined;
-  /** 43 characters that stand for `text` in the class `cls`, unguessable without the tenant's name key. */
+  /** Computes 43 characters that stand for `text` in the class `cls`, unguessable without the tenant's name key. */
   keyedHash(cls: string, text: string): string;
-  /** 43 characters that stand for the content of a file: the keyed hash of these bytes in the class `text`. */
+  /** Computes 43 characters that stand for the content of a file: the keyed hash of these bytes in the class `text`. */
   textHash(content: Uint8Array): string;
-  /** 16 bytes that stand for an actor in the wrap of what was written on its behalf. */
+  /** Computes 16 bytes that stand for an actor in the wrap of every version that is written on its behalf. */
   writerId(actor: string): Uint8Array;
   /** Overwrites the keys; every later call throws `reason`, `aborted` unless given. */
   wipe(reason?: MemoryError): void;
@@ -44,7 +44,7 @@ interface NameKeys extends SegmentKeys {
   readonly id: Uint8Array;
 }
 
-/** A directory met before: its children's tweak, and the children that are directories, by name and by text. */
+/** A directory met before: its children's tweak, and its child directories, by name and by text. */
 interface Directory {
   readonly segment: string;
   readonly text: string;
@@ -55,10 +55,13 @@ interface Directory {
 
 const WRITER_BYTES = 16;
 const REMEMBERED_DIRECTORIES = 20_000;
-/** Of paths that were encoded; a command asks for the same one several times, and the next one often again. */
+/**
+ * The most encoded paths that are remembered; a command asks for the same one several times, and the next one often
+ * again.
+ */
 const REMEMBERED_PATHS = 4_096;
 
-/** Copies what it needs of `nameKey` (32 bytes). */
+/** Makes the names of a tenant. It copies the parts of `nameKey` (32 bytes) that it needs. */
 export function createNames({
   mode,
   nameKey,
@@ -176,7 +179,9 @@ function encryptedCodec(keys: SegmentKeys): Codec {
   };
 }
 
-/** Thousands of keys of one listing share a few directories: their tweaks are computed once, within a bound. */
+/**
+ * Remembers directories, within a bound: thousands of keys of one listing share a few, whose tweaks are computed once.
+ */
 function rememberDirectories(keys: SegmentKeys): {
   root(): Directory;
   enter(parent: Directory, segment: string, text?: string): Directory;

@@ -3,7 +3,7 @@ import { equalBytes, hchacha20, KEY_BYTES, NONCE_BYTES, sealBox, TAG_BYTES, wipe
 
 const ALGORITHM = 'chacha20-poly1305';
 const OPTIONS = { authTagLength: TAG_BYTES };
-/** What of a nonce goes into the key of the inner box. */
+/** The number of a nonce's bytes that go into the key of the inner box. */
 export const NONCE_START_BYTES = 16;
 const INNER_NONCE_ZEROS = 4;
 
@@ -16,22 +16,22 @@ interface InnerParameters {
 
 let faithful: boolean | undefined;
 
-/** Whether the cipher of Node makes the boxes of libsodium: some builds of Node lack it, or forbid it. */
+/** Tells whether the cipher of Node makes the boxes of libsodium: some builds of Node lack it, or forbid it. */
 export function hasNativeBoxes(): boolean {
   faithful ??= answersAsSodium();
   return faithful;
 }
 
-/** AE(k, N, nothing, m) of the format, as `sealBox` writes it: to `box`, which is 16 bytes longer than `message`. */
+/** Writes AE(k, N, nothing, m) of the format, as `sealBox` does: to `box`, which is 16 bytes longer than `message`. */
 export function sealNativeBox(message: Uint8Array, box: Uint8Array, { key, nonce }: InnerParameters): void {
   const cipher = createCipheriv(ALGORITHM, key, innerNonce(nonce), OPTIONS);
   box.set(cipher.update(message));
-  // Frees the key with the cipher's state, which OpenSSL overwrites.
+  // The call frees the key with the cipher's state, which OpenSSL overwrites.
   cipher.final();
   box.set(cipher.getAuthTag(), message.length);
 }
 
-/** Writes the message of an authentic box to `message`, which is 16 bytes shorter; any other box is told by false. */
+/** Writes the message of an authentic box to `message`, which is 16 bytes shorter; answers false for any other box. */
 export function openNativeBox(
   box: Uint8Array,
   message: Uint8Array,
@@ -57,7 +57,7 @@ function innerNonce(nonce: Uint8Array): Uint8Array {
   return inner;
 }
 
-/** Asks both for one box under a key of zeros. */
+/** Asks both ciphers for one box under a key of zeros. */
 function answersAsSodium(): boolean {
   const [key, nonce, message] = [KEY_BYTES, NONCE_BYTES, NONCE_BYTES].map((bytes) => new Uint8Array(bytes));
   if (key === undefined || nonce === undefined || message === undefined) return false;

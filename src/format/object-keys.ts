@@ -10,46 +10,57 @@ import {
 import { encodeText } from '../language/text.ts';
 import { FILE_SUFFIX, type Names } from './names.ts';
 
-/** An object's full name in the store. Made in this file only. */
+/** The full name of an object in the store. Only this file makes one. */
 export type ObjectKey = string & { readonly __brand: 'ObjectKey' };
 
-/** 1–63 characters of `[a-z0-9-]`, not starting with `-`. Visible in the store. */
+/** The id of a tenant: 1–63 characters of `[a-z0-9-]`, not starting with `-`. Visible in the store. */
 export type TenantId = string & { readonly __brand: 'TenantId' };
 
-/** Where one tenant's objects lie; every object name of the project is made in this file. */
+/** The places of one tenant's objects; this file makes every object name of the project. */
 export interface Layout {
-  /** Without a slash at either end; may be empty. */
+  /** The beginning of every key, without a slash at either end; may be empty. */
   readonly prefix: string;
   readonly tenant: TenantId;
   readonly keyring: ObjectKey;
-  /** Above every object but the keyring; ends in `/`. */
+  /** The beginning of every object's key but the keyring's; ends in `/`. */
   readonly tenantPrefix: string;
-  /** Above every file of the tree; ends in `/`. */
+  /** The beginning of every key of a file in the tree; ends in `/`. */
   readonly data: string;
   /** The scratch object that proves a server's conditional writes. */
   readonly probe: ObjectKey;
 }
 
-/** Above the keyrings of all tenants; ends in `/`. */
+/** Answers the beginning of the keys of all tenants' keyrings; ends in `/`. */
 export function keyringPrefix(prefix: string): string {
   return prefix === '' ? 'keyrings/' : `${prefix}/keyrings/`;
 }
 
 const TENANT = /^[a-z0-9][a-z0-9-]{0,62}$/;
-/** Keeps four segments of 143 bytes and 20 segments of 15 bytes within the longest key. */
+/**
+ * The most bytes of the prefix and the tenant id together: they leave room in the longest key for four segments of 143
+ * bytes and for 20 segments of 15 bytes.
+ */
 const MAX_PREFIX_AND_TENANT_BYTES = 66;
 const MAX_KEY_BYTES = 1_024;
 
-/** @throws MemoryError `misconfigured`. */
+/**
+ * Checks the id of a tenant.
+ *
+ * @throws MemoryError `misconfigured`.
+ */
 export function parseTenantId(text: string): TenantId {
-  // A test alone would take a missing id for the tenant "undefined".
+  // The pattern alone would take a missing id for the tenant "undefined".
   if (typeof text !== 'string' || !TENANT.test(text)) {
     throw new MemoryError('misconfigured', 'The tenant id does not match [a-z0-9][a-z0-9-]{0,62}.');
   }
   return text as TenantId;
 }
 
-/** @throws MemoryError `misconfigured` when the prefix is malformed, or too long together with the tenant id. */
+/**
+ * Makes the layout of a tenant.
+ *
+ * @throws MemoryError `misconfigured` when the prefix is malformed, or too long together with the tenant id.
+ */
 export function createLayout({
   prefix,
   tenant,
@@ -79,10 +90,10 @@ export function createLayout({
 }
 
 /**
- * The key of the file at `path`, which is not the root.
+ * Makes the key of the file at `path`.
  *
- * @throws MemoryError `invalid_path` with `details.tooMany` when the key exceeds 1,024 bytes by that many, or with the
- * rule `directory_suffix` as `Names.encodeFile`.
+ * @throws MemoryError `is_directory` for the root; `invalid_path` with `details.tooMany` when the key exceeds 1,024
+ * bytes by that many, or with the rule `directory_suffix` as `Names.encodeFile`.
  */
 export function fileKey(layout: Layout, names: Names, path: MemoryPath): ObjectKey {
   if (path === MEMORY_ROOT)
@@ -92,15 +103,19 @@ export function fileKey(layout: Layout, names: Names, path: MemoryPath): ObjectK
   return key;
 }
 
-/** The key of a file that was listed, which may be longer than a file that is made can have. @throws as `encodeFile`. */
+/**
+ * Makes the key of a file that was listed, which may be longer than that of a file that is made.
+ *
+ * @throws MemoryError as `Names.encodeFile`.
+ */
 export function keyOfAny(layout: Layout, names: Names, path: MemoryPath): ObjectKey {
   return `${layout.data}${names.encodeFile(segmentsOf(path))}` as ObjectKey;
 }
 
 /**
- * What the keys of everything below the directory `path` start with; ends in `/`.
+ * Makes the beginning of the keys of everything below the directory `path`; ends in `/`.
  *
- * @throws MemoryError `invalid_path` with `details.tooMany` where a file could not have that path either.
+ * @throws MemoryError `invalid_path` with `details.tooMany` where the path is too long for a file, too.
  */
 export function directoryPrefix(layout: Layout, names: Names, path: MemoryPath): string {
   if (path === MEMORY_ROOT) return layout.data;
@@ -109,7 +124,7 @@ export function directoryPrefix(layout: Layout, names: Names, path: MemoryPath):
   return `${text}/`;
 }
 
-/** The path of the file under a key; undefined for a key that no writer of this tenant makes for a file. */
+/** Answers the path of the file under a key; undefined for a key that no writer of this tenant makes for a file. */
 export function parseFileKey(layout: Layout, names: Names, key: string): MemoryPath | undefined {
   if (!key.startsWith(layout.data)) return undefined;
   const segments = names.decodeFile([], key.slice(layout.data.length));
@@ -121,12 +136,16 @@ function refuseTooLong(key: string): void {
   if (tooMany > 0) throw refusedPath({ rule: 'key_too_long', tooMany });
 }
 
-/** The key of an object beside the tree. @throws MemoryError `misconfigured` for a malformed id. */
+/**
+ * Makes the key of an object beside the tree.
+ *
+ * @throws MemoryError `misconfigured` for a malformed id.
+ */
 export function classKey(layout: Layout, cls: ObjectClass, id: string): ObjectKey {
   return `${layout.tenantPrefix}${classLogicalName(cls, id).slice(1)}` as ObjectKey;
 }
 
-/** The class and id that `classKey` made a key of; undefined for every other key. */
+/** Parses a key of `classKey` into its class and id; undefined for every other key. */
 export function parseClassKey(
   layout: Layout,
   key: string,
@@ -139,12 +158,12 @@ export function parseClassKey(
     : undefined;
 }
 
-/** Whether a key is the probe's, or starts like the scratch keys that `doctor` tries a server with. */
+/** Tells whether a key is the probe's, or starts like the scratch keys with which `doctor` tries a server. */
 export function isScratchKey(layout: Layout, key: string): boolean {
   return key === layout.probe || key.startsWith(`${layout.probe}-`);
 }
 
-/** What an object is called inside its authenticated data: a memory path, or `/<class>/<id>`. */
+/** The name of an object inside its authenticated data: a memory path, or `/<class>/<id>`. */
 export type LogicalName = string & { readonly __brand: 'LogicalName' };
 
 /** The kinds of objects beside the files of the tree. */
@@ -167,12 +186,16 @@ export function logicalName(path: MemoryPath): LogicalName {
   return path as string as LogicalName;
 }
 
-/** Whether an object of a class can have that id: 1–64 characters of `[A-Za-z0-9_-]`. */
+/** Tells whether an object of a class can have that id: 1–64 characters of `[A-Za-z0-9_-]`. */
 function isObjectId(id: string): boolean {
   return ID.test(id);
 }
 
-/** @throws MemoryError `misconfigured` when the id is not 1–64 characters of `[A-Za-z0-9_-]`. */
+/**
+ * Makes the name of an object beside the tree.
+ *
+ * @throws MemoryError `misconfigured` when the id is not 1–64 characters of `[A-Za-z0-9_-]`.
+ */
 export function classLogicalName(cls: ObjectClass, id: string): LogicalName {
   if (!isObjectId(id))
     throw new MemoryError('misconfigured', `The id of an object of class ${cls} is malformed.`);

@@ -19,12 +19,15 @@ import {
 interface SealRequest {
   readonly keys: SealingKeys;
   readonly name: LogicalName;
-  /** Made by `newVersion` for this content, or taken from what was opened. */
+  /** The version, made by `newVersion` for this content or taken from an opened object. */
   readonly version: Version;
   readonly content: Uint8Array;
   /** Milliseconds since the epoch; absent: the `mtime` of the version. */
   readonly clock?: number | undefined;
-  /** The latest bound that the object's own must pass: of what it replaces, and of earlier attempts to write it. */
+  /**
+   * The latest bound that the object's own must pass: that of the version it replaces, and those of earlier attempts to
+   * write it.
+   */
   readonly after?: bigint | undefined;
   /** 16 bytes; absent: zeros. */
   readonly origin?: Uint8Array | undefined;
@@ -33,12 +36,15 @@ interface SealRequest {
 
 interface OpenRequest {
   readonly keys: SealingKeys;
-  /** The name that was asked for, never one taken from the object. */
+  /** The name that the caller asked for, never one taken from the object. */
   readonly name: LogicalName;
   readonly object: Uint8Array;
 }
 
-/** A version with its content, and how it was sealed and bound. `drawnUnder` is at most the version of the key that opened it. */
+/**
+ * A version with its content, and the facts of its sealing and binding. `drawnUnder` is at most the version of the key
+ * that opened it.
+ */
 export interface OpenedObject extends Version, Pick<Wrapped, 'bound' | 'origin' | 'drawnUnder'> {
   readonly content: Uint8Array;
 }
@@ -48,7 +54,7 @@ interface RebindRequest {
   readonly object: Uint8Array;
   readonly from: LogicalName;
   readonly to: LogicalName;
-  /** 16 bytes; absent: the object's own is kept. */
+  /** 16 bytes; absent: the object keeps its own. */
   readonly origin?: Uint8Array | undefined;
   /** Milliseconds since the epoch. */
   readonly clock: number;
@@ -58,8 +64,8 @@ interface RebindRequest {
 }
 
 /**
- * Encrypts the content of a version with a fresh data key under the active tenant key, bound to `name`. Sealing twice
- * never gives the same object, though it is the same version (docs/format.md, "Object").
+ * Encrypts the content of a version with a fresh data key under the active tenant key, bound to `name`. Sealing a
+ * version twice gives two different objects (docs/format.md, "Object").
  *
  * @throws MemoryError `limit_exceeded` above 2^30 − 1 bytes.
  */
@@ -94,11 +100,11 @@ export function seal(request: SealRequest): Uint8Array {
 }
 
 /**
- * Verifies the whole object under the requested name and gives its content; nothing is released before all of it is
- * authentic (docs/format.md, "Reading an object").
+ * Verifies the whole object under the requested name and answers its content once all of it is authentic
+ * (docs/format.md, "Reading an object").
  *
- * @throws MemoryError `integrity` for every failure; `details.reason` is `unknown_key` when the object looks
- * whole but names a tenant key that the keyring does not hold.
+ * @throws MemoryError `integrity` for every failure; `details.reason` is `unknown_key` when the object looks whole but
+ * names a tenant key that the keyring does not hold.
  */
 export function open({ keys, name, object }: OpenRequest): OpenedObject {
   const { wrapped, content } = verify(object, keys, name);
@@ -109,9 +115,9 @@ export function open({ keys, name, object }: OpenRequest): OpenedObject {
 }
 
 /**
- * The same content under another name, the active key or another origin: a new nonce and wrap around the same data
- * key. Version, length and chunks stay, and so does what the data key was drawn under, as `open` tells it; the bound is later
- * than the object's own. The object is verified under `from` as `open` does.
+ * Binds the same content to another name, the active key or another origin: a new nonce and wrap around the same data
+ * key. Version, length and chunks stay, and so does the version of the key under which the data key was drawn, as
+ * `open` tells it; the bound is later than the object's own. The object is verified under `from` as `open` does.
  *
  * @throws MemoryError `integrity` as `open`.
  */
@@ -150,7 +156,7 @@ function verify(object: Uint8Array, keys: SealingKeys, name: LogicalName): Verif
   return { wrapped: { ...wrapped, drawnUnder }, content };
 }
 
-/** Writes everything from the keyId to the end of the wrap; what stands before it must be in place. */
+/** Writes all bytes from the keyId to the end of the wrap; those before must be in place. */
 function bind(
   object: Uint8Array,
   wrapped: Wrapped,
@@ -170,7 +176,7 @@ function binding(keys: SealingKeys, key: TenantKey, name: LogicalName): Paramete
   return { wrapKey: key.wrapKey, keyringId: keys.keyringId, tenant: keys.tenant, name };
 }
 
-/** The one failure of an object that is not what was sealed for its place. */
+/** Makes the one error for an object that was not sealed for its place. */
 export function objectRefused(reason?: 'unknown_key'): MemoryError {
   return new MemoryError(
     'integrity',

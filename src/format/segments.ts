@@ -3,7 +3,7 @@ import { decodeText, encodeText } from '../language/text.ts';
 import { concat, copyOf, fromBase64url, toBase64url, u32 } from './encoding.ts';
 import { equalBytes, hash } from './sodium.ts';
 
-/** Of the name key, for the encrypted names of one directory's children (docs/format.md, "Names"). */
+/** Keys derived from the name key, for the encrypted names of one directory's children (docs/format.md, "Names"). */
 export interface SegmentKeys {
   /** K_nmac */
   readonly mac: Uint8Array;
@@ -19,15 +19,17 @@ const LONGEST_TEXT = 214;
 const SEG = encodeText('seg');
 const DIR = encodeText('dir');
 
-/** What stands for the root directory in the names of its children; other directories have `childTweak`. */
+/** The tweak of the root directory in the names of its children; other directories have `childTweak`. */
 export const ROOT_TWEAK: Uint8Array = new Uint8Array(BLOCK);
 
-/** The text of one segment (1–143 bytes of UTF-8) in the directory of `tweak`: 43–214 characters of base64url. */
+/** Encodes one segment (1–143 bytes of UTF-8) in the directory of `tweak`: 43–214 characters of base64url. */
 export function encodeSegment(keys: SegmentKeys, tweak: Uint8Array, segment: string): string {
   return encodePadded(keys, tweak, pad(encodeText(segment)));
 }
 
-/** The segment that is encoded as `text` in the directory of `tweak`; undefined when the text is foreign there. */
+/**
+ * Decodes the segment that is encoded as `text` in the directory of `tweak`; undefined when the text is foreign there.
+ */
 export function decodeSegment(keys: SegmentKeys, tweak: Uint8Array, text: string): string | undefined {
   if (text.length < SHORTEST_TEXT || text.length > LONGEST_TEXT) return undefined;
   const bytes = fromBase64url(text);
@@ -41,7 +43,7 @@ export function decodeSegment(keys: SegmentKeys, tweak: Uint8Array, text: string
   return segment !== undefined && isValidSegment(segment) ? segment : undefined;
 }
 
-/** The tweak for the children of `segment`, itself in the directory of `tweak`. */
+/** Computes the tweak for the children of `segment`, itself in the directory of `tweak`. */
 export function childTweak(keys: SegmentKeys, tweak: Uint8Array, segment: string): Uint8Array {
   return hash(BLOCK, keys.mac, concat(DIR, tweak, encodeText(segment)));
 }

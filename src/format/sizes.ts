@@ -1,31 +1,31 @@
 import { HEADER_BYTES } from './header.ts';
 import { TAG_BYTES } from './sodium.ts';
 
-/** Plaintext bytes of every chunk but the last. */
+/** The plaintext bytes of every chunk but the last. */
 export const CHUNK_BYTES = 65_536;
 export const TOMBSTONE_BYTES = 40;
-/** The longest content the format can hold. */
+/** The longest content that the format can hold (bytes). */
 export const MAX_CONTENT_BYTES: number = 2 ** 30 - 1;
-/** What a record of the history says beside the text takes up to so many bytes. */
+/** The most bytes that a record of the history takes beside its text. */
 export const FACTS_BYTES = 65_536;
-/** The longest text that a record of the history can hold together with that. */
+/** The longest text that a record of the history can hold together with those facts (bytes). */
 export const MOST_KEPT_BYTES: number = MAX_CONTENT_BYTES - FACTS_BYTES;
 
 const SEALED_CHUNK_BYTES = CHUNK_BYTES + TAG_BYTES;
 
-/** How many chunks hold `length` bytes: an empty content has one, an exact multiple no extra one. */
+/** Counts the chunks that hold `length` bytes: an empty content has one, an exact multiple no extra one. */
 export function chunkCount(length: number): number {
   return Math.max(1, Math.ceil(length / CHUNK_BYTES));
 }
 
-/** Bytes of the object that holds `length` bytes of content. */
+/** Computes the bytes of the object that holds `length` bytes of content. */
 export function sealedSize(length: number): number {
   return HEADER_BYTES + length + TAG_BYTES * chunkCount(length);
 }
 
 /**
- * Bytes of content in an object of `sealed` bytes; undefined when no object has that size (a foreign one). For
- * display and limits only: sizes come from unauthenticated listings.
+ * Computes the bytes of content in an object of `sealed` bytes; undefined when no object has that size (a foreign one).
+ * For display and limits only: sizes come from unauthenticated listings.
  */
 export function contentLength(sealed: number): number | undefined {
   const body = sealed - HEADER_BYTES;

@@ -28,32 +28,40 @@ const USED: readonly (keyof RawSodium)[] = [
 /** A place in the memory of the compiled library, for one call. */
 export interface SodiumScratch {
   readonly sodium: RawSodium;
-  /** The address of so many bytes. */
+  /** Takes the address of `bytes` bytes. */
   take(bytes: number): number;
   put(bytes: Uint8Array): number;
   write(address: number, bytes: Uint8Array): void;
   copy(address: number, bytes: number): Uint8Array;
-  /** Slower, and for keys: what overwrites the copy leaves none. */
+  /** Copies a key, more slowly than `copy`: overwriting this copy erases it. */
   copyKey(address: number, bytes: number): Uint8Array;
 }
 
 /** Lends out room in the memory of the compiled library and overwrites it afterwards. */
 export interface Scratch {
   /**
-   * Runs `work` with room for `bytes` bytes in all, in at most eight pieces. What it and the library leave there, and
-   * on the library's stack, is overwritten before this returns or throws.
+   * Runs `work` with room for `bytes` bytes in all, in at most eight pieces. Bytes that it and the library leave there,
+   * and on the library's stack, are overwritten before this returns or throws.
    */
   within<T>(bytes: number, work: (room: SodiumScratch) => T): T;
 }
 
 const ALIGNMENT = 16;
 const PIECES = 8;
-/** More than any path through the functions above was seen to go beyond the deepest that is tried. */
+/**
+ * The bytes below the deepest place that `findStack` sees: more than any path through the functions of `RawSodium` was
+ * seen to use.
+ */
 const STACK_MARGIN_BYTES = 2_048;
 
-/** @param bytes what lies ready; more is taken from the library's heap for one call. */
+/**
+ * Loads the compiled library and makes the scratch.
+ *
+ * @param bytes the room that lies ready; more is taken from the library's heap for one call.
+ */
 export async function createScratch(bytes: number): Promise<Scratch> {
-  // Its size is several times the rest of a program's: it is read when a key is used first, not at the start.
+  // The library is several times as large as the rest of a program: it is read when a key is first used, not at the
+  // start.
   const { default: libsodium } = await import('libsodium-wrappers');
   await libsodium.ready;
   const sodium = (libsodium as unknown as { readonly libsodium: RawSodium }).libsodium;
@@ -108,8 +116,9 @@ function allocate(sodium: RawSodium, bytes: number): number {
 }
 
 /**
- * Where the library's functions keep their own variables, parts of keys among them: always at the same place, because
- * they are called from outside only, and below `heap`, a piece of the heap. Found by trying: nothing else there changes.
+ * Finds the place where the library's functions keep their own variables, parts of keys among them: always the same,
+ * because they are called from outside only, and below `heap`, a piece of the heap. It tries them and looks which bytes
+ * change, since only their variables do.
  */
 function findStack(sodium: RawSodium, heap: number): { readonly begin: number; readonly end: number } {
   const before = sodium.HEAPU8.slice(0, heap);

@@ -8,7 +8,7 @@ const KDF_CONTEXT_BYTES = 8;
 const HCHACHA_INPUT_BYTES = 16;
 /** The state of libsodium's stream begins with its key. */
 const STREAM_STATE_BYTES = 52;
-/** The largest secret box of the format holds one chunk, its tag aside. */
+/** The scratch's bytes: enough for the largest secret box of the format, which holds one chunk, its tag aside. */
 const SCRATCH_BYTES = 65_536 + 32_768;
 
 let loading: Promise<void> | undefined;
@@ -22,12 +22,12 @@ export function loadSodium(): Promise<void> {
   return loading;
 }
 
-/** H(n, k, m) of the format: BLAKE2b of `message` under `key`, `length` bytes. */
+/** Computes H(n, k, m) of the format: BLAKE2b of `message` under `key`, `length` bytes. */
 export function hash(length: number, key: Uint8Array, message: Uint8Array): Uint8Array {
   return hashTo('copy', { length, key, message });
 }
 
-/** The same, where the digest is a key. */
+/** Computes the digest as `hash` does, where it is a key. */
 export function hashToKey(length: number, key: Uint8Array, message: Uint8Array): Uint8Array {
   return hashTo('copyKey', { length, key, message });
 }
@@ -40,13 +40,13 @@ function hashTo(
   return within(length + key.length + message.length, (room) => {
     const [digest, secret, text] = [room.take(length), room.put(key), room.put(message)];
     const { _crypto_generichash: digestOf } = room.sodium;
-    // A length of 64 bits is handed over in two halves, here and below.
+    // A length of 64 bits is handed over in two halves, in this call and in all below.
     const status = digestOf(digest, length, text, message.length, 0, secret, key.length);
     return status === 0 ? room[copy](digest, length) : refuse('BLAKE2b');
   });
 }
 
-/** kdf(k, i, c) of the format; `context` is 8 ASCII characters. */
+/** Computes kdf(k, i, c) of the format; `context` is 8 ASCII characters. */
 export function deriveKey(key: Uint8Array, index: number, context: string): Uint8Array {
   const label = encodeText(context);
   if (label.length !== KDF_CONTEXT_BYTES || key.length !== KEY_BYTES) refuse('The derivation of a key');
@@ -63,7 +63,7 @@ interface BoxParameters {
   readonly additional: Uint8Array;
 }
 
-/** AE(k, N, A, m) of the format: ciphertext, then the tag. */
+/** Computes AE(k, N, A, m) of the format: ciphertext, then the tag. */
 export function sealBox(message: Uint8Array, { key, nonce, additional }: BoxParameters): Uint8Array {
   if (!areSizes(key, nonce)) refuse('XChaCha20-Poly1305');
   const length = message.length + TAG_BYTES;
@@ -76,13 +76,13 @@ export function sealBox(message: Uint8Array, { key, nonce, additional }: BoxPara
     ];
     room.write(text, message);
     const { _crypto_aead_xchacha20poly1305_ietf_encrypt: encrypt } = room.sodium;
-    // In place: the ciphertext overwrites the message.
+    // The call works in place: the ciphertext overwrites the message.
     const status = encrypt(text, 0, text, message.length, 0, bound, additional.length, 0, 0, start, secret);
     return status === 0 ? room.copy(text, length) : refuse('XChaCha20-Poly1305');
   });
 }
 
-/** The message of an authentic box, otherwise undefined. */
+/** Opens an authentic box into its message, otherwise undefined. */
 export function openBox(box: Uint8Array, { key, nonce, additional }: BoxParameters): Uint8Array | undefined {
   if (box.length < TAG_BYTES || !areSizes(key, nonce)) return undefined;
   return within(box.length + key.length + nonce.length + additional.length, (room) => {
@@ -99,9 +99,9 @@ export function openBox(box: Uint8Array, { key, nonce, additional }: BoxParamete
 }
 
 /**
- * HChaCha20 of `key` and 16 bytes (draft-irtf-cfrg-xchacha-03, section 2.2): under a nonce that begins with them,
- * XChaCha20-Poly1305 is ChaCha20-Poly1305 with this key. Taken from the state of libsodium's stream, because this build
- * has no function for it alone.
+ * Computes HChaCha20 of `key` and 16 bytes (draft-irtf-cfrg-xchacha-03, section 2.2): under a nonce that begins with
+ * them, XChaCha20-Poly1305 is ChaCha20-Poly1305 with this key. It comes from the state of libsodium's stream, because
+ * this build has no function for it alone.
  */
 export function hchacha20(key: Uint8Array, input: Uint8Array): Uint8Array {
   if (key.length !== KEY_BYTES || input.length !== HCHACHA_INPUT_BYTES) refuse('HChaCha20');
@@ -140,7 +140,7 @@ function refuse(what: string): never {
 }
 
 /**
- * Exactly `length` bytes from a cryptographically secure source, never the same ones twice. The array is the
- * caller's to overwrite.
+ * Draws exactly `length` bytes from a cryptographically secure source, never the same ones twice. The caller may
+ * overwrite the array.
  */
 export type RandomBytes = (length: number) => Uint8Array;

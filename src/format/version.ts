@@ -4,10 +4,10 @@ import { ID_BYTES, NO_ID } from './wrap.ts';
 /** 16 random bytes that name a version: drawn by `newVersion`, or read from an object that was opened. */
 export type VersionIdBytes = Uint8Array & { readonly __brand: 'VersionIdBytes' };
 
-/** What a text is for as long as it is kept. Sealing and binding it again leave all of this as it is. */
+/** The identity and facts of a text, which sealing and binding it again leave as they are. */
 export interface Version {
   readonly id: VersionIdBytes;
-  /** When the text was written, milliseconds since the epoch, below 2^53. */
+  /** The time at which the text was written, milliseconds since the epoch, below 2^53. */
   readonly mtime: number;
   /** The id of the version whose text this one replaced, or 16 zeros. */
   readonly previous: Uint8Array;

@@ -23,7 +23,7 @@ const KEY_ID = domain('key-id');
 /** One version of the tenant's key, in the form that seals and opens objects. */
 export interface TenantKey {
   readonly version: number;
-  /** When it was made, milliseconds since the epoch. */
+  /** The time at which it was made, milliseconds since the epoch. */
   readonly created: number;
   /** 16 bytes, public. */
   readonly keyId: Uint8Array;
@@ -35,12 +35,12 @@ export interface TenantKey {
 export interface SealingKeys {
   readonly tenant: string;
   readonly keyringId: Uint8Array;
-  /** The key that new objects are sealed with. */
+  /** The key under which new objects are sealed. */
   readonly active: TenantKey;
   find(keyId: Uint8Array): TenantKey | undefined;
 }
 
-/** What the 32 bytes of a tenant key stand for: its public id and the key that wraps data keys. */
+/** Derives from the 32 bytes of a tenant key its public id and the key that wraps data keys. */
 export function deriveTenantKey(secret: Uint8Array): Pick<TenantKey, 'keyId' | 'wrapKey'> {
   return { keyId: hash(ID_BYTES, secret, KEY_ID), wrapKey: deriveKey(secret, 1, 'smem-tk1') };
 }
@@ -51,9 +51,10 @@ export const MAX_BOUND: bigint = 2n ** 63n - 1n;
 const LOGICAL_BITS = 16n;
 
 /**
- * The hybrid logical time of a new binding (docs/format.md, "Object"): the clock, milliseconds since the epoch, above
- * 16 bits that count what falls into one millisecond, and always later than `replaced`, the time of the version it
- * replaces. So the bindings of one file are in order however far the clocks of its writers differ.
+ * Computes the hybrid logical time of a new binding (docs/format.md, "Object"): the clock, milliseconds since the
+ * epoch, above 16 bits that count the bindings within one millisecond, and always later than `replaced`, the time of
+ * the version that it replaces. This keeps the bindings of one file in order however far the clocks of its writers
+ * differ.
  */
 export function nextBound(clock: number, replaced?: bigint): bigint {
   const byClock = BigInt(Math.max(0, Math.floor(clock))) << LOGICAL_BITS;
@@ -61,7 +62,7 @@ export function nextBound(clock: number, replaced?: bigint): bigint {
   return next > MAX_BOUND ? MAX_BOUND : next;
 }
 
-/** When that was, in milliseconds since the epoch, by its writer's clock or by one that it followed. */
+/** Converts a bound to milliseconds since the epoch, by its writer's clock or by one that it followed. */
 export function millisecondsOf(bound: bigint): number {
   return Number(bound >> LOGICAL_BITS);
 }
@@ -75,20 +76,23 @@ const PREVIOUS = BOUND + 8;
 const WRITER = PREVIOUS + ID_BYTES;
 const ORIGIN = WRITER + ID_BYTES;
 
-/** 16 zeros: no directory rename copied the object here, no version went before it, no actor is known. */
+/**
+ * 16 zeros, in the place of a directory rename that copied the object, of a version before it, or of an actor, where it
+ * has none.
+ */
 export const NO_ID: Uint8Array = new Uint8Array(ID_BYTES);
 
-/** What the wrapped part of the header holds. */
+/** The fields of the header's wrapped part. */
 export interface Wrapped {
-  /** Secret. */
+  /** The secret data key. */
   readonly dataKey: Uint8Array;
   /** The version of the tenant key under which the data key was drawn, 1 or more; re-binding never raises it. */
   readonly drawnUnder: number;
   /** Bytes of content. */
   readonly length: number;
-  /** When the content was written, milliseconds since the epoch. */
+  /** The time at which the content was written, milliseconds since the epoch. */
   readonly mtime: number;
-  /** When the object was bound to its name, as hybrid logical time (`nextBound`). */
+  /** The moment at which the object was bound to its name, as hybrid logical time (`nextBound`). */
   readonly bound: bigint;
   /** The id of the version whose content this one replaced, or 16 zeros. */
   readonly previous: Uint8Array;
@@ -114,7 +118,7 @@ export function sealWrap(object: Uint8Array, wrapped: Wrapped, binding: WrapBind
   secret.fill(0);
 }
 
-/** Undefined unless the wrap is authentic for this binding and its numbers are within the format's limits. */
+/** Opens the wrap; undefined unless it is authentic for this binding and its numbers are within the format's limits. */
 export function openWrap(object: Uint8Array, binding: WrapBinding): Wrapped | undefined {
   const secret = openBox(object.subarray(OFFSET.wrap, HEADER_BYTES), parameters(object, binding));
   if (secret === undefined) return undefined;
