@@ -33,10 +33,10 @@ interface Derived {
 }
 
 /**
- * A root key that the process itself holds: 32 bytes, or their padded canonical base64 as it stands in an
+ * Makes a root key that the process itself holds: 32 bytes, or their padded canonical base64 as it stands in an
  * environment variable. Its `id` can be read once `loadSodium` has resolved (docs/format.md, "Root keys").
  *
- * @throws MemoryError `misconfigured` when the key is neither; the message never holds it.
+ * @throws MemoryError `misconfigured` for any other key; the message never holds it.
  */
 export function envRootKey(
   key: string | Uint8Array,
@@ -84,7 +84,7 @@ export function envRootKey(
   };
 }
 
-/** The context in the order of the format, whatever order its object was written in. */
+/** Encodes the context in the order of the format, in whatever order its object was written. */
 function bindingOf({ app, keyring, kind, tenant, version }: KeyringContext): Uint8Array {
   const pairs = Object.entries({ app, keyring, kind, tenant, version });
   const texts = pairs.flat().map((text) => lengthPrefixed(encodeText(text)));

@@ -5,25 +5,31 @@ import type { LoadedKeyring } from './loaded-keyring.ts';
 
 interface KeySearchOptions {
   readonly load: (request: RequestOptions) => Promise<LoadedKeyring | undefined>;
-  /** Past the cache. */
+  /** Reads the keyring past the cache. */
   readonly look: (request: RequestOptions) => Promise<LoadedKeyring | undefined>;
   readonly ages: Ages;
-  /** How long after one look the next one is withheld, where looks are not free. */
+  /** The pause after one look before the next (milliseconds), where looks are not free. */
   readonly everyMs: number;
 }
 
-/** `withheld`: it was too early for another look, so nothing is known of that key. */
+/**
+ * The keyring that was searched. `withheld`: it was too early for another look, so the search knows nothing about that
+ * key.
+ */
 type SearchedKeyring = LoadedKeyring | 'withheld' | 'no_keyring';
 
 export type KeySearch = (keyId: Uint8Array, request?: RequestOptions) => Promise<SearchedKeyring>;
 
-/** What a writer to the store can make a process look for at once, by objects under made-up keys. */
+/**
+ * The most key ids that a process remembers as missing: so many looks at once can a writer to the store cause, by
+ * objects under made-up keys.
+ */
 const REMEMBERED = 256;
 
 /**
- * Looks into the keyring for keys that objects name. A key is in the keyring before anything is sealed with it: one
- * that a look did not find, after an object had named it, does not come later. So an id is looked for once and then
- * remembered as missing. Where no more ids can be remembered there is one look per `everyMs`.
+ * Makes the search in the keyring for keys that objects name. A key is in the keyring before anything is sealed with
+ * it: one that a look did not find, after an object had named it, does not come later. An id is therefore looked for
+ * once and then remembered as missing. Once 256 ids are remembered, the search looks once per `everyMs`.
  */
 export function createKeySearch({ ages, everyMs, look, load }: KeySearchOptions): KeySearch {
   const missing = new Set<string>();

@@ -16,47 +16,50 @@ export type { LoadedKeyring } from './loaded-keyring.ts';
 /** One tenant's keyring, cached in the process. */
 export interface KeyringCache {
   /**
-   * The keyring, from the cache within its time to live, in whose last fifth a call loads it ahead beside its answer;
-   * concurrent calls share one load, and a failed load is remembered for 10 s, one that may pass by itself for 1 s.
-   * Undefined when there is neither a keyring nor data; with `create` one is made then.
+   * Loads the keyring, from the cache within its time to live, in whose last fifth a call loads it ahead beside its
+   * answer; concurrent calls share one load, and a failed load is remembered for 10 s, one that may pass by itself for
+   * 1 s. Undefined when both keyring and data are missing; with `create` one is made then.
    *
-   * @throws MemoryError `key_unavailable` when the tenant was destroyed, its root key is not configured, or it has
-   * data but no keyring; `integrity`; `unsupported_format`; `misconfigured` when the stored name mode is not the
-   * configured one; what the store and the root key throw.
+   * @throws MemoryError `key_unavailable` when the tenant was destroyed, its root key is not configured, or it has data
+   * but no keyring; `integrity`; `unsupported_format`; `misconfigured` when the stored name mode is not the configured
+   * one; the errors of the store and the root key.
    */
   load(
     request?: RequestOptions & { readonly create?: boolean | undefined },
   ): Promise<LoadedKeyring | undefined>;
-  /** The keyring by a look that begins after this call, past the cache. It then takes the cache's place. */
+  /** Reads the keyring by a look that begins after this call, past the cache. It then takes the cache's place. */
   look(request?: RequestOptions): Promise<LoadedKeyring | undefined>;
   /**
-   * For an object that names a key which the keyring lacks: the keyring by a look that began after an object of that
-   * key id was met. One look for each id is free, up to 256 ids that the keyring lacks; beyond them there is one look
-   * per 30 s, or per time to live where that is shorter.
+   * Searches the keyring for the key of an object that the cached keyring lacks, by a look that began after an object
+   * of that key id was met. One look for each id is free, up to 256 ids that the keyring lacks; beyond them the search
+   * looks once per 30 s, or per time to live where that is shorter.
    */
   readonly lookFor: KeySearch;
-  /** Until when what is sealed from now on may be sent: a quarter of the time to live, 15 s at least. */
+  /** Answers until when bytes that are sealed from now on may be sent: a quarter of the time to live, 15 s at least. */
   sendBy(): SendBound;
-  /** The next call asks the store again though a load has just failed: what it failed for has changed. */
+  /** Forgets a failed load, whose cause has changed: the next call asks the store again. */
   forgetFailure(): void;
-  /** Overwrites the keys; what was given out and every later call throws `aborted`. */
+  /** Overwrites the keys; every key handed out and every later call throws `aborted`. */
   close(): void;
 }
 
 export interface KeyringCacheOptions extends Omit<KeyringEditorOptions, 'clock' | 'random'> {
-  /** 0–900,000; 300,000 by default. Nothing is sealed with a keyring 5/3 as old, or a minute if that is longer. */
+  /**
+   * The time to live of the cached keyring, 0–900,000 ms; 300,000 by default. Sealing stops with a keyring 5/3 as old,
+   * or a minute if that is longer.
+   */
   readonly ttlMs?: number | undefined;
   /** Milliseconds since the epoch. */
   readonly clock?: (() => number) | undefined;
   /** The times that are written into a keyring, milliseconds since the epoch; `clock` unless given. */
   readonly stamp?: (() => number) | undefined;
-  /** Milliseconds that never go back; unlike `clock` they may stand still while the process is frozen. */
+  /** Milliseconds from any origin, never set back; unlike `clock` they may stand still while the process is frozen. */
   readonly monotonic?: (() => number) | undefined;
   readonly random?: RandomBytes | undefined;
 }
 
 interface Load extends SharedWork<LoadedKeyring | undefined> {
-  /** Whether its request may have been sent. */
+  /** Tells whether its request may have been sent. */
   readonly hasBegun: () => boolean;
 }
 
@@ -65,21 +68,30 @@ export const LONGEST_TTL_MS = 900_000;
 /** The least time to live that counts when keys are retired, in milliseconds. */
 export const LEAST_TTL_MS = 60_000;
 const DEFAULT_TTL_MS = 300_000;
-/** A tenant key may be retired two times to live after the keyring was written that rotated it out. */
+/**
+ * The times to live for which a keyring seals. A tenant key may be retired two times to live after the keyring was
+ * written that rotated it out.
+ */
 const SEALING_TTLS = 5 / 3;
-/** The rest of the third that is left is for clocks that tell whole seconds, and for clocks that run apart. */
+/**
+ * The times to live for which sealed bytes may be sent. The rest of the remaining third is for clocks that tell whole
+ * seconds, and for clocks that run apart.
+ */
 const SENDING_TTLS = 1 / 4;
 const FAILURE_MS = 10_000;
 const PASSING_FAILURE_MS = 1_000;
 const LOOK_MS = 30_000;
-/** In the last fifth of the time to live the keyring is loaded ahead, so that nobody waits for a slow root key. */
+/**
+ * The part of the time to live after which the keyring is loaded ahead, in its last fifth, so that callers do not wait
+ * for a slow root key.
+ */
 const AHEAD_TTLS = 4 / 5;
-/** A load that others wait for may take so long however short the time to live is. */
+/** The least time that a load for waiting callers may take, however short the time to live is (milliseconds). */
 const SLOW_LOAD_MS = 1_000;
-/** How often a call waits for the keyring. */
+/** The most times that a call waits for the keyring. */
 const LOADS = 8;
 
-/** Failures after which keys in the cache are no longer to be used; the others may pass. */
+/** Failures after which cached keys must not be used any more; all others may pass. */
 const FINAL: ReadonlySet<MemoryErrorCode> = new Set<MemoryErrorCode>([
   'integrity',
   'key_unavailable',
@@ -88,7 +100,11 @@ const FINAL: ReadonlySet<MemoryErrorCode> = new Set<MemoryErrorCode>([
   'access_denied',
 ]);
 
-/** @throws MemoryError `misconfigured` when `ttlMs` or `minimumEpoch` is out of range. */
+/**
+ * Makes the cache of one tenant's keyring.
+ *
+ * @throws MemoryError `misconfigured` when `ttlMs` or `minimumEpoch` is out of range.
+ */
 export function createKeyringCache(options: KeyringCacheOptions): KeyringCache {
   const { layout, ttlMs = DEFAULT_TTL_MS, minimumEpoch = 1 } = options;
   const { clock = Date.now, monotonic = () => performance.now(), random = osRandom } = options;
@@ -161,8 +177,10 @@ export function createKeyringCache(options: KeyringCacheOptions): KeyringCache {
   }
 
   /**
-   * A process that stood still may hold keys that are retired by now. A command that seals for long has them loaded
-   * again in time, in the background.
+   * Refuses to seal with keys that are too old: a process that stood still may hold keys that are retired by now. A
+   * command that seals for long has them loaded again in time, in the background.
+   *
+   * @throws MemoryError `unavailable`.
    */
   function beforeSealing(): void {
     if (live === undefined || isWithin(live.since, Math.max(ttlMs, LOOK_MS))) return;
@@ -211,7 +229,7 @@ export function createKeyringCache(options: KeyringCacheOptions): KeyringCache {
       const earlier = current();
       const loaded = await (earlier ?? start(create)).join(signal);
       if (loaded !== undefined) {
-        // One that began before this call: to a process that stood still it says what was there long ago.
+        // That load began before this call: a process that stood still learns from it only the state of long ago.
         const isLate = earlier !== undefined && live !== undefined && !isRecent(live.since);
         if (!isLate || looks === LOADS) return loaded;
         continue;

@@ -14,28 +14,28 @@ import { createRollbackGuard, type OpenedKeyring, type RollbackGuard } from './r
 import type { RootKey } from './root-key.ts';
 
 interface KeyringChange {
-  /** The keyring as it is now. */
+  /** The keyring after the change. */
   readonly record: KeyringRecord;
   /** False when `decide` declined. */
   readonly changed: boolean;
 }
 
-/** One tenant's keyring as it lies in the store: every call reads it past every cache. */
+/** The editor of one tenant's stored keyring: every call reads it past every cache. */
 export interface KeyringEditor extends Pick<KeyringReader, 'find' | 'read' | 'inspect'> {
   /**
-   * Undefined when there is neither a keyring nor data; with `create` a keyring is made then, and it is confirmed to
-   * lie in the store before this resolves. Its names are `encrypted` unless a mode is configured.
+   * Reads the keyring; undefined when both keyring and data are missing. With `create` a keyring is made then, and
+   * confirmed to lie in the store before this resolves. Its names are `encrypted` unless a mode is configured.
    *
    * @throws MemoryError as `read`; `key_unavailable` when there is data without a keyring, or the keyring is gone.
    */
   fetch(request: RequestOptions & { readonly create: boolean }): Promise<OpenedKeyring | undefined>;
   /**
-   * Writes what `decide` makes of the keyring as it is now, wrapped by the first configured root key, unless it
-   * declines with undefined. When another process won the race, `decide` is asked again about what is there then; it
-   * may meet its own change there, when the answer to the write was lost.
+   * Writes the keyring that `decide` makes of the current one, wrapped by the first configured root key, unless it
+   * declines with undefined. When another process won the race, `decide` is asked again about that process's keyring;
+   * it may meet its own change there, when the answer to the write was lost.
    *
-   * @throws MemoryError `key_unavailable` when there is no keyring; `outcome_unknown` when it cannot be known whether
-   * the write landed; what `decide`, the store and the root key throw.
+   * @throws MemoryError `key_unavailable` when the tenant has no keyring; `outcome_unknown` when the process cannot
+   * know whether the write landed; the errors of `decide`, the store and the root key.
    */
   change(
     decide: (record: KeyringRecord) => Keyring | undefined,
@@ -44,11 +44,11 @@ export interface KeyringEditor extends Pick<KeyringReader, 'find' | 'read' | 'in
 }
 
 export interface KeyringEditorOptions extends Omit<KeyringReaderOptions, 'guard'> {
-  /** Of a tenant that is created; false by default. */
+  /** True for a tenant that is created with history; false by default. */
   readonly keepsHistory?: boolean | undefined;
-  /** What the process knows of the keyring already; nothing unless given. */
+  /** The process's memory of the keyring so far; empty by default. */
   readonly guard?: RollbackGuard | undefined;
-  /** A keyring of a lower epoch is refused as `integrity`, and none is created when it is above 1. */
+  /** The least epoch: a keyring of a lower one is refused as `integrity`, and none is created when it is above 1. */
   readonly minimumEpoch?: number | undefined;
   /** Milliseconds since the epoch. */
   readonly clock: () => number;
@@ -106,7 +106,7 @@ export function createKeyringEditor(options: KeyringEditorOptions): KeyringEdito
       const bytes = await sealKeyring({ keyring, tenant, rootKey: wrappingKey(), random, signal });
       const before = guard.begin();
       const etag = await put(bytes, 'create', { signal }).catch((error: unknown) => {
-        // What the caller asked for was not begun, so nothing about it is unknown.
+        // The caller's own command was not begun, so its outcome is known.
         throw hasCode(error, 'outcome_unknown') ? unconfirmed(error) : error;
       });
       if (etag === undefined) {
@@ -122,7 +122,10 @@ export function createKeyringEditor(options: KeyringEditorOptions): KeyringEdito
     }
   }
 
-  /** The ETag of the write; undefined when the write of another process is there, or nothing. */
+  /**
+   * Puts the keyring's object, and answers the ETag of the write; undefined when another process has written or removed
+   * the object.
+   */
   async function put(
     bytes: Uint8Array,
     mode: 'create' | { readonly ifMatch: ETag },

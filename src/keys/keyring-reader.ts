@@ -16,61 +16,73 @@ import type { RootKey } from './root-key.ts';
 
 /** A tenant's keyring with its secrets, as one read found it. The caller wipes it with `forget(record.keyring)`. */
 export interface KeyringRecord extends OpenedKeyring {
-  /** Of the root key that wraps it. */
+  /** The id of the root key that wraps it. */
   readonly rootId: string;
   readonly etag: ETag;
-  /** When it was written, by the server's clock, milliseconds since the epoch. */
+  /** The time at which it was written, by the server's clock, milliseconds since the epoch. */
   readonly writtenAt: number;
-  /** How long ago that was when it was read, by the server's clock. */
+  /** The age at which it was read, by the server's clock, in milliseconds. */
   readonly ageMs: number;
 }
 
-/** What lies in the keyring's place. `locked`: its root key is not configured, and nothing in it is authenticated. */
+/**
+ * The object in the keyring's place. `locked`: its root key is not configured, and its fields are not authenticated.
+ */
 export type FoundKeyring =
   | { readonly state: 'absent' | 'shredded' }
   | { readonly state: 'locked'; readonly rootId: string; readonly epoch: number }
   | { readonly state: 'open'; readonly record: KeyringRecord };
 
-/** The keyring's object, and what was known of the keyring before it was read. */
+/** The keyring's object, and the process's memory of the keyring before it was read. */
 export interface FoundObject extends StoredObject {
   readonly before: SeenKeyring;
 }
 
-/** Reads one tenant's keyring, and takes nothing older than what this process has seen of it. */
+/** Reads one tenant's keyring, and refuses one that is older than this process has seen. */
 export interface KeyringReader {
-  /** The object, not opened; undefined when there is none. @throws MemoryError `integrity` for one too large. */
+  /**
+   * Reads the object without opening it; undefined when it is missing.
+   *
+   * @throws MemoryError `integrity` for one too large.
+   */
   find(request: RequestOptions): Promise<FoundObject | undefined>;
-  /** @throws MemoryError as `openKeyring` and `admit`. */
+  /**
+   * Opens the object.
+   *
+   * @throws MemoryError as `openKeyring` and `admit`.
+   */
   open(found: FoundObject, request: RequestOptions): Promise<KeyringRecord | 'overtaken'>;
   /**
-   * Takes an authentic keyring for the newest one. The keys of one that is not taken are overwritten.
+   * Takes an authentic keyring for the newest one. Overwrites the keys of a keyring that it does not take.
    *
    * @throws MemoryError `integrity` as the rollback guard; `misconfigured` for the other name mode.
    */
   admit(opened: OpenedKeyring, request: RequestOptions & Pick<FoundObject, 'before'>): 'newest' | 'overtaken';
   /**
-   * Undefined when there is none.
+   * Reads and opens the keyring; undefined when it is missing.
    *
-   * @throws MemoryError as `openKeyring`; `integrity` for one older than, or another than, what this process has seen,
-   * or larger than a keyring can be; `misconfigured` for the other name mode; what the store throws.
+   * @throws MemoryError as `openKeyring`; `integrity` for one older than, or another than, this process has seen, or
+   * larger than a keyring can be; `misconfigured` for the other name mode; the errors of the store.
    */
   read(request?: RequestOptions): Promise<KeyringRecord | undefined>;
-  /** The same for a report: a shredded or locked keyring is no failure. */
+  /** Reads the keyring as `read` does, for a report: a shredded or locked keyring is no failure. */
   inspect(request?: RequestOptions): Promise<FoundKeyring>;
 }
 
 export interface KeyringReaderOptions {
   readonly store: ObjectStore;
   readonly layout: Layout;
-  /** The first wraps, all unwrap. */
+  /** The root keys: the first wraps, all unwrap. */
   readonly rootKeys: readonly RootKey[];
-  /** For creation, `encrypted` by default; when given, a stored keyring of the other mode is refused. */
+  /**
+   * The form of names for creation, `encrypted` by default; when given, a stored keyring of the other mode is refused.
+   */
   readonly nameMode?: NameMode | undefined;
-  /** What the process knows of the keyring already. */
+  /** The process's memory of the keyring so far. */
   readonly guard: RollbackGuard;
 }
 
-/** How often another read of this process may overtake one. */
+/** The most times that other reads of this process may overtake one. */
 const READS = 8;
 
 export function createKeyringReader(options: KeyringReaderOptions): KeyringReader {
@@ -81,7 +93,8 @@ export function createKeyringReader(options: KeyringReaderOptions): KeyringReade
     const before = guard.begin();
     try {
       const answer = store.get(key, { ...request, maxBytes: MAX_KEYRING_BYTES });
-      // While the request is on its way: in a new process it is the first one, and nothing before it needs libsodium.
+      // Sodium loads while the request is on its way: in a new process it is the first one, and needs libsodium only
+      // for the answer.
       const [found] = await Promise.all([answer, loadSodium()]);
       if (typeof found !== 'object') return undefined;
       if (isShredMarker(found.body)) guard.shredded();
@@ -108,7 +121,7 @@ export function createKeyringReader(options: KeyringReaderOptions): KeyringReade
     const { keyring } = opened;
     let verdict: 'newest' | 'overtaken' | undefined;
     try {
-      // What an abandoned load finds late may be older than what a newer one has found: it counts for nothing.
+      // An abandoned load may find a keyring late that is older than a newer load's, so its answer does not count.
       throwIfAborted(signal);
       const judged = guard.admit(opened, before);
       if (nameMode !== undefined && keyring.nameMode !== nameMode) {

@@ -18,7 +18,7 @@ import { ID_BYTES } from '../format/wrap.ts';
 import { encodeText } from '../language/text.ts';
 import type { KeyringContext, RootKey } from './root-key.ts';
 
-/** A tenant's keys as they are kept in one object (docs/format.md, "Keyring"). Holds secrets: `forget` wipes them. */
+/** A tenant's keys as one object keeps them (docs/format.md, "Keyring"). Holds secrets: `forget` wipes them. */
 export interface Keyring extends KeyringSecret, Pick<KeyringHead, 'epoch' | 'keyringId'> {}
 
 const BOX = domain('keyring');
@@ -47,9 +47,9 @@ export function createKeyring({
 }
 
 /**
- * The keyring's next write with one more tenant key, which becomes the active one.
+ * Makes the keyring's next write with one more tenant key, which becomes the active one.
  *
- * @throws MemoryError `limit_exceeded` when 64 keys are held already: one must be retired first.
+ * @throws MemoryError `limit_exceeded` when it has 64 keys already: one must be retired first.
  */
 export function rotateKeyring(
   keyring: Keyring,
@@ -69,16 +69,19 @@ export function rotateKeyring(
   };
 }
 
-/** The keyring's next write with the same keys; sealed again, it may be wrapped by another root key. */
+/** Makes the keyring's next write with the same keys; sealed again, it may be wrapped by another root key. */
 export function rewrapKeyring(keyring: Keyring): Keyring {
   return { ...keyring, epoch: keyring.epoch + 1 };
 }
 
-/** By then every writer has loaded a keyring that was written; clocks that differ as far as a store allows are in it. */
+/**
+ * The time in which every writer loads a keyring after its write (milliseconds), with room for clocks that differ as
+ * far as a store allows.
+ */
 export const FOLLOWED_MS = 3_600_000;
 
 /**
- * The keyring's next write, by which all writers of the tenant keep its history or cease to.
+ * Makes the keyring's next write, by which all writers of the tenant keep its history or cease to.
  *
  * @param clock milliseconds since the epoch.
  */
@@ -89,8 +92,9 @@ export function turnHistory(keyring: Keyring, to: 'on' | 'off', clock: () => num
 }
 
 /**
- * The keyring's next write, by which the history of a tenant that keeps it counts from now on alone, or from the time on at which
- * every writer keeps it where that is still to come.
+ * Makes the keyring's next write, by which the history of a tenant that keeps it counts from now on alone. Where
+ * history was turned on so recently that some writers do not keep it yet, it counts from the time on at which every
+ * writer does.
  *
  * @param clock milliseconds since the epoch.
  */
@@ -98,7 +102,7 @@ export function beginHistoryAnew(keyring: Keyring, clock: () => number): Keyring
   return { ...rewrapKeyring(keyring), keptSince: Math.max(Math.floor(clock()), keyring.keptSince ?? 0) };
 }
 
-/** Overwrites all that is secret in a keyring, besides the bytes that it shares with `kept`. */
+/** Overwrites all secrets of a keyring, except the bytes that it shares with `kept`. */
 export function forget(keyring: Keyring, kept?: Keyring | undefined): void {
   const stay = new Set(kept === undefined ? [] : secretsOf(kept));
   wipe(...secretsOf(keyring).filter((bytes) => !stay.has(bytes)));
@@ -117,11 +121,11 @@ interface SealKeyringRequest {
 }
 
 /**
- * The keyring's object, under a fresh key that `rootKey` generates and wraps, and proof that the same root key opens it:
- * two calls to the root key. Requires `loadSodium`.
+ * Makes the keyring's object, under a fresh key that `rootKey` generates and wraps, and proves that the same root key
+ * opens it: two calls to the root key. Requires `loadSodium`.
  *
- * @throws MemoryError `integrity` when the root key's answer or the keyring itself is not what the format allows, or
- * the root key does not open what it has wrapped; failures of the root key pass through.
+ * @throws MemoryError `integrity` when the root key's answer or the keyring itself breaks the format, or the root key
+ * does not open its own wrap; failures of the root key pass through.
  */
 export async function sealKeyring({
   keyring,
@@ -148,7 +152,10 @@ export async function sealKeyring({
   }
 }
 
-/** A keyring that its root key can make and not open is lost with the last cache that holds it. */
+/**
+ * Proves that the root key opens the keyring: one that it can make but not open is lost with the last cache that holds
+ * it.
+ */
 async function proveOpening(request: OpenKeyringRequest): Promise<void> {
   try {
     forget(await openKeyring(request));
@@ -164,16 +171,16 @@ async function proveOpening(request: OpenKeyringRequest): Promise<void> {
 interface OpenKeyringRequest {
   readonly bytes: Uint8Array;
   readonly tenant: string;
-  /** Only the one whose id the keyring names is used. */
+  /** The configured root keys; only the one whose id the keyring names is used. */
   readonly rootKeys: readonly RootKey[];
   readonly signal?: AbortSignal | undefined;
 }
 
 /**
- * The keyring in an object, with one call to its root key. Requires `loadSodium`.
+ * Opens the keyring in an object, with one call to its root key. Requires `loadSodium`.
  *
- * @throws MemoryError `integrity`, the same whatever check failed; `key_unavailable` for the shred marker or a root key
- * that is not configured; `unsupported_format` for another version. Other failures of the root key pass through.
+ * @throws MemoryError `integrity`, the same whichever check failed; `key_unavailable` for the shred marker or a root
+ * key that is not configured; `unsupported_format` for another version. Other failures of the root key pass through.
  */
 export async function openKeyring({ bytes, tenant, rootKeys, signal }: OpenKeyringRequest): Promise<Keyring> {
   const { epoch, keyringId, rootId, wrapped, length } = parseKeyringHead(bytes);
@@ -187,7 +194,7 @@ export async function openKeyring({ bytes, tenant, rootKeys, signal }: OpenKeyri
   const key = await rootKey
     .unwrap(wrapped, contextOf(keyringId, tenant), { signal })
     .catch((error: unknown) => {
-      // In the words of every other check, whatever the root key says of it.
+      // The error has the words of every other check, whatever the root key says.
       throw hasCode(error, 'integrity') ? keyringRefusal() : error;
     });
   const box = {

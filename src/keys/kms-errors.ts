@@ -23,7 +23,7 @@ const LATE: KmsFailure = [
   'timeout',
   'KMS did not answer in time: check the endpoint and the network, then try again.',
 ];
-/** KMS let a caller leave without an answer. */
+/** Makes the error of a KMS that let a caller leave without an answer. */
 export function kmsLate(): MemoryError {
   return new MemoryError(...LATE);
 }
@@ -37,7 +37,7 @@ const NOT_KMS: KmsFailure = [
   'The endpoint did not answer as KMS does: check AWS_ENDPOINT_URL_KMS and AWS_ENDPOINT_URL, which hold for KMS too.',
 ];
 
-/** By the name of the error. */
+/** Failures by the name of the error. */
 const BY_NAME: Readonly<Record<string, KmsFailure>> = {
   InvalidCiphertextException: REFUSED,
   IncorrectKeyException: REFUSED,
@@ -79,12 +79,12 @@ const BY_NAME: Readonly<Record<string, KmsFailure>> = {
   AbortError: ['aborted', 'The caller cancelled the call.'],
 };
 
-/** An error of the SDK in the operator's words: no ARN, region, account or endpoint is named. */
+/** Puts an error of the SDK into the operator's words, without ARN, region, account or endpoint. */
 export function kmsFailure(error: unknown): MemoryError {
   if (error instanceof MemoryError) return error;
   const failure = readSdkFailure(error);
   const [code, message] = classify(failure);
-  // Refusals are uniform, and an unreadable answer may have been quoted with the key that stands in it.
+  // Refusals are uniform, and an error that quotes an unreadable answer may quote the key in it.
   const isTold = code !== 'integrity' && !quotesAnswer(error, failure);
   return new MemoryError(code, message, isTold ? { cause: redactedCause(error, 'KMS') } : {});
 }

@@ -2,25 +2,33 @@ import type { MemoryError } from '../errors.ts';
 import { inTime } from '../time.ts';
 import { kmsLate } from './kms-errors.ts';
 
-/** A request to a service, in two forms: one for when all is well, and one that finds out whether it is again. */
+/**
+ * A request to a service, in two forms: one for a service that works, and one that finds out whether it works again.
+ */
 interface GatedRequest<T> {
   readonly send: () => Promise<T>;
   /** Sends a single request, which no caller cancels. */
   readonly probe: () => Promise<T>;
-  /** The failure in the operator's words: one that may pass is trouble of the service, for all who ask it. */
+  /**
+   * Puts the failure into the operator's words; one that may pass counts as trouble of the service, for all who ask it.
+   */
   readonly fail: (error: unknown) => MemoryError;
   /** Overwrites an answer that nobody waits for any more. */
   readonly discard: (answer: T) => void;
   readonly signal: AbortSignal | undefined;
 }
 
-/** Lets those who share a service ask it, and in its trouble one of them, once a second. */
+/**
+ * The gate to a shared service: callers ask through it, and while the service is in trouble it lets one of them
+ * through, once a second.
+ */
 export interface KmsGate {
   /**
-   * While the service is in trouble everybody is refused at once with its last failure; once a second one request goes out
-   * instead, if no other one is on its way. Who sends it waits for its answer for two seconds at most.
+   * Asks the service. While it is in trouble, everybody is refused at once with its last failure; once a second one
+   * request goes out instead, if no other one is on its way. The caller that sends this request waits for its answer
+   * for two seconds at most.
    *
-   * @throws MemoryError what `fail` makes of a failure; `aborted`.
+   * @throws MemoryError the answer of `fail` to a failure; `aborted`.
    */
   ask<T>(asked: GatedRequest<T>): Promise<T>;
 }
@@ -28,12 +36,16 @@ export interface KmsGate {
 const PAUSE_MS = 1_000;
 const PROBE_MS = 2_000;
 
-/** @param monotonic milliseconds that never go back. */
+/**
+ * Makes a gate.
+ *
+ * @param monotonic milliseconds that never go back.
+ */
 export function createKmsGate(monotonic: () => number = () => performance.now()): KmsGate {
   let trouble: { readonly error: MemoryError; readonly since: number } | undefined;
   let isProbing = false;
 
-  /** Any other failure is an answer: the service works. */
+  /** Notes a failure: one that may pass means trouble, and any other is an answer that shows that the service works. */
   const note = (error: MemoryError): MemoryError => {
     if (error.code === 'aborted') return error;
     trouble = error.retry === 'never' ? undefined : { error, since: monotonic() };

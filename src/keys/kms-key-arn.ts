@@ -13,8 +13,10 @@ const KEY_ARN = new RegExp(
 const ALIAS = /^(?:arn:[^/]*:)?alias\//;
 
 /**
- * Throws `misconfigured`, naming `label` and what was expected, never the text. Aliases are refused: a keyring is
- * bound to the id of its root key, and an alias may come to mean another key.
+ * Checks the ARN. Aliases are refused: a keyring is bound to the id of its root key, and an alias may come to mean
+ * another key.
+ *
+ * @throws MemoryError `misconfigured`, naming `label` and what was expected, never the text.
  */
 export function parseKeyArn(text: string, label: string): KeyArn {
   if (KEY_ARN.test(text)) return text as KeyArn;

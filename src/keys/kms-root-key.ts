@@ -12,17 +12,17 @@ import { type KeyringContext, type RootKey, wrapRefused } from './root-key.ts';
 interface KmsRootKeyOptions {
   /** `arn:aws:kms:REGION:ACCOUNT:key/ID` of a symmetric encryption key. */
   readonly keyArn: string;
-  /** The region of the ARN when absent. */
+  /** The region; that of the ARN when absent. */
   readonly region?: string | undefined;
-  /** `AWS_ENDPOINT_URL_KMS`, `AWS_ENDPOINT_URL` or the region's own when absent, as the SDK finds them. */
+  /** The endpoint; when absent, the SDK takes `AWS_ENDPOINT_URL_KMS`, `AWS_ENDPOINT_URL` or the region's own. */
   readonly endpoint?: string | undefined;
-  /** The SDK's default chain when absent. */
+  /** The credentials; the SDK's default chain when absent. */
   readonly credentials?: NonNullable<KMSClientConfig['credentials']> | undefined;
-  /** Shared with other root keys; a pool of its own when absent. */
+  /** The connections, shared with other root keys; a pool of its own when absent. */
   readonly connections?: KmsConnections | undefined;
-  /** Instead of a client made from the four above; the caller destroys it. */
+  /** A client to use instead of one made from the four options above; the caller destroys it. */
   readonly client?: KMSClient | undefined;
-  /** Shared with those who reach the same key by other credentials; one of its own when absent. */
+  /** The gate, shared with those who reach the same key by other credentials; one of its own when absent. */
   readonly gate?: KmsGate | undefined;
 }
 
@@ -33,13 +33,13 @@ export type KmsConnections = () => Promise<NodeHttpHandler>;
 interface Kms {
   /** Tries a request three times. */
   readonly client: KMSClient;
-  /** Tries it once: a service in trouble is not asked more often than the gate lets through. */
+  /** Makes a client that tries a request once: the gate alone decides how often a service in trouble is asked. */
   readonly probing: () => KMSClient;
   readonly GenerateDataKey: typeof GenerateDataKeyCommand;
   readonly Decrypt: typeof DecryptCommand;
 }
 
-/** The SDK's types are no promise: it passes on what the answer's JSON held in a field. */
+/** An answer whose fields are unchecked, because the SDK passes on the JSON of the answer as it came. */
 interface KmsAnswer {
   readonly KeyId?: unknown;
   readonly Plaintext?: unknown;
@@ -47,10 +47,10 @@ interface KmsAnswer {
 }
 
 const KEY_BYTES = 32;
-/** What KMS takes at most as a ciphertext; it fits into a keyring. */
+/** The longest ciphertext that KMS takes (bytes); it fits into a keyring. */
 const MAX_WRAPPED_BYTES = 6_144;
 
-/** Three attempts of 15 s each, and the pauses between them. */
+/** The longest wait for an answer: three attempts of 15 s each, and the pauses between them. */
 const UNANSWERED = { ms: 50_000, tellAfterMs: 1_000 };
 
 const PEER = { name: '@aws-sdk/client-kms', of: 'a root key in AWS KMS' };
@@ -69,9 +69,9 @@ export function openKmsConnections(): KmsConnections {
 }
 
 /**
- * A root key in AWS KMS, where every use of it can be granted, logged and revoked; it never comes into the process
- * (docs/format.md, "Root keys"). The SDK tries a request three times before `unavailable` or `timeout`; from then on the gate
- * decides who may ask.
+ * Makes a root key in AWS KMS, where every use of it can be granted, logged and revoked; it never comes into the
+ * process (docs/format.md, "Root keys"). The SDK tries a request three times before `unavailable` or `timeout`; from
+ * then on the gate decides who may ask.
  *
  * @throws MemoryError `misconfigured` when `keyArn` is no key ARN; aliases are refused.
  */
@@ -112,7 +112,8 @@ export function kmsRootKey(options: KmsRootKeyOptions): RootKey {
     throwIfAborted(signal);
     try {
       const kms = await openOnce();
-      // Before the gate: credentials that do not come are one tenant's, and no trouble of the service.
+      // The credentials are asked before the gate: when they do not come, that is one tenant's trouble, not the
+      // service's.
       await untilAborted(Promise.resolve(kms.client.config?.credentials?.()), signal);
       return await toldIfLong('KMS', UNANSWERED, () =>
         gate.ask({
@@ -160,12 +161,12 @@ export function kmsRootKey(options: KmsRootKeyOptions): RootKey {
   };
 }
 
-/** The five pairs of the format and nothing else that the object may carry. */
+/** Picks the five pairs of the format, and leaves out any others that the object may carry. */
 function pairsOf({ app, keyring, kind, tenant, version }: KeyringContext): Record<string, string> {
   return { app, keyring, kind, tenant, version };
 }
 
-/** The key of an answer, in an array of its own; the SDK's, which may lie in a shared buffer, is overwritten. */
+/** Copies the key of an answer into an array of its own, and overwrites the SDK's, which may lie in a shared buffer. */
 function takeKey({ KeyId, Plaintext }: KmsAnswer, keyArn: string): Uint8Array {
   if (!(Plaintext instanceof Uint8Array)) throw wrapRefused();
   const key = Uint8Array.from(Plaintext);
@@ -181,7 +182,9 @@ function isWrappedLength(length: number): boolean {
   return length >= 1 && length <= MAX_WRAPPED_BYTES;
 }
 
-/** One key in KMS for all who reach it by credentials of their own: what is known of trouble there is shared. */
+/**
+ * Opens one key in KMS for all who reach it by credentials of their own, and who share the knowledge of trouble there.
+ */
 export function openKmsRootKey(
   shared: Pick<KmsRootKeyOptions, 'keyArn' | 'connections'>,
 ): (credentials: KmsRootKeyOptions['credentials']) => RootKey {

@@ -7,41 +7,42 @@ import type { SealingKeys, TenantKey } from '../format/wrap.ts';
 import { forget, type Keyring } from './keyring.ts';
 
 /**
- * A tenant's keys in use. Once a later write of the keyring is loaded, what was given out before works with the later
- * keys. Once the keys are dropped, every use throws: `aborted` after a close, otherwise what dropped them.
+ * A tenant's keys in use. Once a later write of the keyring is loaded, objects handed out before work with the later
+ * keys. Once the keys are dropped, every use throws: `aborted` after a close, otherwise the error that dropped them.
  */
 export interface LoadedKeyring {
-  /** `active` throws `unavailable` while the keyring is too old to seal with. */
+  /** The keys; `active` throws `unavailable` while the keyring is too old to seal with. */
   readonly keys: SealingKeys;
   readonly names: Names;
   readonly epoch: number;
-  /** Whether what is replaced must be saved before. */
+  /** True where a version must be saved before it is replaced. */
   readonly keepsHistory: boolean;
-  /** From when on every writer does so, milliseconds since the epoch; undefined where that is not known. */
+  /** The time from which every writer does so, milliseconds since the epoch; undefined where it is not known. */
   readonly keptSince: number | undefined;
 }
 
 /** A loaded keyring and the two ways to end its use. */
 export interface ActiveKeyring {
   readonly loaded: LoadedKeyring;
-  /** Overwrites its keys; what was given out works with those of `successor`. */
+  /** Overwrites its keys; objects handed out then work with those of `successor`. */
   yieldTo(successor: ActiveKeyring): void;
-  /** Overwrites its keys; what was given out throws `reason` from now on. */
+  /** Overwrites its keys; objects handed out then throw `reason`. */
   end(reason: MemoryError): void;
 }
 
 interface ActivateOptions {
   readonly tenant: string;
-  /** Of an earlier write of the same keyring: its names, whose key is never rotated, are taken over. */
+  /** The active keyring of an earlier write: its names, whose key is never rotated, are taken over. */
   readonly predecessor?: ActiveKeyring | undefined;
-  /** Called before the active key is given out; throws when nothing may be sealed. */
+  /** Called before the active key is handed out; throws when sealing must stop. */
   readonly beforeSealing?: (() => void) | undefined;
 }
 
 /**
- * Takes the keyring over: the secrets it was read with are overwritten, what was derived from them is kept.
+ * Takes the keyring over: overwrites the secrets with which it was read, and keeps the keys derived from them.
  *
- * @throws MemoryError `integrity` when the name key or mode differs from the predecessor's, or there is no tenant key.
+ * @throws MemoryError `integrity` when the name key or mode differs from the predecessor's, or the keyring has no
+ * tenant key.
  */
 export function activate(keyring: Keyring, options: ActivateOptions): ActiveKeyring {
   const { tenant, predecessor, beforeSealing } = options;

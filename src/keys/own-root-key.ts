@@ -7,8 +7,8 @@ import { type RootKey, wrapRefused } from './root-key.ts';
 const MAX_WRAPPED_BYTES = 8_192;
 
 /**
- * A root key of the caller's, held to the port: it fails as a `MemoryError` in any case, as `timeout` where it has not
- * answered after 60 s, and as `integrity` for an answer that is none. A key that comes too late is overwritten.
+ * Wraps a root key of the caller's to hold it to the port: every failure becomes a `MemoryError`, `timeout` where it
+ * has not answered after 60 s, and `integrity` for an invalid answer. A key that comes too late is overwritten.
  */
 export function heldToPort(given: RootKey): RootKey {
   return {

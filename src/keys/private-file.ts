@@ -2,13 +2,13 @@ import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs
 import { misconfigured } from '../errors.ts';
 import { fileCodeOf, redactedFileCause } from '../store/failures.ts';
 
-/** How a file with a secret is named in messages, which hold neither its path nor its content. */
+/** The name of a file with a secret for messages, which leave out its path and its content. */
 export interface PrivateFile {
   /** The setting that names it. */
   readonly label: string;
-  /** What it is, such as `root key file`. */
+  /** The kind of file, such as `root key file`. */
   readonly kind: string;
-  /** What makes one. */
+  /** The way to make one, for the message. */
   readonly remedy: string;
 }
 
@@ -16,7 +16,7 @@ const MAX_FILE_BYTES = 16_384;
 const OTHERS = 0o077;
 
 /**
- * The text of a file that holds a secret, without white space around it.
+ * Reads the text of a file that holds a secret, without white space around it.
  *
  * @throws MemoryError `misconfigured` when the file cannot be read, is no regular file, or is open to other users than
  * its owner.
@@ -43,7 +43,7 @@ export function readPrivateFile(path: string, named: PrivateFile): string {
 
 function openForReading(path: string, { label, remedy }: PrivateFile): number {
   try {
-    // Non-blocking: a named pipe is refused by the caller instead of being waited for.
+    // The open does not block: a named pipe is refused by the caller instead of being waited for.
     return openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
   } catch (error) {
     const code = fileCodeOf(error) ?? 'unknown error';

@@ -9,7 +9,7 @@ export interface OpenedKeyring {
   readonly bytes: Uint8Array;
 }
 
-/** What was known of a tenant's keyring at one moment. */
+/** The process's memory of a tenant's keyring at one moment. */
 export interface SeenKeyring {
   readonly newest: NewestKeyring | undefined;
   readonly shredded: boolean;
@@ -18,26 +18,26 @@ export interface SeenKeyring {
 interface NewestKeyring {
   readonly epoch: number;
   readonly keyringId: Uint8Array;
-  /** Of the object's bytes. */
+  /** The digest of the object's bytes. */
   readonly digest: Uint8Array;
 }
 
 /**
- * What this process has seen of one tenant's keyring, so that an older or another one is refused. Cache, editor and
- * status of a tenant share one guard in a process, whatever credentials they use. It takes less than a kilobyte and
- * holds no secrets.
+ * The memory of a process about one tenant's keyring, by which it refuses an older or another one. Cache, editor and
+ * status of a tenant share one guard in a process, whatever credentials they use. A guard takes less than a kilobyte
+ * and holds no secrets.
  */
 export interface RollbackGuard {
   /** The least epoch that is accepted. */
   readonly minimumEpoch: number;
   /** Sets the least epoch that is accepted; the highest of all calls counts. */
   pin(epoch: number): void;
-  /** Returns what is known now: called before a keyring is read or written, and passed to `admit` afterwards. */
+  /** Answers the present memory: called before a keyring is read or written, and passed to `admit` afterwards. */
   begin(): SeenKeyring;
   shredded(): void;
   /**
    * Remembers an authentic keyring as the newest. `'overtaken'`: another read of this process has seen a newer one
-   * meanwhile, so it was the newest when the read began and must not be used.
+   * meanwhile, so the keyring was only the newest when its read began, and must not be used.
    *
    * @throws MemoryError `integrity` for a lower epoch than pinned, or than seen before the read began, the same epoch
    * in other bytes, another keyring id, or any keyring after a shred marker. Requires `loadSodium`.
@@ -84,8 +84,9 @@ export function createRollbackGuard(): RollbackGuard {
 }
 
 /**
- * The guards of many tenants: a tenant has the same guard at every call, whatever becomes of the tenant in between.
- * Above `most` guards the least recently used one is evicted; a caller that kept its guard hands it in as `kept`.
+ * Makes the guards of many tenants: a tenant has the same guard at every call, whatever becomes of the tenant in
+ * between. Above `most` guards the least recently used one is evicted; a caller that kept its guard hands it in as
+ * `kept`.
  */
 export function createRollbackGuards(most: number): (tenant: string, kept?: RollbackGuard) => RollbackGuard {
   const guards = createRecent<string, RollbackGuard>({ most });

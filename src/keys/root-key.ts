@@ -1,8 +1,8 @@
 import { MemoryError } from '../errors.ts';
 
 /**
- * What a wrapped keyring key is bound to. The keys of the object, in this order, are the KMS encryption context
- * and the additional data of an environment root (docs/format.md, "Root wrap").
+ * The context to which a wrapped keyring key is bound. The keys of the object, in this order, are the KMS encryption
+ * context and the additional data of an environment root (docs/format.md, "Root wrap").
  */
 export interface KeyringContext {
   readonly app: 'sealed-memory';
@@ -21,13 +21,13 @@ export interface GeneratedKey {
 }
 
 /**
- * The port to whatever holds the root key. It makes and unwraps the 32-byte key of one keyring write and never
- * shows itself. Failures throw `MemoryError`: `integrity` when the wrapped key is not this root's for this
- * context, `key_unavailable`, `access_denied`, `unavailable`, `timeout`, `aborted`. One that a caller hands in is waited
- * for 60 s at most.
+ * The port to the holder of a root key, which makes and unwraps the 32-byte key of one keyring write and never shows
+ * itself. Failures throw `MemoryError`: `integrity` when the wrapped key is not this root's for this context,
+ * `key_unavailable`, `access_denied`, `unavailable`, `timeout`, `aborted`. The library waits 60 s at most for a root
+ * key that a caller hands in.
  */
 export interface RootKey {
-  /** 1–512 printable ASCII characters; decides which configured root opens a keyring, byte for byte. */
+  /** The id, 1–512 printable ASCII characters; it decides, byte for byte, which configured root opens a keyring. */
   readonly id: string;
   generate(
     context: KeyringContext,
@@ -42,7 +42,7 @@ export interface RootKey {
 
 export const WRAP_REFUSED = 'A wrapped keyring key was refused by its root key.';
 
-/** The failure of a wrapped key that is not this root's for this context. */
+/** Makes the error for a wrapped key that is not this root's for this context. */
 export function wrapRefused(): MemoryError {
   return new MemoryError('integrity', WRAP_REFUSED);
 }

@@ -15,21 +15,24 @@ import type { RootKey } from './root-key.ts';
 /** The advice of every message about a root key that is missing or malformed. */
 export const HOW_TO_MAKE_ONE: string = `A root key is base64 of ${KEY_BYTES} bytes, which "openssl rand -base64 ${KEY_BYTES}" makes ("sealed-memory init" writes a file with it), or "${KMS_SCHEME}" and a key ARN.`;
 
-/** Padded base64 of 32 bytes, `aws-kms:` and a key ARN, the 32 bytes, or another root key of the caller's. */
+/**
+ * A root key as it is configured: padded base64 of 32 bytes, `aws-kms:` and a key ARN, the 32 bytes, or another root
+ * key of the caller's.
+ */
 export type RootKeyInput = string | Uint8Array | RootKey;
 
 /** Configured root keys: the first wraps, all unwrap. */
 export interface RootKeys {
-  /** With the credentials given at the start. */
+  /** The root keys with the credentials given at the start. */
   readonly keys: readonly RootKey[];
-  /** The same root keys; those in KMS are reached with other credentials, over the same connections. */
+  /** Answers the same root keys; those in KMS are reached with other credentials, over the same connections. */
   withCredentials(credentials: AwsCredentials): readonly RootKey[];
 }
 
 /**
- * Opens the configured root keys. Requests are sent, and the SDK of KMS is loaded, when a key is used first.
+ * Opens the configured root keys. The first use of a key sends requests, and loads the SDK of KMS.
  *
- * @throws MemoryError `misconfigured` when there is none or one is malformed.
+ * @throws MemoryError `misconfigured` when the list is empty or a key is malformed.
  */
 export function openRootKeys(
   inputs: readonly RootKeyInput[],
@@ -76,9 +79,9 @@ function loadedLater(named: Pick<RootKey, 'id'>, load: () => Promise<RootKey>): 
 }
 
 /**
- * Returns the texts of root keys, without white space around them.
+ * Reads the texts of root keys, without white space around them.
  *
- * @throws MemoryError `misconfigured` when there is none or one is malformed; it names `label`, never the text.
+ * @throws MemoryError `misconfigured` when the list is empty or a key is malformed; it names `label`, never the text.
  */
 export function parseRootKeys(texts: readonly string[], label: string): readonly string[] {
   const keys = texts.map((text, index) => {
@@ -101,7 +104,11 @@ function isKms(input: RootKeyInput): input is string {
   return typeof input === 'string' && input.startsWith(KMS_SCHEME);
 }
 
-/** @throws MemoryError `misconfigured` that names `which` and how to make a root key. */
+/**
+ * Refuses a malformed root key.
+ *
+ * @throws MemoryError `misconfigured` that names `which` and how to make a root key.
+ */
 function requireRootKey(input: RootKeyInput, which: string): void {
   if (isKms(input)) {
     parseKeyArn(input.slice(KMS_SCHEME.length), which);
@@ -112,8 +119,8 @@ function requireRootKey(input: RootKeyInput, which: string): void {
 }
 
 /**
- * Says what a thing that is no root key looks like, as the rest of a sentence, and how to make one; returns undefined for
- * a root key outside KMS. The sentence tells the form and the length, and none of the characters.
+ * Describes the form of a thing that is no root key, as the rest of a sentence, and how to make one; undefined for a
+ * root key outside KMS. The sentence tells the form and the length, and leaves out every character.
  */
 function rootKeyFault(key: unknown): string | undefined {
   const form = typeof key === 'string' ? formOfText(key) : formOfOther(key);
@@ -162,7 +169,7 @@ export function readRootKeyFile(path: string, label: string): string {
 /**
  * Writes the text to a new file that only its owner may read (mode 0600), in a folder that is made when missing.
  *
- * @throws MemoryError `misconfigured` when anything, a dangling link too, lies at the path; that is left as it is.
+ * @throws MemoryError `misconfigured` when the path is taken, by a dangling link too, which then stays as it is.
  */
 export function createRootKeyFile(path: string, text: string): void {
   try {
