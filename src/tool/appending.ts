@@ -4,7 +4,7 @@ import type { Call } from '../tree/tenant.ts';
 import type { Tree } from '../tree/tree.ts';
 import { refuseTooLarge } from './file-arguments.ts';
 
-/** Puts bytes behind what a file holds, or into a new one. */
+/** Appends bytes to a file, or creates it with them. */
 type AppendToFile = (path: MemoryPath, more: Uint8Array, options: Call) => Promise<void>;
 
 interface AppendingOptions {
@@ -12,12 +12,15 @@ interface AppendingOptions {
   readonly maxFileBytes: number;
 }
 
-/** How often another process may remove or create the file of an append in between. */
+/** The most times that another process may remove or create the file of an append in between. */
 const ROUNDS = 16;
 
-/** Appends to one path end in the order of their calls. Those that come together share their writes. */
+/**
+ * Makes the function for appends. Appends to one path end in the order of their calls; those that come together share
+ * their writes.
+ */
 export function createAppending(options: AppendingOptions): AppendToFile {
-  /** The first of several appends at once, by path: the others follow together, once there is a file for certain. */
+  /** The first of several appends at once, by path: the others follow together, once the file certainly exists. */
   const leading = new Map<MemoryPath, Promise<void>>();
   const append: AppendToFile = (...call) => appendUntilSettled(options, ...call);
 
@@ -31,7 +34,7 @@ export function createAppending(options: AppendingOptions): AppendToFile {
     const appended = append(...call);
     const ended = appended.catch(() => {});
     leading.set(path, ended);
-    // Before those that wait for it go on, so that none that is called later overtakes them.
+    // The deletion comes before waiting calls go on, so that later calls stay behind them.
     void ended.then(() => leading.delete(path));
     return appended;
   };

@@ -5,7 +5,7 @@ import type { Tree } from '../tree/tree.ts';
 
 export type RequestKind = 'get' | 'head' | 'put' | 'delete' | 'list';
 
-/** What one call has cost so far. */
+/** The cost of one call so far. */
 export interface CallCounts {
   bytesRead: number;
   bytesWritten: number;
@@ -25,14 +25,14 @@ export function createCounts(): CallCounts {
 }
 
 /**
- * Runs `work`, with what it reads, writes and sends through the two below counted for it; what it sends counts as well for the
- * call in whose course it runs.
+ * Runs `work`, and counts for it the bytes and requests that pass through `countRequests` and `countBytes`; its
+ * requests count as well for the call in whose course it runs.
  */
 export function countFor<T>(counts: CallCounts, work: () => T): T {
   return counting.run({ counts, outer: counting.getStore() }, work);
 }
 
-/** The store, whose requests count for the call they are sent for. */
+/** Wraps the store: its requests count for the call for which they are sent. */
 export function countRequests(store: ObjectStore): ObjectStore {
   const count = (kind: RequestKind): void => {
     for (let at = counting.getStore(); at !== undefined; at = at.outer) {
@@ -63,7 +63,7 @@ export function countRequests(store: ObjectStore): ObjectStore {
     },
     ...(changeAll && {
       changeAll(changes, options) {
-        // As many as it takes the place of.
+        // The change counts as the requests that it replaces.
         for (const _ of changes.puts) count('put');
         if (changes.deletes.length > 0) count('delete');
         return changeAll(changes, options);
@@ -73,12 +73,12 @@ export function countRequests(store: ObjectStore): ObjectStore {
   };
 }
 
-/** The tree, what is read and written in which counts for the call. */
+/** Wraps the tree: bytes that are read and written in it count for the call. */
 export function countBytes(tree: Tree): Tree {
   const read = (counts: CallCounts | undefined, content: Uint8Array | undefined): void => {
     if (counts !== undefined && content !== undefined) counts.bytesRead += content.length;
   };
-  /** Notes what is to be written, and what the policy has made of it. */
+  /** Notes the bytes to be written, and those that the policy writes instead. */
   const writing = (content: Uint8Array, options: Call | undefined): Call => {
     const counts = counting.getStore()?.counts;
     if (counts !== undefined) counts.bytesWritten = content.length;
@@ -108,7 +108,7 @@ export function countBytes(tree: Tree): Tree {
     replace: async (path, replacement, options) =>
       tree.replace(path, replacement, writing(replacement.content, options)),
     async edit(path, edit, options) {
-      // It may be judged several times, in the course of another call's round.
+      // The edit may be judged several times, in the course of another call's round.
       const counts = counting.getStore()?.counts;
       const judged = (content: Uint8Array): ReturnType<typeof edit> => {
         const edited = edit(content);

@@ -2,8 +2,8 @@ import { ancestorsOf, inNfc, isWithin, MEMORY_ROOT, type MemoryPath } from '../l
 import { untilAborted } from '../time.ts';
 
 /**
- * What a command touches: the path itself and everything below it. Edits of one path may run together, because the
- * tree queues them itself; all else that overlaps waits, unless both only read.
+ * A path that a command touches, with everything below it. Edits of one path may run together, because the tree queues
+ * them itself; all other commands that overlap wait, unless both only read.
  */
 export interface Claim {
   readonly path: MemoryPath;
@@ -18,7 +18,7 @@ export interface CommandOrder {
    * run at once. Rejects with `aborted` when `signal` fires before the turn comes, or has fired before the call.
    */
   run<T>(claims: readonly Claim[], action: () => Promise<T>, signal?: AbortSignal): Promise<T>;
-  /** Resolves when nothing that was called before is still running. */
+  /** Resolves when all earlier calls have ended. */
   idle(): Promise<void>;
 }
 
@@ -61,8 +61,8 @@ export function createCommandOrder(): CommandOrder {
 }
 
 /**
- * Forms of one name are one place in the order. Which of them an edit means takes a request to find out, so that no other may
- * begin in between.
+ * Puts a claim's path into NFC: all forms of one name are one place in the order. Only a request tells which of them an
+ * edit means, so in another form it claims the path as a write does, which keeps all others waiting.
  */
 function claimInNfc({ path: given, mode }: Claim): Claim {
   const path = inNfc(given);
@@ -73,15 +73,15 @@ interface Entries {
   readonly all: ReadonlySet<OrderedCommand>;
   add(entry: OrderedCommand): void;
   delete(entry: OrderedCommand): void;
-  /** Those with a claim on one of these paths, on what is above it or on what is below: no others can overlap. */
+  /** Finds the entries with a claim on one of these paths, or above or below one: only these can overlap. */
   near(claims: readonly Claim[]): ReadonlySet<OrderedCommand>;
 }
 
-/** The entries by their paths: thousands of calls on paths of their own need not be compared with one another. */
+/** Makes an index of the entries by their paths, which spares comparing thousands of calls on paths of their own. */
 function createEntries(): Entries {
   const all = new Set<OrderedCommand>();
   const at = new Map<MemoryPath, Set<OrderedCommand>>();
-  /** By each directory above their paths, and by the paths. */
+  /** Entries by their paths, and by each directory above them. */
   const within = new Map<MemoryPath, Set<OrderedCommand>>();
   return {
     all,
@@ -122,12 +122,15 @@ function take(index: Map<MemoryPath, Set<OrderedCommand>>, path: MemoryPath, ent
   if (known?.size === 0) index.delete(path);
 }
 
-/** The path and every directory above it. */
+/** Lists the path and every directory above it. */
 function lineageOf(path: MemoryPath): readonly MemoryPath[] {
   return path === MEMORY_ROOT ? [path] : [MEMORY_ROOT, ...ancestorsOf(path), path];
 }
 
-/** Resolves when a call with `claims` may pass the earlier one. */
+/**
+ * Answers a promise that resolves when a call with `claims` may pass the earlier one; undefined where the two do not
+ * overlap.
+ */
 function waitOn(earlier: OrderedCommand, claims: readonly Claim[]): Promise<void> | undefined {
   const pairs = earlier.claims.flatMap((a) => claims.map((b) => [a, b] as const)).filter(overlap);
   if (pairs.length === 0) return undefined;

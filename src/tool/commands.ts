@@ -21,37 +21,43 @@ import type { Claim } from './command-order.ts';
 import { withMeant } from './meant-path.ts';
 import { watchRedactions } from './redactions.ts';
 
-/** An image, as Claude's API takes it in the result of a tool. */
+/** An image, in the form that Claude's API takes in the result of a tool. */
 export interface ImageBlock {
   type: 'image';
   source: { type: 'base64'; media_type: ImageMediaType; data: string };
 }
 
-/** What the model reads: a sentence, or a block for an image. */
+/** The model's reading matter: a sentence, or a block for an image. */
 export type MemoryContent = string | ImageBlock[];
 
 interface CommandContext {
   readonly tree: Tree;
   readonly profile: SentenceProfile;
-  /** What `create` does where a file exists. */
+  /** The answer of `create` where a file exists. */
   readonly onExists: 'error' | 'overwrite';
   readonly options: Call;
 }
 
-/** A listing shows at most so many files and says where it stopped. */
+/** The most files that a listing shows; it says where it stopped. */
 const MAX_LISTED_FILES = 100_000;
-/** So many are put into a view before everything else in the process has its turn: a few milliseconds. */
+/**
+ * The number of files that go into a view, in a few milliseconds, before everything else in the process has its turn.
+ */
 const FILES_BETWEEN_TURNS = 2_000;
 
 type CommandOf<Name extends MemoryCommand['command']> = Extract<MemoryCommand, { command: Name }>;
 
-/** Carries one command out and answers with what the model reads. Throws `MemoryError`. */
+/**
+ * Carries one command out and answers the text or image for the model.
+ *
+ * @throws MemoryError for a command that fails.
+ */
 export function runCommand(context: CommandContext, command: MemoryCommand): Promise<MemoryContent> {
   const paths = claimsOf(command).map(({ path }) => path);
   return withMeant(context.tree, paths, context.options, (...meant) => carryOut(context, at(meant, command)));
 }
 
-/** The command with the paths that are meant. */
+/** Puts the meant paths into the command. */
 function at([first, second]: readonly [MemoryPath, MemoryPath], command: MemoryCommand): MemoryCommand {
   if (command.command !== 'rename') return { ...command, target: { ...command.target, path: first } };
   const [source, destination] = [
@@ -78,7 +84,7 @@ async function carryOut(context: CommandContext, command: MemoryCommand): Promis
   }
 }
 
-/** The paths a command stands in the order for. */
+/** Names the paths for which a command takes its place in the order. */
 export function claimsOf(command: MemoryCommand): readonly Claim[] {
   switch (command.command) {
     case 'view':
@@ -104,7 +110,7 @@ async function view(context: CommandContext, command: CommandOf<'view'>): Promis
   if (tree.isAlwaysDirectory(path)) return showDirectory(command, await list());
   if (tree.wasDirectory(path)) {
     const listing = await list();
-    // One that has gone is no verdict: a file may lie there by now.
+    // An empty listing proves nothing: the directory may have gone, and a file may lie there by now.
     if (listing.files.length > 0) return showDirectory(command, listing);
   }
   const content = await tree.read(path, options);
@@ -154,7 +160,7 @@ async function strReplace(context: CommandContext, command: CommandOf<'str_repla
     const replacement = replaceOnce(text, command.oldStr, command.newStr);
     return { text: replacement.text, result: editSnippet(replacement) };
   });
-  // The snippet shows what was asked for, not what was written in its place.
+  // The snippet shows the text that was asked for, not the one written in its place.
   return note() === '' ? successSentence(command, snippet) : `${editedSentence()}${note()}`;
 }
 
@@ -167,7 +173,7 @@ async function insert(context: CommandContext, command: CommandOf<'insert'>): Pr
   return `${successSentence(command)}${note()}`;
 }
 
-/** The call's options, and what the reply adds when the policy had something replaced. */
+/** Makes the options of the call, and the words that the reply adds when the policy had something replaced. */
 function watchingRedactions({ options }: CommandContext): {
   readonly options: Call;
   readonly note: () => string;
@@ -179,7 +185,10 @@ function watchingRedactions({ options }: CommandContext): {
   };
 }
 
-/** Throws `is_directory` in place of `not_found` where the profile tells the two apart, at the price of a LIST. */
+/**
+ * Edits a text. Throws `is_directory` in place of `not_found` where the profile tells the two apart, at the price of a
+ * LIST.
+ */
 async function editText<T>(
   { tree, profile, options }: CommandContext,
   path: MemoryPath,

@@ -15,14 +15,18 @@ import { type RedactedRule, watchRedactions } from './redactions.ts';
 /**
  * A tenant's files for the application, whole and without line numbers: in one order with the commands of the model,
  * under the same policies. Paths are the tool's, such as `/memories/notes.md`. All reject with `MemoryError`:
- * `invalid_path`, `invalid_command` for an argument of another type, `aborted`, and what the store and the keyring fail
- * with.
+ * `invalid_path`, `invalid_command` for an argument of another type, `aborted`, and the errors of the store and the
+ * keyring.
  */
 export interface Files {
-  /** The file; undefined when there is none. @throws MemoryError `limit_exceeded` for one above the file limit. */
+  /**
+   * Reads the file; undefined when it is missing.
+   *
+   * @throws MemoryError `limit_exceeded` for one above the file limit.
+   */
   read(path: string, options?: FileOptions): Promise<FileContent | undefined>;
   /**
-   * Writes all of a file. `mode` is `replace` unless given.
+   * Writes the whole file. `mode` is `replace` unless given.
    *
    * @throws MemoryError `already_exists` where `create` meets a file, or a part of the path is one; `version_conflict`
    * where `ifUnchanged` meets another version or none; `is_directory`, `limit_exceeded`.
@@ -33,50 +37,62 @@ export interface Files {
     options?: FileOptions & { readonly mode?: WriteMode },
   ): Promise<WrittenFile>;
   /**
-   * Puts the content behind what is there, atomically, also among other processes; creates the file where there is none.
+   * Appends the content to the file, atomically, also among other processes; creates the file where it is missing.
    *
    * @throws MemoryError `is_directory`, `already_exists` below a file, `limit_exceeded`, `version_conflict` when other
    * processes were faster at every attempt.
    */
   append(path: string, content: string | Uint8Array, options?: FileOptions): Promise<AppendedFile>;
   /**
-   * What lies in a directory, `/memories` unless given; with `recursive` every file below it. In the store's order, a page
-   * in memory at a time. Nothing for a directory that does not exist. With `recursive` it can begin behind the path that
-   * an earlier list ended with, `after`, also when that file is gone.
+   * Lists the entries of a directory, `/memories` unless given; with `recursive` every file below it. In the store's
+   * order, a page in memory at a time. A directory that does not exist has no entries. With `recursive` the list can
+   * begin behind the path at which an earlier list ended, `after`, even when that file is gone.
    */
   list(
     path?: string,
     options?: FileOptions & { readonly recursive?: boolean; readonly after?: string },
   ): AsyncIterable<FileEntry>;
-  /** Tells what lies at the path, without reading it; undefined for nothing. @throws MemoryError `integrity`, as `read`. */
+  /**
+   * Tells size, time and version of the file at the path, or that it is a directory, without reading it; undefined when
+   * the path is empty.
+   *
+   * @throws MemoryError `integrity`, as `read`.
+   */
   stat(path: string, options?: FileOptions): Promise<FileEntry | undefined>;
-  /** True where a file, a damaged one as well, or a directory lies at the path. */
+  /** Tells whether a file, a damaged one as well, or a directory lies at the path. */
   exists(path: string, options?: FileOptions): Promise<boolean>;
   /**
    * Makes a new file of the content of another. `mode` is `create` unless given.
    *
-   * @throws MemoryError `not_found`, `is_directory` for a directory, and what `write` throws.
+   * @throws MemoryError `not_found`, `is_directory` for a directory, and the errors of `write`.
    */
   copy(
     from: string,
     to: string,
     options?: FileOptions & { readonly mode?: 'create' | 'replace' },
   ): Promise<WrittenFile>;
-  /** A file or a directory. @throws MemoryError `not_found`, `already_exists`, `invalid_command`, `version_conflict`. */
+  /**
+   * Renames a file or a directory.
+   *
+   * @throws MemoryError `not_found`, `already_exists`, `invalid_command`, `version_conflict`.
+   */
   rename(from: string, to: string, options?: FileOptions): Promise<void>;
   /**
-   * A file, or a directory with all below; with `ifUnchanged` a file alone, and only as that version.
+   * Removes a file, or a directory with everything below it; with `ifUnchanged` a file alone, and only as that version.
    *
-   * @throws MemoryError `not_found`, `invalid_command` for the root; `version_conflict` where `ifUnchanged` meets another
-   * version or a directory.
+   * @throws MemoryError `not_found`, `invalid_command` for the root; `version_conflict` where `ifUnchanged` meets
+   * another version or a directory.
    */
   remove(path: string, options?: FileOptions & { readonly ifUnchanged?: string }): Promise<void>;
 }
 
-/** How a caller cancels, and hears how far a rename or a removal of many files has come. */
+/** The options by which a caller cancels, names the actor, and hears of the call's progress and touches. */
 export type FileOptions = Call;
 
-/** `create`: nothing may be there. `replace`: whatever is there. `ifUnchanged`: that version and no other. */
+/**
+ * The condition of a write. `create`: the path must be empty. `replace`: any file, or none. `ifUnchanged`: exactly that
+ * version.
+ */
 export type WriteMode = 'create' | 'replace' | { readonly ifUnchanged: string };
 
 export interface FileStat {
@@ -84,9 +100,12 @@ export interface FileStat {
   readonly path: string;
   /** Bytes of content, by the store's word until the file is read. */
   readonly size: number;
-  /** When its object was last written, to the second, by the store's clock; a change of the tenant's keys counts. */
+  /**
+   * The time at which its object was last written, to the second, by the store's clock; a change of the tenant's keys
+   * counts.
+   */
   readonly modified: Date;
-  /** Names what is stored now: opaque, for `ifUnchanged`. A change of the tenant's keys makes a new one. */
+  /** The opaque name of the stored version, for `ifUnchanged`. A change of the tenant's keys makes a new one. */
   readonly version: string;
 }
 
@@ -99,24 +118,28 @@ export type FileEntry = FileStat | DirectoryStat;
 
 export interface FileContent extends Pick<FileStat, 'path' | 'size' | 'version'> {
   readonly bytes: Uint8Array;
-  /** The bytes as UTF-8. @throws MemoryError `not_text` when they are not. */
+  /**
+   * Decodes the bytes as UTF-8.
+   *
+   * @throws MemoryError `not_text` when they are something else.
+   */
   text(): string;
 }
 
-/** A file as it was written; its size is that of what a policy's redaction left. */
+/** A file as it was written; its size is that of the content after a policy's redaction. */
 export interface WrittenFile extends Pick<FileStat, 'path' | 'size' | 'version'> {
-  /** What the policy had replaced in it; absent where it is what was given. */
+  /** The rules by which the policy had something replaced; absent where the given content was written. */
   readonly redacted?: readonly RedactedRule[];
 }
 
-/** A file to which something was appended; what was replaced may have stood in it before. */
+/** A file after an append; a redacted finding may have stood in it before. */
 export type AppendedFile = Pick<WrittenFile, 'path' | 'redacted'>;
 
 export interface FilesOptions {
   readonly tree: Tree;
   readonly order: CommandOrder;
   readonly maxFileBytes: number;
-  /** Who asks where a call does not say it. */
+  /** The actor of calls that name none. */
   readonly actor?: string | undefined;
   /** Throws once the memory is closed. */
   readonly refuseWhenClosed: () => void;
@@ -126,7 +149,7 @@ export function createFiles(given: FilesOptions): Files {
   const { tree, order, maxFileBytes, refuseWhenClosed } = given;
   const asked = (options: FileOptions): FileOptions => ({ ...options, actor: options.actor ?? given.actor });
 
-  /** `action` is given the paths of the claims, as they are meant. */
+  /** Runs an action in the order; `action` gets the paths of the claims, as they are meant. */
   const run = <T>(
     claims: readonly Claim[],
     action: (...paths: [MemoryPath, MemoryPath]) => Promise<T>,
@@ -240,7 +263,7 @@ export function createFiles(given: FilesOptions): Files {
     },
   });
 
-  /** Each page has its own place in the order, so that the caller may write while it goes through them. */
+  /** Lists page by page. Each page has its own place in the order, so that the caller may write between them. */
   async function* entriesOf(
     given: MemoryPath,
     { after, ...options }: FileOptions & { readonly recursive?: boolean; readonly after?: MemoryPath },
@@ -269,7 +292,7 @@ export function createFiles(given: FilesOptions): Files {
 }
 
 function statOf({ path, size, lastModified, etag }: ListedEntry): FileStat {
-  // Listings tell parts of a second that answers about one object do not.
+  // Listings tell parts of a second, which answers about one object leave out.
   const modified = dateOf(lastModified - (lastModified % 1_000));
   return { type: 'file', path, size, modified, version: etag };
 }

@@ -5,10 +5,11 @@ import type { Tree } from '../tree/tree.ts';
 
 /**
  * Runs `verb` with the paths that a caller means. This library makes names in NFC. A name in another form is one that
- * another writer gave, and is meant where something lies under it: so whatever a listing shows can be asked for. No request,
- * and no turn of the event loop, for paths in NFC; a HEAD for any other, and a LIST where that finds nothing.
+ * another writer gave, and is meant where something lies under it: callers can therefore ask for every path that a
+ * listing shows. Paths in NFC take no request, and no turn of the event loop; any other path takes a HEAD, and a LIST
+ * where that finds no file.
  *
- * @throws MemoryError `invalid_path` where nothing lies there and no name can be made of it; what the store fails with.
+ * @throws MemoryError `invalid_path` where the path is empty and cannot become a valid name; the errors of the store.
  */
 export async function withMeant<T>(
   tree: Pick<Tree, 'stat'>,
@@ -21,7 +22,7 @@ export async function withMeant<T>(
   return verb(...(meant as [MemoryPath, MemoryPath]));
 }
 
-/** The same of one path. */
+/** Finds the path that a caller means, as `withMeant` does for one path. */
 export async function meantPath(
   tree: Pick<Tree, 'stat'>,
   given: MemoryPath,

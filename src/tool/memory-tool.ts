@@ -14,10 +14,10 @@ import type { Watch } from './watch.ts';
 
 export type MemoryResult =
   | { readonly isError: false; readonly content: MemoryContent }
-  /** `content` is what the model may read; `error` is the operator's. */
+  /** `content` is for the model to read, `error` for the operator. */
   | { readonly isError: true; readonly content: string; readonly error: MemoryError };
 
-/** How a caller cancels, and hears how far a command on many files has come. */
+/** The options by which a caller cancels, names the actor, and hears of the command's progress and touches. */
 export type ExecuteOptions = Call;
 
 /** Properties of the tool's definition that a caller may add, in the words of Claude's API. */
@@ -38,7 +38,7 @@ export interface MemoryToolProps {
 export interface MemoryTool extends MemoryToolProps {
   type: 'memory_20250818';
   name: 'memory';
-  /** Returns the input unread. */
+  /** Answers the input as it came, unread. */
   parse(input: unknown): unknown;
   run(input: unknown, context?: { readonly signal?: AbortSignal | null | undefined }): Promise<MemoryContent>;
 }
@@ -53,21 +53,24 @@ export type MemoryHandlers = Readonly<Record<CommandName, (input: unknown) => Pr
 export interface Memory extends AsyncDisposable {
   /** The tool for the SDK's runner. Unlike `betaMemoryTool(memory.handlers)` it forwards the runner's AbortSignal. */
   tool(props?: MemoryToolProps): MemoryTool;
-  /** The six commands, for the SDK's `betaMemoryTool(memory.handlers)`; nothing else can be called by their names. */
+  /** The six commands, for the SDK's `betaMemoryTool(memory.handlers)`; only these can be called by their names. */
   readonly handlers: MemoryHandlers;
-  /** For every other host: takes the model's input as it came and never rejects for what the model may read. */
+  /**
+   * Runs a command for every other host: takes the model's input as it came, and answers a failure that the model may
+   * read instead of rejecting.
+   */
   execute(input: unknown, options?: ExecuteOptions): Promise<MemoryResult>;
   /** Files as an application reads and writes them; in one order with the commands. */
   readonly files: Files;
   /** Transcripts of agents, sealed beside the files. */
   readonly sessions: Sessions;
-  /** What the tenant's own files were, where it keeps that. Never for the model. */
+  /** The history of the tenant's own files, where the tenant keeps it. Never for the model. */
   readonly history: History;
   /** Waits for the commands under way, wipes the keys and closes what was opened. Later commands are refused. */
   close(): Promise<void>;
 }
 
-/** Stands around a call that overlaps with no command; a close waits for it as for any. */
+/** Runs a call that overlaps with no command; a close waits for it as for any other. */
 type AroundCall = <T>(call: () => Promise<T>, options: SessionOptions) => Promise<T>;
 
 /** The class whose instances the host's tool runner passes to the model verbatim. */
@@ -75,20 +78,28 @@ export type ToolErrorClass = new (content: string) => Error;
 
 export interface MemoryToolOptions {
   readonly tree: Tree;
-  /** Shared by all memories of one tenant in this process. */
+  /** The order that all memories of one tenant in this process share. */
   readonly order: CommandOrder;
-  /** @param run stands around every call. */
+  /**
+   * Makes the transcripts.
+   *
+   * @param run runs around every call.
+   */
   readonly createSessions: (run: AroundCall) => Sessions;
-  /** The same. */
+  /**
+   * Makes the history.
+   *
+   * @param run runs around every call.
+   */
   readonly createHistory: (run: AroundCall) => History;
   readonly profile: SentenceProfile;
   readonly onExists: 'error' | 'overwrite';
-  /** The largest file that may be written. */
+  /** The largest file that may be written (bytes). */
   readonly maxFileBytes: number;
   readonly logger: Logger;
   readonly toolError?: ToolErrorClass | undefined;
   readonly watch?: Watch | undefined;
-  /** Who asks where a call does not say it. */
+  /** The actor of calls that name none. */
   readonly actor?: string | undefined;
   /** Called once, by `close`, after the last command has ended. */
   readonly onClose: () => Promise<void>;
@@ -127,7 +138,7 @@ export function createMemory(options: MemoryToolOptions): Memory {
   const execute = watch?.execute(answer, actor) ?? answer;
   const files = heardVerbs(createFiles({ tree, order, maxFileBytes, actor, refuseWhenClosed }), logger);
 
-  /** For tool runners: a failure is thrown as the class that they hand to the model word for word. */
+  /** Runs a command for tool runners: throws a failure as the class that they hand to the model word for word. */
   const serve = async (input: unknown, signal?: AbortSignal | null): Promise<MemoryContent> => {
     const result = await execute(input, { signal: signal ?? undefined });
     if (!result.isError) return result.content;
@@ -164,8 +175,8 @@ export function createMemory(options: MemoryToolOptions): Memory {
 }
 
 /**
- * `betaMemoryTool` looks the model's command up unchecked, and `["view"]` finds `view`: so there is no prototype to find
- * `toString` on, and each handler checks the name of its command itself.
+ * Makes the handlers. `betaMemoryTool` looks the model's command up unchecked, and `["view"]` finds `view`: the object
+ * has no prototype on which to find `toString`, and each handler checks the name of its command itself.
  */
 function handlersOf(serve: (input: unknown) => Promise<MemoryContent>): MemoryHandlers {
   const handlers = COMMAND_NAMES.map((name) => [
@@ -180,7 +191,7 @@ function commandOf(input: unknown): unknown {
   return (input as { readonly command: unknown }).command;
 }
 
-/** What the SDK's class is by name and shape, for hosts that do without the SDK. */
+/** A class of the name and shape of the SDK's, for hosts that do without the SDK. */
 class OwnToolError extends Error {
   override readonly name = 'ToolError';
   readonly content: string;
@@ -191,7 +202,10 @@ class OwnToolError extends Error {
   }
 }
 
-/** The class of the SDK that this package resolves, loaded at the first failure; one of our own where there is none. */
+/**
+ * Loads the class of the SDK that this package resolves, at the first failure; answers one of our own where it is
+ * missing.
+ */
 export async function loadToolError(): Promise<ToolErrorClass> {
   const sdk = await import('@anthropic-ai/sdk/lib/tools/ToolError').catch(() => undefined);
   return sdk?.ToolError ?? OwnToolError;

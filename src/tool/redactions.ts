@@ -1,18 +1,24 @@
 import type { Call } from '../tree/tenant.ts';
 
-/** By which rule a policy had something replaced, and how often; of the first 1,000 findings. Never what was found. */
+/**
+ * A rule by which a policy had something replaced, and how often, among the first 1,000 findings. The text of a finding
+ * is left out.
+ */
 export interface RedactedRule {
   readonly rule: string;
   readonly findings: number;
 }
 
-/** What was replaced in a file, and the bytes that were written instead. */
+/** The rules by which parts of a file were replaced, and the number of bytes that were written. */
 interface Redacted {
   readonly rules: readonly RedactedRule[];
   readonly bytes: number;
 }
 
-/** The options of a call, and what the policy had replaced in it: it may be asked several times, and its last word counts. */
+/**
+ * Makes the options of a call that note what the policy had replaced in it: the policy may be asked several times, and
+ * its last word counts.
+ */
 export function watchRedactions(given: Call): {
   readonly options: Call;
   readonly redacted: () => Redacted | undefined;
@@ -25,7 +31,7 @@ export function watchRedactions(given: Call): {
   return { options: { ...given, onRedacted }, redacted: () => last };
 }
 
-/** Each rule once, in the order in which they come first. */
+/** Sums the findings of each rule, in the order in which the rules come first. */
 export function sumRules(rules: readonly RedactedRule[]): readonly RedactedRule[] {
   const sums = new Map<string, number>();
   for (const { rule, findings } of rules) sums.set(rule, (sums.get(rule) ?? 0) + findings);

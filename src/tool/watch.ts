@@ -15,40 +15,46 @@ import {
   type RequestKind,
 } from './call-counts.ts';
 
-/** What became of one command of the model, or of one call of `memory.files` or of an administration. */
+/** The result of one command of the model, or of one call of `memory.files` or of an administration. */
 export interface MemoryEvent {
-  /** Of the memory that was asked, also where the path lies in one that is mounted. */
+  /** The tenant of the memory that was asked, also where the path lies in a mounted one. */
   readonly tenant: string;
-  /** A command of the model, `invalid` for what is none, or the name of a call such as `files.write` or `admin.rotate`. */
+  /**
+   * A command of the model, `invalid` for anything else that it asked, or the name of a call such as `files.write` or
+   * `admin.rotate`.
+   */
   readonly command: CommandName | 'invalid' | `files.${string}` | `admin.${string}`;
-  /** Who asked, in the host's words. */
+  /** The actor, in the host's words. */
   readonly actor?: string;
-  /** When it was called. */
+  /** The time of the call. */
   readonly time: Date;
-  /** Until the answer, the time in which it waited for others included. */
+  /** The milliseconds until the answer, including the time in which the call waited for others. */
   readonly durationMs: number;
-  /** Bytes of files that were read for it, as content. */
+  /** The bytes of content of files that were read for it. */
   readonly bytesRead: number;
-  /** Bytes of files as they were written, after redaction; 0 where nothing is certain to be written. */
+  /** The bytes of files as they were written, after redaction; 0 where no write is certain. */
   readonly bytesWritten: number;
-  /** Sent to stores, by kind, a listing page by page. What calls share counts for the one that began it. */
+  /**
+   * The requests to stores, by kind, a listing page by page. Requests that calls share count for the one that began
+   * them.
+   */
   readonly requests: Readonly<Partial<Record<RequestKind, number>>>;
   readonly outcome: 'ok' | MemoryErrorCode;
-  /** Only where they are asked for; without one that the policy refused. */
+  /** The paths, only where they are asked for; without one that the policy refused. */
   readonly paths?: readonly string[];
 }
 
-/** What it throws, or rejects with, is logged once and changes nothing. */
+/** A function that takes events. Its first error, thrown or rejected, is logged, and changes nothing. */
 export type EventHandler = (event: MemoryEvent) => unknown;
 
-/** Watches what is asked of one tenant. */
+/** A watch over the commands and calls of one tenant. */
 export interface Watch {
-  /** The store, whose requests count for the call they are sent for. */
+  /** Wraps the store: its requests count for the call for which they are sent. */
   store(store: ObjectStore): ObjectStore;
-  /** The tree, what is read and written in which counts for the call. */
+  /** Wraps the tree: bytes that are read and written in it count for the call. */
   tree(tree: Tree): Tree;
   execute<R extends CommandOutcome>(execute: Execute<R>, actor: string | undefined): Execute<R>;
-  /** The functions of an object, each of which is a call but for `close`. */
+  /** Wraps the functions of an object; each except `close` is a call. */
   verbs<T extends object>(room: 'files' | 'admin', verbs: T, actor: string | undefined): T;
   /** Resolves when the handler is done with all events, or after a second. */
   closed(): Promise<void>;
@@ -61,26 +67,26 @@ type CommandOutcome = { readonly isError: false } | { readonly isError: true; re
 interface WatchedCommand {
   readonly command: MemoryEvent['command'];
   readonly actor: unknown;
-  /** As they were given. */
+  /** The paths as they were given. */
   readonly paths: readonly unknown[];
 }
 
 const LONGEST_CLOSING_MS = 1_000;
-/** Beyond so many events that the handler has not done with, further ones are dropped. */
+/** The most events that the handler has yet to finish; further ones are dropped. */
 const MOST_PENDING = 10_000;
 
 export function createWatch(given: {
   readonly tenant: string;
   readonly handler: EventHandler;
   readonly showsPaths: boolean;
-  /** Called for what the handler throws, and for events that are dropped; must not throw. */
+  /** Called for the handler's errors, and for events that are dropped; must not throw. */
   readonly onFailure: () => void;
 }): Watch {
   const { tenant, showsPaths, onFailure } = given;
   const handle = heard(given.handler, onFailure);
   const pending = new Set<Promise<void>>();
 
-  /** After the answer, so that no caller waits for the handler. */
+  /** Tells an event after the answer, so that the handler keeps no caller waiting. */
   const tell = (event: MemoryEvent): void => {
     if (pending.size >= MOST_PENDING) {
       onFailure();
@@ -132,7 +138,7 @@ export function createWatch(given: {
     }
   };
 
-  /** A listing is one call, which ends when its caller has seen enough. */
+  /** Watches a listing, which is one call and ends when its caller has seen enough. */
   async function* listed<T>(
     asked: WatchedCommand,
     list: () => AsyncIterable<T>,
@@ -183,7 +189,7 @@ export function createWatch(given: {
           const asked: WatchedCommand = {
             command: `${room}.${name}`,
             actor: actorIn(args.at(-1)) ?? actor,
-            // The second argument of others is a content.
+            // The second argument of other calls is a content.
             paths: args.slice(0, name === 'copy' || name === 'rename' ? 2 : 1),
           };
           return name === 'list' ? listed(asked, () => verb(...args)) : observed(asked, () => verb(...args));
