@@ -13,38 +13,41 @@ import {
   reviewTranscript,
 } from './transcript.ts';
 
-/** Summarises a session by and by, as lines come. */
+/** A function that summarises a session step by step, as lines come. */
 export interface SessionFold {
-  /** Who can read what `fold` returns, such as the name of a library; another one's summaries are left alone. */
+  /** The name of the summaries' form, such as that of a library; summaries under another name are left alone. */
   readonly by: string;
-  /** The summary, in JSON, of what `previous` is the summary of (nothing where it is undefined) and the lines behind it. */
+  /**
+   * Makes the summary, in JSON, of the lines that `previous` summarises (none where it is undefined) and the lines
+   * behind them.
+   */
   fold(previous: unknown, key: SessionKey, lines: readonly string[]): unknown;
 }
 
 interface AppendRequest {
   readonly key: SessionKey;
   readonly lines: readonly TranscriptLine[];
-  /** Absent: the transcript has no summary from then on. */
+  /** The fold; absent: the transcript has no summary from then on. */
   readonly fold: SessionFold | undefined;
-  /** What an earlier call has left. */
+  /** The transcript as an earlier call has left it. */
   readonly known: KnownTranscript | undefined;
 }
 
 /**
- * Puts lines behind what is there, without those that are there already, and returns what is known then. Where the last
- * page is known and not full that is one PUT for each MiB. A look comes before it (a LIST, and a GET for each page that is not
+ * Appends the lines that the transcript lacks, and answers the transcript as it then is. Where the last page is known
+ * and has room, this takes one PUT for each MiB. A look comes before it (a LIST, and a GET for each page that is not
  * known) at the first append, where the last page is full, where a line is known already, and after a conflict.
  *
- * @throws MemoryError `version_conflict` when others were faster at every attempt; `outcome_unknown` when no answer tells
- * whether lines were written of which none has a uuid.
+ * @throws MemoryError `version_conflict` when others were faster at every attempt; `outcome_unknown` when no answer
+ * tells whether lines were written of which none has a uuid.
  */
 export async function appendLines(work: Work, append: AppendRequest): Promise<KnownTranscript> {
   const transcript = transcriptId(work.keyring.names, append.key);
   let rest = newLines(append.lines);
   let known = append.known ?? [];
-  /** Whether `known` comes from the store by a request of this call. */
+  /** True where `known` comes from the store by a request of this call. */
   let isFresh = false;
-  /** Whether a conflict has told that `known` is not so any more. */
+  /** True where a conflict has shown that `known` is no longer current. */
   let isSuperseded = false;
 
   const look = async (): Promise<KnownTranscript> => {
@@ -60,7 +63,7 @@ export async function appendLines(work: Work, append: AppendRequest): Promise<Kn
   const step = async (): Promise<'done' | 'more' | 'again'> => {
     if (isSuperseded) await look();
     let last = await lastPage(work, transcript, known);
-    // Neither is a line left out on the strength of what is held, nor a page put behind one that may be gone.
+    // Only fresh knowledge decides that a line is left out, or that a page goes behind another one, which may be gone.
     if (!isFresh && (last === 'none' || last === 'changed' || isFull(last) || rest.some(isThere))) {
       last = await lastPage(work, transcript, await look());
     }
@@ -73,7 +76,7 @@ export async function appendLines(work: Work, append: AppendRequest): Promise<Kn
     if (written === 'conflict') return again();
     if (written === 'unknown') {
       await look();
-      // All of them landed, or none of them did.
+      // Either all of them landed, or none.
       if (!sent.some(isThere)) return again();
     } else {
       known = [...known.filter(({ number }) => number !== written.number), written];
@@ -86,10 +89,10 @@ export async function appendLines(work: Work, append: AppendRequest): Promise<Kn
   return known;
 }
 
-/** `none`: nothing is there; `changed`: not what is known of it any more. */
+/** The last page of a transcript. `none`: the transcript is empty; `changed`: the page is no longer the known one. */
 type LastPage = TranscriptPage | 'none' | 'changed';
 
-/** As this session holds it, or by one GET. */
+/** Answers the last page as this process holds it, or by one GET. */
 async function lastPage(work: Work, transcript: TranscriptId, known: KnownTranscript): Promise<LastPage> {
   const last = known.at(-1);
   if (last === undefined) return 'none';
@@ -104,14 +107,14 @@ interface PageWrite extends Pick<AppendRequest, 'key' | 'fold'> {
   readonly transcript: TranscriptId;
   readonly known: KnownTranscript;
   readonly last: TranscriptPage | 'none';
-  /** The lines of the page that are there already: none of a new one. */
+  /** The lines that the page has already: none of a new one. */
   readonly before: readonly TranscriptLine[];
   readonly sent: readonly TranscriptLine[];
 }
 
 /**
- * Writes lines into the last page, or, where that is full, into one behind it. `unknown`: no answer tells whether it was
- * written, and what is there does.
+ * Writes lines into the last page, or, where that is full, into one behind it. `unknown`: no answer tells whether it
+ * was written, but a look at the store does.
  */
 async function writePage(
   work: Work,
@@ -139,7 +142,7 @@ async function writePage(
   }
 }
 
-/** Undefined where there is none to continue, or where pages before were deleted that it tells of. */
+/** Makes the summary; undefined where it has none to continue, or where pages that it covers were deleted. */
 function summaryOf({ key, fold, known, last, sent }: PageWrite): TranscriptPage['summary'] {
   if (fold === undefined || key.subpath !== undefined) return undefined;
   const { by } = fold;

@@ -8,15 +8,15 @@ import { parseSessionKey, type SessionKey } from './session-key.ts';
 /** One line of a transcript: a JSON object, as its writer wrote it. */
 export interface TranscriptLine {
   readonly text: string;
-  /** Names the line: of two with one uuid the later one is no line. */
+  /** The name of the line: of two lines with one uuid the later one does not count. */
   readonly uuid: string | undefined;
-  /** As UTF-8, with its line feed. */
+  /** The bytes of the text as UTF-8, with its line feed. */
   readonly bytes: number;
 }
 
-/** What is known of a transcript without reading all of it. */
+/** A summary of a transcript, which spares reading all of it. */
 interface StoredSummary {
-  /** Who made it, and can read it. */
+  /** The name of its form, as in `SessionFold`. */
   readonly by: string;
   readonly data: unknown;
 }
@@ -26,23 +26,27 @@ export interface TranscriptPage {
   readonly key: SessionKey;
   /** The number of the transcript's first page when this one was written. */
   readonly first: number;
-  /** Of the transcript up to the end of this page; absent where none of its writers made one. */
+  /** The summary of the transcript up to the end of this page; absent where none of its writers made one. */
   readonly summary?: StoredSummary | undefined;
   readonly lines: readonly TranscriptLine[];
 }
 
-/** From so many bytes of lines on a page is full: it is never written again, and another one follows. */
+/** The bytes of lines from which a page is full: it is never written again, and another one follows. */
 const FULL_BYTES = 65_536;
-/** Lines are added to a page up to here, but one is added in any case. */
+/** The bytes up to which lines are added to a page; one line is added in any case. */
 const MOST_BYTES = 1_048_576;
-/** A longer line is refused. */
+/** The longest line in bytes; a longer one is refused. */
 const MOST_LINE_BYTES = 15_728_640;
-/** A longer summary is left out. */
+/** The longest summary in characters; a longer one is left out. */
 const MOST_SUMMARY_CHARACTERS = 65_536;
-/** No page holds more content. */
+/** The most bytes of a page's content. */
 export const MOST_PAGE_BYTES = 16_777_216;
 
-/** @throws MemoryError `invalid_command` unless the text is one JSON object on one line; `limit_exceeded`. */
+/**
+ * Checks a line.
+ *
+ * @throws MemoryError `invalid_command` unless the text is one JSON object on one line; `limit_exceeded`.
+ */
 export function parseLine(text: unknown): TranscriptLine {
   if (typeof text !== 'string' || text.includes('\n') || !text.isWellFormed()) throw notALine();
   const bytes = encodeText(text).length + 1;
@@ -69,7 +73,7 @@ export function isFull({ lines }: TranscriptPage): boolean {
   return sizeOf(lines) >= FULL_BYTES;
 }
 
-/** How many of `lines`, one at least, go behind those of a page that is not full. */
+/** Counts those of `lines`, one at least, that go behind the lines of a page that is not full. */
 export function roomFor(page: readonly TranscriptLine[], lines: readonly TranscriptLine[]): number {
   let [count, bytes] = [0, sizeOf(page)];
   for (const line of lines) {
@@ -84,14 +88,18 @@ function sizeOf(lines: readonly TranscriptLine[]): number {
   return lines.reduce((sum, { bytes }) => sum + bytes, 0);
 }
 
-/** A line of JSON that tells what the page is, then its lines. */
+/** Encodes a page: a line of JSON with its facts, then its lines. */
 export function encodePage({ key, first, summary, lines }: TranscriptPage): Uint8Array {
   const isShort = summary !== undefined && JSON.stringify(summary).length <= MOST_SUMMARY_CHARACTERS;
   const head = JSON.stringify({ key, first, ...(isShort && { summary }) });
   return encodeText([head, ...lines.map(({ text }) => text)].join('\n'));
 }
 
-/** @throws MemoryError `integrity` for what is malformed. */
+/**
+ * Decodes a page.
+ *
+ * @throws MemoryError `integrity` for malformed content.
+ */
 export function decodePage(content: Uint8Array): TranscriptPage {
   const [head = '', ...texts] = (decodeText(content) ?? '').split('\n');
   const { key, first: number, summary } = parseFields(head) ?? {};

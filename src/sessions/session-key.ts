@@ -1,7 +1,7 @@
 import { MemoryError } from '../errors.ts';
 import type { Names } from '../format/names.ts';
 
-/** Names one transcript of an agent. Texts of the caller's, 1–1,024 characters each. */
+/** The name of one transcript of an agent: texts of the caller's, 1–1,024 characters each. */
 export interface SessionKey {
   /** The caller's scope within the tenant, such as a project. */
   readonly projectKey: string;
@@ -10,7 +10,10 @@ export interface SessionKey {
   readonly subpath?: string | undefined;
 }
 
-/** What the ids of a transcript's pages begin with: keyed hashes, so that without the tenant's name key no name can be guessed. */
+/**
+ * The beginning of the ids of a transcript's pages: keyed hashes, so that only the tenant's name key lets somebody
+ * guess a name.
+ */
 export type TranscriptId = string & { readonly __brand: 'TranscriptId' };
 
 export const CLASS = 'sessions';
@@ -20,13 +23,17 @@ const PROJECT = 16;
 const SESSION = 22;
 const SUBPATH = 16;
 const DIGITS = 8;
-/** Page numbers above have no id. */
+/** The number of pages that have ids. */
 const MOST_PAGES = 10 ** DIGITS;
 const MAIN = 'm';
 const SUB = 's';
 const PAGE = /^([\w-]{38}(?:m|s[\w-]{16}))(\d{8})$/;
 
-/** The key with nothing else in it. @throws MemoryError `invalid_command` for anything that is none. */
+/**
+ * Copies the fields of a key.
+ *
+ * @throws MemoryError `invalid_command` for anything that is no key.
+ */
 export function parseSessionKey(key: unknown): SessionKey {
   if (typeof key !== 'object' || key === null) throw refused('The key of a session must be an object.');
   const { projectKey, sessionId, subpath } = key as Readonly<Record<string, unknown>>;
@@ -51,18 +58,18 @@ function refused(message: string): MemoryError {
   return new MemoryError('invalid_command', message);
 }
 
-/** What the ids of all pages of a project begin with. */
+/** Makes the beginning of the ids of all pages of a project. */
 export function projectPart(names: Names, projectKey: string): string {
   return names.keyedHash(CLASS, JSON.stringify([projectKey])).slice(0, PROJECT);
 }
 
-/** What the ids of all pages of a session begin with, those of its subagents too. */
+/** Makes the beginning of the ids of all pages of a session, those of its subagents too. */
 export function sessionPart(names: Names, { projectKey, sessionId }: SessionKey): string {
   const session = names.keyedHash(CLASS, JSON.stringify([projectKey, sessionId])).slice(0, SESSION);
   return `${projectPart(names, projectKey)}${session}`;
 }
 
-/** What the ids of the pages of a session's subagents begin with. */
+/** Makes the beginning of the ids of the pages of a session's subagents. */
 export function subagentsPart(names: Names, key: SessionKey): string {
   return `${sessionPart(names, key)}${SUB}`;
 }
@@ -75,7 +82,11 @@ export function transcriptId(names: Names, key: SessionKey): TranscriptId {
   return `${session}${SUB}${sub}` as TranscriptId;
 }
 
-/** @throws MemoryError `limit_exceeded` where a transcript has no room for a further page. */
+/**
+ * Makes the id of a page.
+ *
+ * @throws MemoryError `limit_exceeded` where the transcript has no room for a further page.
+ */
 export function pageId(transcript: TranscriptId, number: number): string {
   if (number < MOST_PAGES) return `${transcript}${String(number).padStart(DIGITS, '0')}`;
   throw new MemoryError('limit_exceeded', 'The transcript of a session is as long as it can be.', {
@@ -86,12 +97,12 @@ export function pageId(transcript: TranscriptId, number: number): string {
 interface PageName {
   readonly transcript: TranscriptId;
   readonly number: number;
-  /** The same for all transcripts of a session. */
+  /** The part that all transcripts of a session share. */
   readonly session: string;
   readonly isMain: boolean;
 }
 
-/** Undefined when it is not the id of a page. */
+/** Parses the id of a page; undefined for any other id. */
 export function parsePageId(id: string): PageName | undefined {
   const [, transcript, digits] = PAGE.exec(id) ?? [];
   if (transcript === undefined || digits === undefined) return undefined;

@@ -22,38 +22,41 @@ export type SessionOptions = Pick<Call, 'signal'>;
 
 export interface ListedSession {
   readonly sessionId: string;
-  /** When it was written last, by its writer's clock; milliseconds since the epoch. A change of keys does not count. */
+  /**
+   * The time of the last write, by its writer's clock; milliseconds since the epoch. A change of keys does not count.
+   */
   readonly modified: number;
-  /** What the fold that was asked with makes of its lines; undefined without one. */
+  /** The summary of its lines by the fold of the call; undefined without one. */
   readonly summary: unknown;
 }
 
 /**
- * Transcripts of agents, sealed beside the tenant's files. A transcript is a row of lines, each of them a JSON object as
- * text, which only grows. Any number of processes may append to one at once. All reject with `MemoryError`:
- * `invalid_command` for a malformed key or line, and what the store and the keyring fail with.
+ * Transcripts of agents, sealed beside the tenant's files. A transcript is a row of lines, each of them a JSON object
+ * as text, which only grows. Any number of processes may append to one at once. All reject with `MemoryError`:
+ * `invalid_command` for a malformed key or line, and the errors of the store and the keyring.
  */
 export interface Sessions {
   /**
-   * Puts the lines behind those that are there, in the order of the calls; lines whose `uuid` is there already are left
-   * out. When it resolves they are stored. Lines of up to 1 MiB together are written as a whole or not at all.
+   * Appends the lines, in the order of the calls, without those whose `uuid` the transcript has already. When it
+   * resolves they are stored. Lines of up to 1 MiB together are written as a whole or not at all.
    *
-   * @throws MemoryError `limit_exceeded` for a line of more than 15 MiB; `version_conflict` when other processes were faster
-   * at every attempt; `outcome_unknown` when no answer tells whether lines were written of which none has a uuid.
+   * @throws MemoryError `limit_exceeded` for a line of more than 15 MiB; `version_conflict` when other processes were
+   * faster at every attempt; `outcome_unknown` when no answer tells whether lines were written of which none has a
+   * uuid.
    */
   append(
     key: SessionKey,
     lines: readonly string[],
     options?: SessionOptions & { readonly fold?: SessionFold | undefined },
   ): Promise<void>;
-  /** All lines in their order; undefined where nothing was ever written, or everything deleted. */
+  /** Loads all lines in their order; undefined for a transcript that was never written, or deleted. */
   load(key: SessionKey, options?: SessionOptions): Promise<readonly string[] | undefined>;
-  /** The sessions of a project, in no order. One that cannot be read is logged and left out. */
+  /** Lists the sessions of a project, in no order. One that cannot be read is logged and left out. */
   list(
     projectKey: string,
     options?: SessionOptions & { readonly fold?: SessionFold | undefined },
   ): Promise<readonly ListedSession[]>;
-  /** The subagents of a session that have a transcript, in no order. */
+  /** Lists the subagents of a session that have a transcript, in no order. */
   subpaths(key: SessionKey, options?: SessionOptions): Promise<readonly string[]>;
   /**
    * Deletes a session with its subagents, or, with `subpath`, the transcript of one of them. A delete that was cut off may
@@ -70,12 +73,13 @@ interface KnownBound {
 }
 
 /**
- * A transcript that is forgotten is read whole before the next write to it. A session and its subagents write in turn, so
- * none may evict another, however long it is: a line takes about 80 bytes here, far less than loading it does.
+ * The bound of remembered transcripts. A forgotten transcript is read whole before the next write to it. A session and
+ * its subagents write in turn, and the bound lets each stay, however long it is: a line takes about 80 bytes here, far
+ * less than loading it does.
  */
 const KNOWN: KnownBound = { uuids: 200_000, transcripts: 32 };
 
-/** Transcripts of the session's tenant. A host's calls come through `openSessions`, which loads this module. */
+/** Makes the transcripts of a tenant. A host's calls come through `openSessions`, which loads this module. */
 export function createSessions(context: Tenant, bound: KnownBound = KNOWN): Sessions {
   const known = createRecent<TranscriptId, KnownTranscript>({
     most: bound.uuids,
@@ -183,13 +187,13 @@ async function listSessions(
   return found;
 }
 
-/** The last of the pages that were listed of a transcript, and the number of the first one. */
+/** The last of a transcript's listed pages, and the number of the first one. */
 interface Ends {
   readonly last: ListedPage;
   readonly first: number;
 }
 
-/** Calls `visit` for each transcript of the pages. What is damaged is logged and passed over. */
+/** Calls `visit` for each transcript of the pages. A damaged one is logged and passed over. */
 async function eachTranscript(
   work: Work,
   pages: readonly ListedPage[],
@@ -206,14 +210,17 @@ async function eachTranscript(
   await eachConcurrently(work.tenant, [...ends.values()], visitOne, ({ last }) => last.object.size);
 }
 
-/** Until a listing shows none: what is appended meanwhile goes, too. Subagents go before the session that tells of them. */
+/**
+ * Deletes pages until a listing shows none: lines that are appended meanwhile go, too. Subagents go before the session
+ * that tells of them.
+ */
 async function removePages(work: Work, key: SessionKey): Promise<void> {
   const { names } = work.keyring;
   const part = key.subpath === undefined ? sessionPart(names, key) : transcriptId(names, key);
   await untilSettled(work, async () => {
     const listed = await listPages(work, part);
     if (listed.length === 0) return undefined;
-    // The last page first, so that what a delete leaves which is cut off is the beginning of the transcript.
+    // The last page goes first, so that a delete that is cut off leaves the beginning of the transcript.
     const [mains, subs] = [listed.filter(({ isMain }) => isMain), listed.filter(({ isMain }) => !isMain)];
     for (const group of [subs, mains.toReversed()]) await removeListed(work, group);
     return 'again';
@@ -226,7 +233,7 @@ async function removeListed(work: Work, pages: readonly ListedPage[]): Promise<v
     const batch = pages.slice(start, start + KEYS_PER_REQUEST);
     const targets = batch.map(({ object: { key, etag } }) => ({ key, ifMatch: etag }));
     for (const failure of await deleteObjects(work, targets, { signal })) {
-      // What has changed, or may be gone, is listed once more.
+      // A page that has changed, or may be gone, is listed once more.
       if ('error' in failure && !hasCode(failure.error, 'outcome_unknown')) throw failure.error;
     }
   }

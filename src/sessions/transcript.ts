@@ -9,8 +9,9 @@ import { CLASS, pageId, parsePageId, type TranscriptId, transcriptId } from './s
 
 /*
  * A transcript is a row of pages, numbered from 0 on. Lines go behind those of the last page by If-Match, or into a new
- * one behind it (If-None-Match) once it is full; a full page stays as it is. So every append is decided by one PUT, which
- * succeeds only for a writer that knows all lines before it. docs/protocols.md, "Sessions", says why nothing is lost.
+ * one behind it (If-None-Match) once it is full; a full page stays as it is. One PUT therefore decides every append,
+ * and it succeeds only for a writer that knows all lines before it. docs/protocols.md, "Sessions", says why no line is
+ * lost.
  */
 
 interface KnownPage {
@@ -24,7 +25,7 @@ export type KnownTranscript = readonly KnownPage[];
 
 interface ReadTranscript {
   readonly known: KnownTranscript;
-  /** In order, each uuid once. */
+  /** The lines in order, each uuid once. */
   readonly lines: readonly TranscriptLine[];
 }
 
@@ -44,7 +45,7 @@ export interface ListedPage {
   readonly object: ListedObject;
 }
 
-/** The pages whose ids begin with `part`, by transcript and number. One LIST for each 1,000. */
+/** Lists the pages whose ids begin with `part`, by transcript and number. One LIST for each 1,000. */
 export async function listPages(work: Work, part: string): Promise<readonly ListedPage[]> {
   return (await listIds(work, CLASS, part)).flatMap(({ id, object }) => {
     const name = parsePageId(id);
@@ -55,11 +56,11 @@ export async function listPages(work: Work, part: string): Promise<readonly List
 interface ReadPage {
   readonly page: TranscriptPage;
   readonly etag: ETag;
-  /** When it was written, by its writer's clock; milliseconds since the epoch. */
+  /** The time at which it was written, by its writer's clock; milliseconds since the epoch. */
   readonly mtime: number;
 }
 
-/** One GET; undefined when nothing is there. The page is held sealed from then on. */
+/** Reads a page; undefined when it is missing. One GET. The page is held sealed from then on. */
 export async function readPage(
   work: Work,
   { transcript, number }: Pick<ListedPage, 'transcript' | 'number'>,
@@ -76,14 +77,17 @@ export async function readPage(
   return { page, etag: record.etag, mtime: record.mtime };
 }
 
-/** All of a transcript: one LIST for each 1,000 pages, one GET for each page. */
+/** Reads a whole transcript: one LIST for each 1,000 pages, one GET for each page. */
 export async function readTranscript(work: Work, transcript: TranscriptId): Promise<ReadTranscript> {
   const { known, read } = await readChanged(work, transcript, []);
   const pages = known.flatMap(({ number }) => read.get(number)?.page.lines ?? []);
   return { known, lines: newLines(pages) };
 }
 
-/** What is known of a transcript now: a LIST, and a GET for each page that is not the one that was known before. */
+/**
+ * Brings the knowledge of a transcript up to date: a LIST for each 1,000 pages, and a GET for each page that is not the
+ * known one.
+ */
 export async function reviewTranscript(
   work: Work,
   transcript: TranscriptId,
@@ -110,14 +114,14 @@ async function readChanged(
       if (found !== undefined) read.set(each.number, found);
     };
     await eachConcurrently(work.tenant, changed, readOne, ({ object }) => object.size);
-    // Another process deletes it.
+    // Another process deletes the transcript.
     if (read.size < changed.length) return 'again';
     const met = [...read].map(([number, { etag, page }]) => knownPage(number, etag, page));
     return { known: [...kept, ...met].sort((one, other) => one.number - other.number), read };
   });
 }
 
-/** The lines but those whose uuid has come before. */
+/** Leaves out the lines whose uuid has come before. */
 export function newLines(lines: readonly TranscriptLine[]): readonly TranscriptLine[] {
   const uuids = new Set<string>();
   return lines.filter(({ uuid }) => {
