@@ -10,27 +10,30 @@ export type { Policy, PolicyFile, PolicyFinding, PolicyVerdict } from '../tree/a
 export type { PersonalData } from './personal-data.ts';
 
 export interface SensitiveInformationOptions {
-  /** Whether keys, tokens and passwords are looked for, with `@secretlint/core`; default true. */
+  /** True to look for keys, tokens and passwords, with `@secretlint/core`; default true. */
   readonly secrets?: boolean;
-  /** Which personal data is looked for; none unless given. */
+  /** The kinds of personal data to look for; none unless given. */
   readonly personal?: readonly PersonalData[];
-  /** `refuse` (default): nothing is written. `redact`: `[redacted: RULE]` is written in its place. */
+  /**
+   * The action on a finding. `refuse` (default): the write is refused. `redact`: `[redacted: RULE]` is written in its
+   * place.
+   */
   readonly action?: 'refuse' | 'redact';
 }
 
 const KINDS: readonly PersonalData[] = ['email', 'card', 'iban', 'phone'];
-/** Findings that a verdict names. */
+/** The most findings that a verdict names. */
 const MOST_FINDINGS = 1_000;
-/** Reads whatever bytes as far as they are text. */
+/** Reads any bytes as far as they are text. */
 const LENIENT = new TextDecoder('utf-8', { ignoreBOM: true });
 
 /**
- * A policy that keeps sensitive information out of a memory: it judges the whole file as it would be, and its path. It
- * tells rule and line of the first 1,000 findings, never the match. Bytes that are no text are looked through as far as
- * they can be read as one, and refused where a redaction would be due. It takes time in proportion to the file, and lets
- * others run at least once for each 64 KiB of it.
+ * Makes a policy that keeps sensitive information out of a memory: it judges the whole file after the write, and its
+ * path. It tells rule and line of the first 1,000 findings, never the match. In bytes that are no text it searches the
+ * parts that can be read as text; where a redaction would be due there, it refuses the write. It takes time in
+ * proportion to the file, and lets others run at least once for each 64 KiB of it.
  *
- * @throws MemoryError `misconfigured` for options that are none. The policy throws `aborted` once its signal has fired.
+ * @throws MemoryError `misconfigured` for invalid options. The policy throws `aborted` once its signal has fired.
  */
 export function sensitiveInformation(options: SensitiveInformationOptions = {}): Policy {
   const { secrets = true, personal = [], action = 'refuse' } = options;
@@ -90,7 +93,7 @@ async function* foundIn(
   }
 }
 
-/** Reads no further than to the last finding that is told. */
+/** Collects findings, and reads no further than to the last one that a verdict names. */
 async function firstFindings(
   found: AsyncIterable<readonly LocatedMatch[]>,
 ): Promise<readonly PolicyFinding[]> {
@@ -102,7 +105,7 @@ async function firstFindings(
   return findings;
 }
 
-/** Matches that overlap are redacted together. */
+/** Redacts a text; matches that overlap are redacted together. */
 async function redact(
   text: string,
   found: AsyncIterable<readonly LocatedMatch[]>,

@@ -1,15 +1,17 @@
 import type { Match } from './pieces.ts';
 
-/** Kinds of personal data that can be looked for. */
+/** The kinds of personal data that the policy can look for. */
 export type PersonalData = 'email' | 'card' | 'iban' | 'phone';
 
-/** UTF-16 units that a rule looks at: before a match, and from its beginning on. */
+/** The UTF-16 units that a rule looks at: before a match, and from its beginning on. */
 export const AROUND_PERSONAL_DATA = { before: 128, behind: 1_024 } as const;
 
-/** Stand between the parts of a number: spaces and hyphens, also those at which no line is broken. */
+/**
+ * The characters that stand between the parts of a number: spaces and hyphens, also those at which no line is broken.
+ */
 const BETWEEN = ' \\u00a0\\u2007\\u2009\\u202f\\u2010\\u2011\\u2013\\-';
 
-/** Where personal data of these kinds stands; numbers count only with a check digit that is right. */
+/** Finds personal data of these kinds; numbers count only with a check digit that is right. */
 export function findPersonalData(text: string, kinds: ReadonlySet<PersonalData>): readonly Match[] {
   const ibans = kinds.has('iban') || kinds.has('card') ? [...ibansIn(text)] : [];
   return [
@@ -20,7 +22,10 @@ export function findPersonalData(text: string, kinds: ReadonlySet<PersonalData>)
   ];
 }
 
-/** The name is read backwards from the sign: a search that began at each of its characters would read it again and again. */
+/**
+ * Finds addresses. It reads the name backwards from the sign: a search that began at each of its characters would read
+ * it again and again.
+ */
 const EMAIL =
   /@(?<=([\p{L}\p{M}\p{N}._%+-]{1,64})@)(?:[\p{L}\p{M}\p{N}-]{1,63}\.){1,8}\p{L}[\p{L}\p{M}]{1,23}/gu;
 
@@ -30,7 +35,7 @@ function* emailsIn(text: string): Generator<Match, void> {
   }
 }
 
-/** International numbers, by E.164: without a country in front nothing tells a phone number from any other. */
+/** Finds international numbers, by E.164: only a country in front tells a phone number from any other. */
 const PHONE = new RegExp(`(?<![\\w+])\\+[1-9](?:[${BETWEEN}()/.]{0,3}\\d){7,14}(?!\\d)`, 'g');
 
 function* phonesIn(text: string): Generator<Match, void> {
@@ -41,10 +46,13 @@ function* phonesIn(text: string): Generator<Match, void> {
 
 const [LEAST_DIGITS, MOST_DIGITS] = [13, 19];
 const DIGITS = new RegExp(`\\d(?:[${BETWEEN}]?\\d){${LEAST_DIGITS - 1},}`, 'g');
-/** As issuers number their cards: first digits, and how many follow on them. */
+/** The numbers that issuers give their cards: first digits, and how many follow on them. */
 const ISSUED =
   /^(?:4\d{12}(?:\d{3}){0,2}|(?:5[1-5]|2[2-7])\d{14}|3[47]\d{13}|3[0689]\d{12}(?:\d{2}|\d{5})?|35\d{14,17}|(?:5[06-8]|6\d)\d{11,17}|8[12]\d{14}|9792\d{12})$/;
-/** As cards are printed. Only in these groups may a card have other digits beside it, such as its date and its code. */
+/**
+ * The groups in which cards are printed. Only in these groups may a card have other digits beside it, such as its date
+ * and its code.
+ */
 const PRINTED = /^(?:\d{13,19}|\d{4}\D\d{4}\D\d{4}\D\d{4}(?:\D\d{1,3})?|\d{4}\D\d{6}\D\d{4,5})$/;
 const PRINTED_GROUPS = 5;
 
@@ -65,7 +73,9 @@ function* cardsIn(text: string, ibans: readonly Match[]): Generator<Match, void>
   }
 }
 
-/** The places where a run of digits at `index` may hold a printed card: from group to group, the longest first. */
+/**
+ * Yields the places where a run of digits at `index` may hold a printed card: from group to group, the longest first.
+ */
 function* printedIn(run: string, index: number): Generator<Span, void> {
   const groups = [...run.matchAll(/\d+/g)].map((found) => ({ at: found.index, digits: found[0].length }));
   for (const [first, { at: start }] of groups.entries()) {
@@ -82,7 +92,7 @@ function* printedIn(run: string, index: number): Generator<Span, void> {
   }
 }
 
-/** Units beside digits that tell a number from a part of another one. */
+/** The units beside digits that tell a number from a part of another one. */
 const BESIDE = 32;
 
 /** Tells digits that are a part of a decimal number, of a version such as 1.2.3 or of a hexadecimal number. */
@@ -92,7 +102,7 @@ function isInside(text: string, { start, end }: Span): boolean {
   return /(?:^|[^\p{L}.])\.$|\d[a-f]+$/iu.test(before) || /^\.\d|^[a-f]+\d/i.test(behind);
 }
 
-/** By the check digit of Luhn. */
+/** Tells whether the digits are a card's, by an issuer's first digits and length and the check digit of Luhn. */
 function isCard(text: string): boolean {
   if (text.length > 2 * MOST_DIGITS) return false;
   const digits = text.replace(/\D/g, '');
@@ -104,7 +114,7 @@ function isCard(text: string): boolean {
   return sum % 10 === 0 && new Set(digits).size > 1;
 }
 
-/** Characters of the IBANs of each country, by the registry of ISO 13616. */
+/** The number of characters in the IBANs of each country, by the registry of ISO 13616. */
 const IBAN_LENGTHS: ReadonlyMap<string, number> = new Map(
   `AD24 AE23 AL28 AT20 AZ28 BA20 BE16 BG22 BH22 BI27 BR29 BY28 CH21 CR22 CY28 CZ24 DE22 DJ27 DK18 DO28 EE20 EG29 ES24 FI18
   FK18 FO18 FR27 GB22 GE22 GI23 GL18 GR27 GT28 HN28 HR21 HU28 IE22 IL23 IQ23 IS26 IT27 JO30 KW30 KZ20 LB28 LC32 LI21 LT20
@@ -126,7 +136,10 @@ function* ibansIn(text: string): Generator<Match, void> {
   }
 }
 
-/** Behind that many characters; undefined where they are fewer, or more than an IBAN of the country has. */
+/**
+ * Answers the place behind `length` characters; undefined where the text has fewer, or goes on with more than an IBAN
+ * of the country has.
+ */
 function endOfIban(text: string, start: number, length: number): number | undefined {
   IBAN_CHARACTER.lastIndex = start;
   for (let characters = 0; characters < length; characters += 1) {
@@ -136,7 +149,7 @@ function endOfIban(text: string, start: number, length: number): number | undefi
   return /[A-Za-z0-9]/.test(text.charAt(end)) ? undefined : end;
 }
 
-/** By ISO 7064, MOD 97-10. */
+/** Tells whether the check digits are right by ISO 7064, MOD 97-10. */
 function isIban(text: string): boolean {
   const moved = `${text.slice(4)}${text.slice(0, 4)}`;
   const remainder = [...moved].reduce((before, character) => {

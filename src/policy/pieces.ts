@@ -12,10 +12,10 @@ export interface Piece {
   readonly to: number;
 }
 
-/** UTF-16 units of a piece: at most 48 KiB of UTF-8. */
+/** The UTF-16 units of a piece: at most 48 KiB of UTF-8. */
 const PIECE_UNITS = 16_384;
 
-/** The pieces that a text consists of, in order; an empty text has none. */
+/** Yields the pieces of a text, in order; an empty text has none. */
 export function* piecesOf(text: string): Generator<Piece, void> {
   for (let from = 0; from < text.length; from += PIECE_UNITS) {
     yield { text, from, to: Math.min(text.length, from + PIECE_UNITS) };
@@ -23,8 +23,8 @@ export function* piecesOf(text: string): Generator<Piece, void> {
 }
 
 /**
- * The matches that begin in a piece. `find` is given the piece and what stands around it: `before` units in front, which
- * tell a rule how a match is preceded, and `behind` units after it, which is as long as a match can be.
+ * Finds the matches that begin in a piece. `find` gets the piece and its surroundings: `before` units in front, which
+ * show a rule the text before a match, and `behind` units after it, which is the longest that a match can be.
  */
 export async function matchesIn(
   { text, from, to }: Piece,

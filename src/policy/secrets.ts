@@ -4,12 +4,13 @@ import type { Match } from './pieces.ts';
 const OF = 'the policy for secrets';
 
 /**
- * UTF-16 units that a rule looks at: before a match, and from its beginning on. The longest secrets whose length a rule
- * bounds are tokens of 12,029 characters and keys of some 10,100; a longer one is found, and ends where these units end.
+ * The UTF-16 units that a rule looks at: before a match, and from its beginning on. The longest secrets whose length a
+ * rule bounds are tokens of 12,029 characters and keys of some 10,100; a longer secret is found, and ends where these
+ * units end.
  */
 export const AROUND_SECRETS = { before: 256, behind: 12_288 } as const;
 
-/** Where secrets stand, by the recommended rules of secretlint. What it says of a secret itself is not looked at. */
+/** Finds secrets, by the recommended rules of secretlint. The words of its messages about a secret are ignored. */
 export async function findSecrets(text: string): Promise<readonly Match[]> {
   const [{ lintSource }, { creator }] = await Promise.all([
     loadPeer(() => import('@secretlint/core'), { name: '@secretlint/core', of: OF }),
@@ -38,8 +39,9 @@ export async function findSecrets(text: string): Promise<readonly Match[]> {
 }
 
 /**
- * The text, every character in its place, without what secretlint takes for its own: comments such as
- * `secretlint-disable`, by which the writer of a secret could switch the rules off, and a byte order mark, which it drops.
+ * Answers the text, every character in its place, without the two parts that secretlint takes for its own: comments
+ * such as `secretlint-disable`, by which the writer of a secret could switch the rules off, and a byte order mark,
+ * which it drops.
  */
 function asLooked(text: string): string {
   return text.replace(/secretlint-/gi, (word) => `${word.slice(0, -1)}_`).replace(/^\ufeff/, ' ');

@@ -6,7 +6,9 @@ const PERSONAL: readonly PersonalData[] = ['email', 'card', 'iban', 'phone'];
 /** The words of a policy: what it may look for, and `redact`. */
 const WORDS: readonly string[] = ['secrets', ...PERSONAL, 'redact'];
 
-/** A policy of the caller's own, or words for the one in `sealed-memory/policy`: what it looks for, and `redact`. */
+/**
+ * A policy of the caller's own, or words for the one in `sealed-memory/policy`: the kinds to look for, and `redact`.
+ */
 export type PolicyInput = Policy | string;
 
 /** Judges the words of a policy. @throws MemoryError `misconfigured` that names `label` and all words. */
@@ -16,7 +18,7 @@ export function checkPolicyWords(text: string, label: string): void {
   throw misconfigured(`${label} takes some of ${WORDS.join(', ')}, with commas between them.`);
 }
 
-/** Makes the policy that words stand for. What it needs is loaded at the first write. */
+/** Makes the policy that words stand for. The first write loads its modules. */
 export function readPolicy(given: PolicyInput | undefined): Policy | undefined {
   if (typeof given !== 'string') return given;
   const words = new Set(wordsOf(given));
