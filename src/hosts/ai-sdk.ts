@@ -3,10 +3,10 @@ import { memoryTool as memoryDefinition } from '../language/schema.ts';
 import type { MemoryContent } from '../tool/commands.ts';
 import type { Memory } from '../tool/memory-tool.ts';
 
-/** What the tool answers: plain data, which survives a message of the UI. */
+/** The tool's answer: plain data, which survives a message of the UI. */
 export interface MemoryOutput {
   readonly isError: boolean;
-  /** What the model reads. */
+  /** The text or images for the model. */
   readonly content: MemoryContent;
 }
 
@@ -24,8 +24,8 @@ type Working = Required<Pick<ClaudeMemoryTool, 'execute' | 'toModelOutput'>> &
 
 /**
  * The tool `memory_20250818` for Claude, through whichever provider: `tools: { memory: memoryTool(memory) }`. The name
- * must be `memory`. The memory judges the input itself, so that Claude reads its sentences. A failure is an output with
- * `isError`, not a thrown error, to which the AI SDK would add a word of its own.
+ * must be `memory`. The memory judges the input itself, so that Claude reads the memory's sentences. A failure is an
+ * output with `isError`, not a thrown error, to which the AI SDK would add a word of its own.
  */
 export function memoryTool(memory: Memory): ClaudeMemoryTool {
   return {
@@ -37,14 +37,14 @@ export function memoryTool(memory: Memory): ClaudeMemoryTool {
   };
 }
 
-/** The same for a model that knows nothing of a memory: with a description and a schema. */
+/** Makes a tool as `memoryTool` does for a model that knows nothing of a memory: with a description and a schema. */
 export function memoryFunctionTool(memory: Memory): MemoryFunctionTool {
   return { ...working(memory), description: memoryDefinition().description };
 }
 
 function working(memory: Memory): Working {
   return {
-    // Without a function that validates, every input reaches the memory.
+    // A schema without a validating function lets every input reach the memory.
     inputSchema: jsonSchema<unknown>({ ...memoryDefinition().inputSchema }),
     async execute(input, { abortSignal }) {
       const { isError, content } = await memory.execute(input, { signal: abortSignal });

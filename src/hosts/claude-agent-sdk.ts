@@ -21,8 +21,9 @@ import type { SessionFold } from '../sessions/append-lines.ts';
 import type { Memory } from '../tool/memory-tool.ts';
 
 /**
- * A store of sessions for `query`, `listSessions` and the like: `options.sessionStore`. Transcripts are sealed with the keys
- * of the memory's tenant; any number of processes may append to one, and what one of them began another resumes.
+ * Makes a store of sessions for `query`, `listSessions` and the like: `options.sessionStore`. Transcripts are sealed
+ * with the keys of the memory's tenant. Any number of processes may append to one, and a process resumes sessions that
+ * another one began.
  */
 export function createSessionStore(memory: Pick<Memory, 'sessions'>): Required<SessionStore> {
   const { sessions } = memory;
@@ -52,7 +53,7 @@ export function createSessionStore(memory: Pick<Memory, 'sessions'>): Required<S
   };
 }
 
-/** The SDK's own summary. What it holds is the SDK's: another version or language of it may read it otherwise. */
+/** The SDK's own summary. Its content is the SDK's: another version or language of the SDK may read it otherwise. */
 const FOLD: SessionFold = {
   by: 'claude-agent-sdk/typescript',
   fold(previous, key, lines) {
@@ -70,13 +71,13 @@ function entryOf(line: string): SessionStoreEntry {
 export interface AgentMemoryServerOptions {
   /** `one`, the default: a tool `memory` with a field `command`. `six`: `memory_view`, `memory_create` and so on. */
   readonly tools?: 'one' | 'six';
-  /** What the model is told about the memory; `MEMORY_PROTOCOL` unless given. */
+  /** The instructions for the model about the memory; `MEMORY_PROTOCOL` unless given. */
   readonly instructions?: string;
 }
 
 /**
- * The memory's commands as an MCP server in this process: `mcpServers: { memory: createMemoryServer(memory) }`, and
- * `allowedTools: ['mcp__memory__memory']`. The memory stays open when the query ends.
+ * Serves the memory's commands as an MCP server in this process: `mcpServers: { memory: createMemoryServer(memory) }`,
+ * and `allowedTools: ['mcp__memory__memory']`. The memory stays open when the query ends.
  */
 export function createMemoryServer(
   memory: Pick<Memory, 'execute'>,
@@ -103,7 +104,10 @@ export function createMemoryServer(
   });
 }
 
-/** The SDK takes schemas of zod. What the schema allows and the memory refuses, the memory's own sentence tells. */
+/**
+ * Makes the schema of zod that the SDK takes. For input that the schema allows and the memory refuses, the model reads
+ * the memory's own sentence.
+ */
 function shapeOf({ properties, required }: InputSchema): Record<string, z.ZodType> {
   const fields = Object.entries(properties).map(([name, schema]) => {
     const type = typeOf(schema);

@@ -4,14 +4,15 @@ import { memoryTool as memoryDefinition } from '../language/schema.ts';
 import type { ImageBlock } from '../tool/commands.ts';
 import type { Memory } from '../tool/memory-tool.ts';
 
-/** An image as LangChain's messages hold it, whichever model reads them. */
+/** An image in the form of LangChain's messages, for any model. */
 type ImagePart = { type: 'image'; mimeType: string; data: string };
 type ToolReply = string | ImagePart[] | ToolMessage;
 
 /**
- * Claude's own memory tool, `memory_20250818`, for `ChatAnthropic` and agents with it. The memory judges the input
- * itself, `view_range` with it, which the schema of `@langchain/anthropic` takes away. A failure is a `ToolMessage` with
- * the status `error`; the caller that invokes the tool without a tool call gets an `Error` with the same sentence.
+ * Makes Claude's own memory tool, `memory_20250818`, for `ChatAnthropic` and agents with it. The memory judges the
+ * input itself, `view_range` with it, which the schema of `@langchain/anthropic` takes away. A failure is a
+ * `ToolMessage` with the status `error`; a caller that invokes the tool without a tool call gets an `Error` with the
+ * same sentence.
  */
 export function memoryTool(memory: Memory): DynamicStructuredTool {
   return bind(memory, {
@@ -20,7 +21,9 @@ export function memoryTool(memory: Memory): DynamicStructuredTool {
   });
 }
 
-/** The same for a model that knows nothing of a memory: its description and its schema say all. */
+/**
+ * Makes a tool as `memoryTool` does for a model that knows nothing of a memory: its description and its schema say all.
+ */
 export function memoryFunctionTool(memory: Memory): DynamicStructuredTool {
   return bind(memory, { schema: { ...memoryDefinition().inputSchema } });
 }

@@ -2,7 +2,10 @@ import * as mastra from '@mastra/core/workspace';
 import { hasReason, type MemoryError } from '../errors.ts';
 import { failureSentence } from '../language/sentences.ts';
 
-/** What Mastra's filesystems do, as its errors name them, and the command whose sentences tell why one failed. */
+/**
+ * The operations of Mastra's filesystems, as its errors name them, each with the command whose sentences tell why one
+ * failed.
+ */
 const OPERATIONS = {
   readFile: 'view',
   readdir: 'view',
@@ -22,7 +25,7 @@ export function isReading(operation: Operation): boolean {
   return OPERATIONS[operation] === 'view';
 }
 
-/** Mastra's error for a failure of the last of `paths`; it tells what the model may read of it. */
+/** Makes Mastra's error for a failure of the last of `paths`; it tells only the facts that the model may read. */
 export function failureOf(
   error: MemoryError,
   operation: Operation,

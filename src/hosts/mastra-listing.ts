@@ -1,14 +1,14 @@
 import type { FileEntry as ListedEntry, ListOptions, WalkEntry, WalkOptions } from '@mastra/core/workspace';
 import type { FileEntry } from '../tool/files.ts';
 
-/** What lies below a directory, each directory before what lies in it; paths begin below the directory. */
+/** Lists the entries below a directory, each directory before its entries; paths begin below the directory. */
 export async function entriesBelow(
   entries: AsyncIterable<FileEntry>,
   directory: string,
 ): Promise<WalkEntry[]> {
   const found = new Map<string, WalkEntry>();
   for await (const entry of entries) {
-    // Counts segments: the directory may have been given in another form of its name.
+    // This counts segments, because the directory may have been given in another form of its name.
     const names = entry.path.split('/').slice(directory.split('/').length);
     const ends = names.map((name, i) => ({ name, path: names.slice(0, i + 1).join('/') }));
     const itself = entry.type === 'file' ? ends.pop() : undefined;
@@ -19,7 +19,7 @@ export async function entriesBelow(
   return [...found.values()];
 }
 
-/** As `readdir` answers: the name is the path, an extension chooses among files, depths count from 0. */
+/** Makes the entries of `readdir`: the name is the path, an extension chooses among files, depths count from 0. */
 export function listed(
   entries: readonly WalkEntry[],
   { extension, maxDepth = Number.POSITIVE_INFINITY }: ListOptions,
@@ -32,7 +32,7 @@ export function listed(
     .map(({ path, ...entry }) => ({ ...entry, name: path }));
 }
 
-/** As `walk` answers: depths count from 1, and what is hidden hides all below it. */
+/** Makes the entries of `walk`: depths count from 1, and a hidden directory hides everything below it. */
 export function walked(
   entries: readonly WalkEntry[],
   { maxDepth = Number.POSITIVE_INFINITY, includeHidden = false }: WalkOptions,

@@ -9,19 +9,19 @@ import { failureOf, isReading, type Operation } from './mastra-failure.ts';
 import { entriesBelow, listed, walked } from './mastra-listing.ts';
 
 export interface MemoryFilesystemOptions {
-  /** `sealed-memory` unless given. */
+  /** The id of the filesystem; `sealed-memory` unless given. */
   readonly id?: string;
   /** The directory that is the root of the filesystem; `/memories` unless given. */
   readonly directory?: string;
-  /** Nothing is written through this filesystem, and Mastra offers no tools that write. */
+  /** True for a filesystem through which nothing is written; Mastra then offers no tools that write. */
   readonly readOnly?: boolean;
 }
 
 const IMAGE_NAME = /\.(?:png|jpe?g|gif|webp)$/i;
 
 /**
- * The files of a memory for a Mastra `Workspace`. A directory is there as long as a file lies in it. Failures are errors
- * of Mastra's classes with the `MemoryError` as their cause. The memory stays the caller's to close.
+ * Makes the files of a memory a filesystem for a Mastra `Workspace`. A directory exists while a file lies in it.
+ * Failures are errors of Mastra's classes with the `MemoryError` as their cause. The caller still closes the memory.
  */
 export function memoryFilesystem(
   { files }: Pick<Memory, 'files'>,
@@ -38,7 +38,7 @@ export function memoryFilesystem(
   const root = parseMemoryPath(directory);
   const at = (path: string): string => parseGivenPath([root, ...path.split('/').filter(isName)].join('/'));
 
-  /** The last of `paths` is the one that is written to. */
+  /** Runs an operation on paths, of which the last is the one that is written. */
   const run = async <T>(
     operation: Operation,
     paths: readonly [string, ...string[]],
@@ -74,7 +74,7 @@ export function memoryFilesystem(
     return entries;
   };
 
-  /** `ifUnchanged` is the date that Mastra was told before. */
+  /** Chooses the mode of a write; `ifUnchanged` is the date that Mastra was told before. */
   const modeFor = async (path: string, place: string, ifUnchanged: Date | undefined) => {
     if (ifUnchanged === undefined) return 'replace';
     const found = await find(place);
@@ -184,7 +184,7 @@ export function memoryFilesystem(
   };
 }
 
-/** The store tells whole seconds: the milliseconds tell versions of one second apart. */
+/** Makes the date of a version. The store tells whole seconds: the milliseconds tell versions of one second apart. */
 function modifiedAt({ modified, version }: FileStat): Date {
   const digest = Array.from(version).reduce((sum, letter) => (sum * 31 + letter.charCodeAt(0)) % 997, 0);
   return dateOf(modified.getTime() + digest);

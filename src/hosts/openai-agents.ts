@@ -7,7 +7,10 @@ import {
 } from '../language/schema.ts';
 import type { Memory } from '../tool/memory-tool.ts';
 
-/** The input of a tool as OpenAI's strict mode wants it: every field is required, and null stands for none. */
+/**
+ * The input schema of a tool as OpenAI's strict mode wants it: every field is required, and null stands for an absent
+ * one.
+ */
 export interface StrictSchema {
   type: 'object';
   properties: Record<string, FieldSchema | { anyOf: [FieldSchema, { type: 'null' }] }>;
@@ -16,8 +19,9 @@ export interface StrictSchema {
 }
 
 /**
- * Six tools for an agent, `memory_view` to `memory_rename`, in strict mode: `new Agent({ tools: memoryTools(memory) })`.
- * A failure is an output like any other, in the memory's words: the Responses API has no mark for it.
+ * Makes six tools for an agent, `memory_view` to `memory_rename`, in strict mode: `new Agent({ tools:
+ * memoryTools(memory) })`. A failure is an output like any other, in the memory's words: the Responses API has no mark
+ * for it.
  */
 export function memoryTools(
   memory: Memory,

@@ -4,22 +4,22 @@ import { parseGivenPath, parseMemoryPath } from '../language/path.ts';
 import type { Memory } from '../tool/memory-tool.ts';
 
 export interface MemoryDriverOptions {
-  /** The directory that the keys begin in; `/memories` unless given. */
+  /** The directory in which the keys begin; `/memories` unless given. */
   readonly directory?: string;
 }
 
-/** What is known of an item without reading it. */
+/** The facts of an item that need no read of it. */
 export interface MemoryItemMeta extends StorageMeta {
   mtime: Date;
   size: number;
-  /** Names what is stored now. */
+  /** The name of the stored version. */
   version: string;
 }
 
 /**
- * The files of a memory as a driver of unstorage: the key `notes:plan.md` is the file `/memories/notes/plan.md`. An item
- * cannot have others below its key, as a file cannot. Nothing is watched: other processes may write to the store. The
- * memory stays the caller's to close.
+ * Makes the files of a memory a driver of unstorage: the key `notes:plan.md` is the file `/memories/notes/plan.md`. An
+ * item cannot have others below its key, as a file cannot. The driver watches no changes, and other processes may write
+ * to the store. The caller still closes the memory.
  */
 export function memoryDriver({ files }: Pick<Memory, 'files'>, options: MemoryDriverOptions = {}): Driver {
   const root = parseMemoryPath(options.directory ?? '/memories');
@@ -48,7 +48,7 @@ export function memoryDriver({ files }: Pick<Memory, 'files'>, options: MemoryDr
     setItem: async (key, value) => void (await files.write(at(key), value)),
     setItemRaw: async (key, value) => void (await files.write(at(key), contentOf(value))),
     async removeItem(key) {
-      // A directory stays: items lie below it.
+      // A directory stays, because items lie below it.
       const found = await files.stat(at(key)).catch(damagedFile);
       if (found?.type === 'file') await removeIfThere(at(key));
     },
