@@ -12,7 +12,7 @@ const SCHEME = 'memory://';
 const RESOURCES_PER_PAGE = 500;
 
 interface ResourceOptions {
-  /** Hears of failures that are the operator's to mend; the client is told a neutral sentence. */
+  /** Hears of failures that the operator must mend; the client reads a neutral sentence. */
   readonly onFailure: (error: unknown) => void;
 }
 
@@ -27,7 +27,7 @@ export function serveResources(server: Server, files: Files, { onFailure }: Reso
   };
 
   server.setRequestHandler('resources/list', ({ params }, { mcpReq: { signal } }) => {
-    // A cursor is the address that the page before ended with.
+    // A cursor is the address at which the page before ended.
     const after = params?.cursor === undefined ? undefined : pathOf(params.cursor);
     return reading(after ?? MEMORY_ROOT, async () => {
       const found: FileStat[] = [];
@@ -81,7 +81,7 @@ function uriOf(path: string): string {
   return `${SCHEME}${path.split('/').map(encodeURIComponent).join('/')}`;
 }
 
-/** The path that an address stands for; each segment is decoded once. Whether a file can lie there is for the memory to say. */
+/** Reads the path out of an address, decoding each segment once. The memory judges whether a file can lie there. */
 function pathOf(uri: string): string {
   try {
     if (!uri.startsWith(SCHEME)) throw new URIError();
@@ -96,7 +96,7 @@ function pathOf(uri: string): string {
   }
 }
 
-/** What the client is told: the sentence that the model reads when a view of the path fails. */
+/** Makes the error for the client, with the sentence that the model reads when a view of the path fails. */
 function failureOf(
   error: unknown,
   { path, onFailure }: ResourceOptions & { readonly path: string },

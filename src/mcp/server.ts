@@ -19,21 +19,21 @@ import { serveResources } from './resources.ts';
 export interface MemoryServerOptions {
   /** `one`, the default: a tool `memory` with a field `command`. `six`: `memory_view`, `memory_create` and so on. */
   readonly tools?: 'one' | 'six';
-  /** What the host tells the model about the memory; `MEMORY_PROTOCOL` unless given. */
+  /** The host's instructions for the model about the memory; `MEMORY_PROTOCOL` unless given. */
   readonly instructions?: string;
   /**
-   * Called with what went wrong while resources were listed or read, if the operator has to know. Of commands the
-   * memory's own logger hears.
+   * Called with an error of listing or reading resources that the operator must know. The memory's own logger hears of
+   * commands.
    */
   readonly onFailure?: (error: unknown) => void;
 }
 
-/** The version of this package, for clients to see. */
+/** The version of this package, shown to clients. */
 const VERSION = '0.1.0';
 
 /**
- * An MCP server with the memory's commands as tools and its files as resources. It serves one connection; several may
- * share a memory, which stays open when they close.
+ * Makes an MCP server with the memory's commands as tools and its files as resources. It serves one connection; several
+ * may share a memory, which stays open when they close.
  */
 export function createMemoryServer(memory: Memory, options: MemoryServerOptions = {}): McpServer {
   const { tools = 'one', instructions = MEMORY_PROTOCOL, onFailure = () => {} } = options;
@@ -64,7 +64,7 @@ export function createMemoryServer(memory: Memory, options: MemoryServerOptions 
 
 interface ServedTool {
   readonly definition: Tool;
-  /** The memory's input for a call with these arguments. */
+  /** Makes the memory's input for a call with these arguments. */
   readonly inputOf: (given: unknown) => unknown;
 }
 
@@ -89,7 +89,7 @@ function sixTools(): readonly ServedTool[] {
   }));
 }
 
-/** Tells a client that asked for it how far a command on many files has come. */
+/** Tells a client that asked for it the progress of a command on many files. */
 function progressOf({
   mcpReq,
 }: ServerContext): (progress: { readonly done: number; readonly total: number }) => void {
@@ -97,7 +97,7 @@ function progressOf({
   return ({ done, total }) => {
     if (progressToken === undefined) return;
     const params = { progressToken, progress: done, total };
-    // A client that is gone is noticed when the answer is sent.
+    // The server notices when it sends the answer that the client is gone.
     mcpReq.notify({ method: 'notifications/progress', params }).catch(() => {});
   };
 }
