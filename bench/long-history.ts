@@ -8,12 +8,13 @@ import {
 } from '../src/history/save/history-record.ts';
 import { writeKept } from '../src/history/save/write-kept.ts';
 import { parseMemoryPath } from '../src/language/path.ts';
+import { openTenant } from '../src/open/open-memory.ts';
 import { encodeFields, writeRecord } from '../src/tree/records/sealed-record.ts';
 import type { Work } from '../src/tree/tenant.ts';
 import { turnActor } from '../src/turns/turn-trace.ts';
-import { createSite } from '../test/support/test-tree.ts';
 import type { Lab } from './lab.ts';
 import { longestStepOf } from './stand-still.ts';
+import { ROOT_KEY } from './stores.ts';
 
 const MIB = 1_048_576;
 /** The event loop may stand still for so long, in milliseconds. */
@@ -74,13 +75,13 @@ function held(): number {
 
 /** A tenant in this process's memory that keeps history. */
 async function written(write: (work: Work) => Promise<void>) {
-  const site = await createSite();
-  const client = await site.client({ keepsHistory: true, clock: () => Date.now() });
-  await write(await client.open());
-  return {
-    history: createHistory(client.tenant, client.tree),
-    [Symbol.asyncDispose]: () => site.base[Symbol.asyncDispose](),
-  };
+  const options = { store: 'memory:', tenant: 'bench', rootKey: ROOT_KEY, history: { days: 3_650 } };
+  const { parts, close } = await openTenant(options);
+  const { context: tenant, tree } = parts;
+  const keyring = await tenant.keyrings.load({ create: true });
+  if (keyring === undefined) throw new Error('there is no keyring');
+  await write({ tenant, keyring, call: {} });
+  return { history: createHistory(tenant, tree), [Symbol.asyncDispose]: close };
 }
 
 interface Chain {

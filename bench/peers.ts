@@ -6,8 +6,8 @@ import { promisify } from 'node:util';
 import { findCommand, findProgram } from '../infra/local/servers/find-program.ts';
 import { goInstall } from '../infra/local/servers/go-install.ts';
 import type { GoProgram } from '../infra/local/servers/pinned.ts';
+import { pythonEnvironment } from '../infra/local/servers/python-environment.ts';
 import type { S3Server } from '../infra/local/servers/s3-server.ts';
-import { pythonEnvironment } from '../test/support/python.ts';
 import { type Lab, temporaryFolder } from './lab.ts';
 import type { Cost } from './report/row.ts';
 import { childrenTimes } from './report/shell-times.ts';
@@ -36,7 +36,7 @@ const MC: GoProgram = {
   buildTime: 'about a minute on two cores',
 };
 
-const AWS = fileURLToPath(new URL('../test/python/aws-cli.txt', import.meta.url));
+const AWS = fileURLToPath(new URL('../infra/local/servers/aws-cli.txt', import.meta.url));
 
 /** Another program that keeps directories in buckets. Directories are named without slashes at their ends. */
 export interface Peer {

@@ -1,11 +1,11 @@
 import { findProgram } from '../infra/local/servers/find-program.ts';
+import { createTestBucket, type TestBucket } from '../infra/local/servers/fresh-bucket.ts';
 import { goInstall } from '../infra/local/servers/go-install.ts';
 import { locateMinio } from '../infra/local/servers/locate.ts';
 import { TOXIPROXY } from '../infra/local/servers/pinned.ts';
 import type { S3Server } from '../infra/local/servers/s3-server.ts';
+import { startToxiproxy } from '../infra/local/servers/toxiproxy.ts';
 import { once } from '../src/time.ts';
-import { createTestBucket, type TestBucket } from '../test/servers/s3.ts';
-import { startToxiproxy } from '../test/servers/toxiproxy.ts';
 import type { Lab } from './lab.ts';
 
 /** How long an answer is held back on the far site. */

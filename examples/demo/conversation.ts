@@ -6,10 +6,10 @@ import type {
   BetaToolResultBlockParam,
   BetaToolUseBlock,
 } from '@anthropic-ai/sdk/resources/beta';
+import type { MemoryCommand } from '../../infra/local/dialogue.ts';
+import { block, type Line, rule, sideBySide, writePaced } from '../../infra/local/screen.ts';
 import { openMemory, optionsFromEnvironment } from '../../src/index.ts';
-import type { MemoryCommand } from './dialogue.ts';
 import { exitWithParent, fail } from './process.ts';
-import { block, type Line, rule, sideBySide, writePaced } from './screen.ts';
 import { type ConversationName, USER_LINES } from './script.ts';
 import { openStoreView, type StoreView } from './store-view.ts';
 

@@ -1,7 +1,7 @@
+import { readDialogue } from '../../infra/local/dialogue.ts';
 import { ApiRefusal } from '../../test/doubles/scripted-claude/api-refusal.ts';
 import type { Reply } from '../../test/doubles/scripted-claude/reply.ts';
 import { type ScriptedClaude, startScriptedClaude } from '../../test/doubles/scripted-claude/server.ts';
-import { readDialogue } from './dialogue.ts';
 import { nextTurn } from './script.ts';
 
 /** Starts a Claude that plays the demo's script. `onReply` hears what it sends. */

@@ -1,13 +1,13 @@
 import { rmSync } from 'node:fs';
+import { readCall, refuseCall } from '../../infra/local/program-call.ts';
+import { block, type Line, rule } from '../../infra/local/screen.ts';
 import type { Environment } from '../../src/open/environment.ts';
 import type { ScriptedClaude } from '../../test/doubles/scripted-claude/server.ts';
-import { readCall, refuseCall } from '../../test/support/program-call.ts';
 import { checkMemory, checkStore, searchStrings } from './checks.ts';
 import { startDemoClaude } from './demo-claude.ts';
 import { HISTORY_STEPS, prepareHistory } from './history.ts';
 import { plant, showPage } from './page.ts';
 import { fail, quitQuietlyWithoutReader, runConversation } from './process.ts';
-import { block, type Line, rule } from './screen.ts';
 import { type Setup, setUp } from './setup.ts';
 import { openStoreView } from './store-view.ts';
 

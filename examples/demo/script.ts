@@ -1,4 +1,11 @@
-import { createdFile, type Dialogue, known, listedFiles, type MemoryCommand, readLine } from './dialogue.ts';
+import {
+  createdFile,
+  type Dialogue,
+  known,
+  listedFiles,
+  type MemoryCommand,
+  readLine,
+} from '../../infra/local/dialogue.ts';
 
 export type ConversationName = 'one' | 'two';
 

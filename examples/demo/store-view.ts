@@ -1,3 +1,4 @@
+import type { Line } from '../../infra/local/screen.ts';
 import { HEADER_BYTES } from '../../src/format/header.ts';
 import { createLayout, type Layout, type ObjectKey } from '../../src/format/object-keys.ts';
 import type { Environment } from '../../src/open/environment.ts';
@@ -5,7 +6,6 @@ import { optionsFromEnvironment } from '../../src/open/environment.ts';
 import { readSettings, requireTenant } from '../../src/open/settings.ts';
 import { openBaseStore } from '../../src/open/store.ts';
 import type { ETag, ObjectStore } from '../../src/store/port.ts';
-import type { Line } from './screen.ts';
 
 /** An object as a reader of the store without a key sees it. */
 interface RawObject {

@@ -1,14 +1,14 @@
 import { once } from 'node:events';
-import { block } from '../../examples/demo/screen.ts';
 import { WORKER_DEFAULTS } from '../../src/cdk/worker-settings.ts';
 import { startScriptedClaude } from '../../test/doubles/scripted-claude/server.ts';
-import { readCall } from '../../test/support/program-call.ts';
 import { startCloud } from './cloud.ts';
 import { commandsFor } from './commands.ts';
 import { onInterruption, runUntil } from './interruption.ts';
 import { startLocalFunctions } from './local-function.ts';
 import { takeNotes } from './note-taker.ts';
 import { findObstacles, getMinio, getPieces } from './pieces.ts';
+import { readCall } from './program-call.ts';
+import { block } from './screen.ts';
 import { giveTour } from './tour.ts';
 
 const USAGE = `npm run cloud [-- --stay] [-- --log]

@@ -1,7 +1,7 @@
-import { type Dialogue, listedFiles, readDialogue } from '../../examples/demo/dialogue.ts';
 import { ApiRefusal } from '../../test/doubles/scripted-claude/api-refusal.ts';
 import type { Part } from '../../test/doubles/scripted-claude/reply.ts';
 import type { Scene } from '../../test/doubles/scripted-claude/server.ts';
+import { type Dialogue, listedFiles, readDialogue } from './dialogue.ts';
 
 const NOTES = '/memories/notes.md';
 const KEEP = /keep this for later: (.+)$/;

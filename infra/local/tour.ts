@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { block, type Line, rule } from '../../examples/demo/screen.ts';
 import type { TurnAnswer } from '../../src/worker/index.ts';
 import type { Cloud } from './cloud.ts';
 import { keepPrompt, RECITE_PROMPT } from './note-taker.ts';
+import { block, type Line, rule } from './screen.ts';
 import { type RawObject, readBucket, readReceipts, type StorePlace } from './store-report.ts';
 
 export interface TourOptions extends StorePlace {

@@ -5,10 +5,15 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { launchMinio, randomCredentials } from '../../infra/local/servers/binary.ts';
+import {
+  type SpoilableWay,
+  startToxiproxy,
+  type Toxic,
+  type Toxiproxy,
+} from '../../infra/local/servers/toxiproxy.ts';
 import { openMemory } from '../../src/open/open-memory.ts';
 import type { Memory } from '../../src/tool/memory-tool.ts';
 import { createTestBucket, describeOnS3, type TestBucket } from '../servers/s3.ts';
-import { type SpoilableWay, startToxiproxy, type Toxic, type Toxiproxy } from '../servers/toxiproxy.ts';
 import { compareWithFiles, type EditLoad, NO_DISCREPANCY, runEdits } from '../support/edit-load.ts';
 import { succeed } from '../support/succeed.ts';
 

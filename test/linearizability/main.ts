@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os';
+import { readCall, refuseCall } from '../../infra/local/program-call.ts';
 import { seedOfRun } from '../support/draws.ts';
-import { readCall, refuseCall } from '../support/program-call.ts';
 import { BUGS } from './bugs.ts';
 import { type Evidence, findGo, judgeHistories } from './judge.ts';
 import { judgeLog } from './judge-log.ts';

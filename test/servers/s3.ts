@@ -1,15 +1,7 @@
-import { randomBytes } from 'node:crypto';
-import {
-  CreateBucketCommand,
-  type CreateBucketCommandInput,
-  DeleteBucketCommand,
-  DeleteObjectCommand,
-  ListObjectsV2Command,
-  S3Client,
-} from '@aws-sdk/client-s3';
 import { describe, inject } from 'vitest';
 import { type S3Server, type S3ServerName, serverTitle } from '../../infra/local/servers/s3-server.ts';
 
+export { createTestBucket, type TestBucket } from '../../infra/local/servers/fresh-bucket.ts';
 export type { S3Server, S3ServerName } from '../../infra/local/servers/s3-server.ts';
 
 /** The server of that name, or undefined when this run has none. */
@@ -62,61 +54,4 @@ export function s3Environment({
     AWS_SECRET_ACCESS_KEY: secretAccessKey,
     ...(sessionToken !== undefined && { AWS_SESSION_TOKEN: sessionToken }),
   };
-}
-
-/** A fresh bucket; shaped like the options of the S3 store, plus a raw client. */
-export interface TestBucket extends AsyncDisposable {
-  readonly bucket: string;
-  /** Unwrapped SDK client for looking behind the store's back. */
-  readonly client: S3Client;
-  readonly storeOptions: {
-    readonly bucket: string;
-    readonly endpoint: string;
-    readonly region: string;
-    readonly forcePathStyle: true;
-    readonly credentials: { readonly accessKeyId: string; readonly secretAccessKey: string };
-  };
-  /** Removes the bucket and all it holds. */
-  remove(): Promise<void>;
-}
-
-export async function createTestBucket(
-  server: S3Server,
-  options: Pick<CreateBucketCommandInput, 'ObjectLockEnabledForBucket'> = {},
-): Promise<TestBucket> {
-  const bucket = `sealed-memory-test-${randomBytes(6).toString('hex')}`;
-  const { endpoint, region, accessKeyId, secretAccessKey } = server;
-  const connection = {
-    endpoint,
-    region,
-    forcePathStyle: true,
-    credentials: { accessKeyId, secretAccessKey },
-  } as const;
-  const client = new S3Client(connection);
-  await client.send(new CreateBucketCommand({ Bucket: bucket, ...options }));
-  const remove = async () => {
-    await emptyBucket(client, bucket);
-    await client.send(new DeleteBucketCommand({ Bucket: bucket }));
-    client.destroy();
-  };
-  return {
-    bucket,
-    client,
-    storeOptions: { bucket, ...connection },
-    remove,
-    [Symbol.asyncDispose]: remove,
-  };
-}
-
-async function emptyBucket(client: S3Client, bucket: string): Promise<void> {
-  for (;;) {
-    const { Contents: objects = [] } = await client.send(new ListObjectsV2Command({ Bucket: bucket }));
-    if (objects.length === 0) return;
-    for (let i = 0; i < objects.length; i += 32) {
-      const batch = objects.slice(i, i + 32);
-      await Promise.all(
-        batch.map(({ Key }) => client.send(new DeleteObjectCommand({ Bucket: bucket, Key }))),
-      );
-    }
-  }
 }

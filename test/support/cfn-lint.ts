@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { type Environment, findCommand } from '../../infra/local/servers/find-program.ts';
-import { pythonEnvironment } from './python.ts';
+import { pythonEnvironment } from '../../infra/local/servers/python-environment.ts';
 
 const REQUIREMENTS = fileURLToPath(new URL('../python/cfn-lint.txt', import.meta.url));
 

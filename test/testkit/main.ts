@@ -1,8 +1,8 @@
 import { spawnSync } from 'node:child_process';
 import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { readCall, refuseCall } from '../../infra/local/program-call.ts';
 import { loadSodium } from '../../src/format/sodium.ts';
-import { readCall, refuseCall } from '../support/program-call.ts';
 import { commandCases } from './command-cases.ts';
 import { formatCases } from './format-cases.ts';
 import { lineOf } from './lines.ts';
