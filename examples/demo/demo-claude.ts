@@ -1,12 +1,12 @@
 import { readDialogue } from '../../infra/local/dialogue.ts';
-import { ApiRefusal } from '../../test/doubles/scripted-claude/api-refusal.ts';
-import type { Reply } from '../../test/doubles/scripted-claude/reply.ts';
-import { type ScriptedClaude, startScriptedClaude } from '../../test/doubles/scripted-claude/server.ts';
+import { type ScriptedClaude, startScriptedClaude } from '../../infra/local/scripted-claude.ts';
+import { ApiRefusal } from '../../src/testing/claude/api-refusal.ts';
+import type { ScriptedReply } from '../../src/testing/claude/reply.ts';
 import { nextTurn } from './script.ts';
 
 /** Starts a Claude that plays the demo's script. `onReply` hears what it sends. */
 export function startDemoClaude(
-  options: { readonly onReply?: (reply: Reply) => void } = {},
+  options: { readonly onReply?: (reply: ScriptedReply) => void } = {},
 ): Promise<ScriptedClaude> {
   return startScriptedClaude({
     ...options,

@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
+import { playSteps, startLocalWorker } from '../../infra/local/local-worker.ts';
 import { createMemoryPool, optionsFromEnvironment } from '../../src/index.ts';
-import { playSteps, startTestWorker } from '../../test/support/test-worker.ts';
 import type { Setup } from './setup.ts';
 
 const VENDOR = '/memories/vendors/acme.md';
@@ -20,7 +20,7 @@ export async function prepareHistory({ env }: Pick<Setup, 'env'>): Promise<void>
   const { tenant = '', ...options } = optionsFromEnvironment(env);
   using story = env['SEALED_MEMORY_STORE']?.startsWith('s3:') ? takeSeconds() : tellTime();
   const memory = { ...options, history: { days: 30 }, onExists: 'overwrite' as const };
-  await using site = await startTestWorker(undefined, playSteps, { memory });
+  await using site = await startLocalWorker(undefined, playSteps, { memory });
   await using pool = createMemoryPool(memory);
   const importMail = async (text: string): Promise<void> => {
     await using host = await pool.open(tenant, { actor: 'mail import' });

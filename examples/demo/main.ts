@@ -1,8 +1,8 @@
 import { rmSync } from 'node:fs';
 import { readCall, refuseCall } from '../../infra/local/program-call.ts';
 import { block, type Line, rule } from '../../infra/local/screen.ts';
+import type { ScriptedClaude } from '../../infra/local/scripted-claude.ts';
 import type { Environment } from '../../src/open/environment.ts';
-import type { ScriptedClaude } from '../../test/doubles/scripted-claude/server.ts';
 import { checkMemory, checkStore, searchStrings } from './checks.ts';
 import { startDemoClaude } from './demo-claude.ts';
 import { HISTORY_STEPS, prepareHistory } from './history.ts';

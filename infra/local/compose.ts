@@ -1,10 +1,10 @@
 import { once } from 'node:events';
 import { rename, writeFile } from 'node:fs/promises';
-import { startScriptedClaude } from '../../test/doubles/scripted-claude/server.ts';
 import { startCloud } from './cloud.ts';
 import { onInterruption, runUntil } from './interruption.ts';
 import { takeNotes } from './note-taker.ts';
 import { openRemoteFunction } from './remote-function.ts';
+import { startScriptedClaude } from './scripted-claude.ts';
 import type { Environment } from './servers/find-program.ts';
 import { giveTour } from './tour.ts';
 

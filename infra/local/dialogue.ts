@@ -1,5 +1,5 @@
 import type { BetaMemoryTool20250818Command } from '@anthropic-ai/sdk/resources/beta';
-import type { RequestMessage } from '../../test/doubles/scripted-claude/message-blocks.ts';
+import type { RequestMessage } from '../../src/testing/claude/message-blocks.ts';
 
 export type MemoryCommand = BetaMemoryTool20250818Command;
 

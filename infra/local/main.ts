@@ -1,6 +1,5 @@
 import { once } from 'node:events';
 import { WORKER_DEFAULTS } from '../../src/cdk/worker-settings.ts';
-import { startScriptedClaude } from '../../test/doubles/scripted-claude/server.ts';
 import { startCloud } from './cloud.ts';
 import { commandsFor } from './commands.ts';
 import { onInterruption, runUntil } from './interruption.ts';
@@ -9,6 +8,7 @@ import { takeNotes } from './note-taker.ts';
 import { findObstacles, getMinio, getPieces } from './pieces.ts';
 import { readCall } from './program-call.ts';
 import { block } from './screen.ts';
+import { startScriptedClaude } from './scripted-claude.ts';
 import { giveTour } from './tour.ts';
 
 const USAGE = `npm run cloud [-- --stay] [-- --log]

@@ -1,6 +1,6 @@
-import { ApiRefusal } from '../../test/doubles/scripted-claude/api-refusal.ts';
-import type { Part } from '../../test/doubles/scripted-claude/reply.ts';
-import type { Scene } from '../../test/doubles/scripted-claude/server.ts';
+import { ApiRefusal } from '../../src/testing/claude/api-refusal.ts';
+import type { ScriptedPart } from '../../src/testing/claude/reply.ts';
+import type { ScriptedScene } from '../../src/testing/claude/scripted-claude.ts';
 import { type Dialogue, listedFiles, readDialogue } from './dialogue.ts';
 
 const NOTES = '/memories/notes.md';
@@ -17,7 +17,7 @@ export const RECITE_PROMPT = 'What have I asked you to keep? Please list it word
  * Claude's part for any tenant: keeps facts, one a line, and says them again. All it knows is what the request shows
  * it, so a fact that it says has been through the store.
  */
-export function takeNotes({ tools, messages }: Pick<Scene, 'tools' | 'messages'>): Part {
+export function takeNotes({ tools, messages }: Pick<ScriptedScene, 'tools' | 'messages'>): ScriptedPart {
   if (tools.get('memory') !== 'memory_20250818') {
     throw new ApiRefusal('tools: one tool of type memory_20250818 with the name memory is required');
   }
@@ -29,7 +29,7 @@ export function takeNotes({ tools, messages }: Pick<Scene, 'tools' | 'messages'>
   return fact === undefined ? recite(dialogue) : keep(dialogue, fact);
 }
 
-function keep(dialogue: Dialogue, fact: string): Part {
+function keep(dialogue: Dialogue, fact: string): ScriptedPart {
   const { turn } = dialogue;
   const last = dialogue.exchanges.at(-1);
   const insert = call({ command: 'insert', path: NOTES, insert_line: 0, insert_text: `${fact}\n` });
@@ -45,7 +45,7 @@ function keep(dialogue: Dialogue, fact: string): Part {
   return { say: `I could not keep it: ${last.result}` };
 }
 
-function recite(dialogue: Dialogue): Part {
+function recite(dialogue: Dialogue): ScriptedPart {
   const { turn } = dialogue;
   if (turn === 1) {
     if (!listedFiles(dialogue).includes(NOTES)) return { say: 'Nothing so far.' };

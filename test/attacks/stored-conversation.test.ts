@@ -1,20 +1,20 @@
 import { randomBytes } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { type LocalWorker, startLocalWorker, wordsOf } from '../../infra/local/local-worker.ts';
 import type { ObjectKey } from '../../src/format/object-keys.ts';
 import type { ObjectStore } from '../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../src/store/sqlite/sqlite-store.ts';
-import { startTestWorker, type TestWorker, wordsOf } from '../support/test-worker.ts';
 import { findTraces } from '../support/traces.ts';
 
 const LARGE = 'canary-large '.repeat(8_000);
 const rootKey = randomBytes(32).toString('base64');
 
 let store: ObjectStore;
-let site: TestWorker;
+let site: LocalWorker;
 let turns = 0;
 beforeEach(async () => {
   store = openSqliteObjectStore({ path: ':memory:' });
-  site = await startTestWorker(store, undefined, { memory: { store, rootKey } });
+  site = await startLocalWorker(store, undefined, { memory: { store, rootKey } });
 });
 afterEach(async () => {
   await site[Symbol.asyncDispose]();

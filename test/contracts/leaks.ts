@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { inspect } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { startLocalWorker, TEST_API_KEY } from '../../infra/local/local-worker.ts';
 import { openAdmin } from '../../src/open/open-admin.ts';
 import { openMemory, openTenant } from '../../src/open/open-memory.ts';
 import type { MemoryOptions } from '../../src/open/options.ts';
@@ -9,7 +10,6 @@ import { createJsonLog } from '../../src/worker/json-log.ts';
 import type { TenantCredentials } from '../../src/worker/tenant-credentials.ts';
 import { runCli } from '../support/cli.ts';
 import { type KeyWitness, watchKeys } from '../support/key-witness.ts';
-import { startTestWorker, TEST_API_KEY } from '../support/test-worker.ts';
 import { findTraces } from '../support/traces.ts';
 import { createTrail, recordSpans, type SpanRecord } from '../support/trail.ts';
 
@@ -263,7 +263,7 @@ export function describeLeaks(title: string, start: (tenant: string) => Promise<
       const { session } = site;
       const { store, s3 } = site.options;
       for (const root of [rootText, randomBytes(32).toString('base64')]) {
-        await using worker = await startTestWorker(
+        await using worker = await startLocalWorker(
           undefined,
           ({ messages }) => {
             const done = messages.flatMap(({ content }) =>

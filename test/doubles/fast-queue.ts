@@ -5,8 +5,8 @@ import {
   type SQSClient,
 } from '@aws-sdk/client-sqs';
 import type { SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
+import { timeOf } from '../../infra/local/local-worker.ts';
 import type { LambdaTime } from '../../src/worker/index.ts';
-import { timeOf } from '../support/test-worker.ts';
 
 /** What a queue took, and at which second of its own clock. */
 export interface Taken {

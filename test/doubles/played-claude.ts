@@ -1,15 +1,19 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import Anthropic from '@anthropic-ai/sdk';
-import type { Part } from './scripted-claude/reply.ts';
-import {
-  type Fault,
-  type Scene,
-  type ScriptedClaudeOptions,
-  startScriptedClaude,
-} from './scripted-claude/server.ts';
+import { startScriptedClaude } from '../../infra/local/scripted-claude.ts';
+import type { ScriptedPart } from '../../src/testing/claude/reply.ts';
+import type {
+  ScriptedClaudeOptions,
+  ScriptedFault,
+  ScriptedScene,
+} from '../../src/testing/claude/scripted-claude.ts';
 
 /** What Claude does in one request: a part, a fault, a refusal to throw, or what makes one of the scene. */
-export type Played = Part | Fault | Error | ((scene: Scene) => Part | Fault | Promise<Part | Fault>);
+export type Played =
+  | ScriptedPart
+  | ScriptedFault
+  | Error
+  | ((scene: ScriptedScene) => ScriptedPart | ScriptedFault | Promise<ScriptedPart | ScriptedFault>);
 
 /** One request as it was sent. */
 export interface Sent {
@@ -23,7 +27,7 @@ export interface PlayedClaude extends AsyncDisposable {
   client(options?: { readonly maxRetries?: number }): Anthropic;
   readonly sent: readonly Sent[];
   /** What Claude was shown in each request that was taken. */
-  readonly scenes: readonly Scene[];
+  readonly scenes: readonly ScriptedScene[];
 }
 
 /** A Claude that plays its parts one after the other, a request each, and has nothing to say after the last. */
@@ -32,7 +36,7 @@ export async function playClaude(
   options: Pick<ScriptedClaudeOptions, 'summarise' | 'lacks'> = {},
 ): Promise<PlayedClaude> {
   const sent: Sent[] = [];
-  const scenes: Scene[] = [];
+  const scenes: ScriptedScene[] = [];
   const claude = await startScriptedClaude({
     ...options,
     onRequest: ({ headers, body }) => sent.push({ headers, body: JSON.parse(body) as Sent['body'] }),
@@ -52,14 +56,14 @@ export async function playClaude(
 }
 
 /** A part in which Claude sends memory commands, all at once. */
-export function commands(...inputs: readonly unknown[]): Part {
+export function commands(...inputs: readonly unknown[]): ScriptedPart {
   return { calls: inputs.map((input) => ({ name: 'memory', input })) };
 }
 
 /** The results in the last message Claude was shown. */
 export function lastResults({
   messages,
-}: Scene): readonly { readonly text: string; readonly isError: boolean }[] {
+}: ScriptedScene): readonly { readonly text: string; readonly isError: boolean }[] {
   return (messages.at(-1)?.content ?? []).flatMap((block) =>
     block.type === 'tool_result' ? [{ text: block.text, isError: block.isError }] : [],
   );

@@ -4,8 +4,8 @@ import { betaMemoryTool } from '@anthropic-ai/sdk/helpers/beta/memory';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startDemoClaude } from '../../examples/demo/demo-claude.ts';
 import { USER_LINES } from '../../examples/demo/script.ts';
+import type { ScriptedClaude } from '../../infra/local/scripted-claude.ts';
 import { openMemory } from '../../src/index.ts';
-import type { ScriptedClaude } from '../doubles/scripted-claude/server.ts';
 
 const HEADERS = { 'x-api-key': 'key', 'anthropic-version': '2023-06-01' };
 const CALL = {

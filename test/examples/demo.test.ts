@@ -11,7 +11,7 @@ import { startDemoClaude } from '../../examples/demo/demo-claude.ts';
 import { bundleCli } from '../../infra/bundle-cli.ts';
 import { openMemory } from '../../src/index.ts';
 import type { VersionsReading } from '../../src/page/protocol.ts';
-import type { Reply } from '../doubles/scripted-claude/reply.ts';
+import type { ScriptedReply } from '../../src/testing/claude/reply.ts';
 import { runCli } from '../support/cli.ts';
 import { printedCommands, runDemo, SECRET_WORDS, startDemo } from '../support/demo-process.ts';
 import { askRaw, linesIn, signIn } from '../support/page-site.ts';
@@ -142,7 +142,7 @@ describe('npm run demo', { timeout: TIMEOUT }, () => {
   });
 
   it('talks to the API with the key, and tries the same there', async () => {
-    const replies: Reply[] = [];
+    const replies: ScriptedReply[] = [];
     await using claude = await startDemoClaude({ onReply: (reply) => replies.push(reply) });
     const env = {
       ...place,
@@ -195,7 +195,7 @@ describe('npm on a Node that is too old', { timeout: TIMEOUT }, () => {
 
 describe('The second conversation', { timeout: TIMEOUT }, () => {
   it('carries a word that was changed in the memory since the first', async () => {
-    const replies: Reply[] = [];
+    const replies: ScriptedReply[] = [];
     await using claude = await startDemoClaude({ onReply: (reply) => replies.push(reply) });
     const settings = {
       store: `sqlite:${join(directory, 'memory.sqlite')}`,
@@ -319,7 +319,7 @@ function widest(text: string): number {
   return Math.max(...text.split('\n').map((line) => [...line].length));
 }
 
-function commands({ content }: Reply): readonly unknown[] {
+function commands({ content }: ScriptedReply): readonly unknown[] {
   return content.flatMap((block) => (block.type === 'tool_use' ? [block.input] : []));
 }
 

@@ -1,13 +1,14 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type ScriptedClaude, startScriptedClaude } from '../../infra/local/scripted-claude.ts';
 import { defaultProvider } from '../../infra/worker/function-credentials.ts';
 import { TurnClient } from '../../infra/worker/turn-client.ts';
 import { runTurn } from '../../src/agent/run-turn.ts';
 import { openMemory } from '../../src/open/open-memory.ts';
-import { type Scene, type ScriptedClaude, startScriptedClaude } from '../doubles/scripted-claude/server.ts';
+import type { ScriptedScene } from '../../src/testing/claude/scripted-claude.ts';
 
 describe('TurnClient', () => {
   let claude: ScriptedClaude;
-  const scenes: Scene[] = [];
+  const scenes: ScriptedScene[] = [];
   beforeAll(async () => {
     claude = await startScriptedClaude({
       play(scene) {

@@ -3,8 +3,9 @@ import { type Cloud, startCloud } from '../../infra/local/cloud.ts';
 import { startLocalFunctions } from '../../infra/local/local-function.ts';
 import { takeNotes } from '../../infra/local/note-taker.ts';
 import type { Pieces } from '../../infra/local/pieces.ts';
+import { startScriptedClaude } from '../../infra/local/scripted-claude.ts';
 import { type RawObject, readBucket, readReceipts } from '../../infra/local/store-report.ts';
-import { type Scene, startScriptedClaude } from '../doubles/scripted-claude/server.ts';
+import type { ScriptedScene } from '../../src/testing/claude/scripted-claude.ts';
 import { type ProxiedRequest, type S3Proxy, startS3Proxy } from './s3-proxy.ts';
 
 export interface TestCloudOptions {
@@ -24,7 +25,7 @@ export interface Reply {
 export interface TestCloud extends AsyncDisposable {
   readonly cloud: Cloud;
   /** What Claude was shown, request by request. */
-  readonly scenes: readonly Scene[];
+  readonly scenes: readonly ScriptedScene[];
   readonly lines: readonly string[];
   /** Of the worker. */
   processesStarted(): number;
@@ -40,7 +41,7 @@ export interface TestCloud extends AsyncDisposable {
 
 export async function startTestCloud(pieces: Pieces, options: TestCloudOptions): Promise<TestCloud> {
   const stack = new AsyncDisposableStack();
-  const scenes: Scene[] = [];
+  const scenes: ScriptedScene[] = [];
   const lines: string[] = [];
   const taken: Reply[] = [];
   const claude = stack.use(

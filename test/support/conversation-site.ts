@@ -1,6 +1,9 @@
 import Anthropic from '@anthropic-ai/sdk';
 import type { BetaMessageParam } from '@anthropic-ai/sdk/resources/beta';
+import { startScriptedClaude } from '../../infra/local/scripted-claude.ts';
 import { NO_USAGE } from '../../src/agent/turn-outcome.ts';
+import type { ScriptedPart } from '../../src/testing/claude/reply.ts';
+import type { ScriptedFault, ScriptedScene } from '../../src/testing/claude/scripted-claude.ts';
 import { headId } from '../../src/turns/conversation-id.ts';
 import { createReceipts } from '../../src/turns/receipts.ts';
 import { createJsonLog } from '../../src/worker/json-log.ts';
@@ -12,8 +15,6 @@ import type { TurnAnswer } from '../../src/worker/turn/turn-answer.ts';
 import { parseTurnMessage } from '../../src/worker/turn/turn-message.ts';
 import type { Delivery } from '../../src/worker/turn/turn-verdict.ts';
 import type { StoreCall } from '../doubles/intercepted-store.ts';
-import type { Part } from '../doubles/scripted-claude/reply.ts';
-import { type Fault, type Scene, startScriptedClaude } from '../doubles/scripted-claude/server.ts';
 import { createSite, type StoreKind, type TestClient, type TestSite } from './test-tree.ts';
 
 export const LEASE_MS = 90_000;
@@ -46,7 +47,9 @@ export interface ConversationSite extends AsyncDisposable {
   /** The messages of each request that Claude got. */
   readonly asked: readonly (readonly SentMessage[])[];
   /** What Claude does from now on; at first it says which answer it is. */
-  play(play: (scene: Scene) => Part | Fault | Promise<Part | Fault>): void;
+  play(
+    play: (scene: ScriptedScene) => ScriptedPart | ScriptedFault | Promise<ScriptedPart | ScriptedFault>,
+  ): void;
   /** Stores a conversation of one turn, in which Claude looked at so many images of 1 MB, or with these messages. */
   begin(messages: number | readonly BetaMessageParam[]): Promise<void>;
   /** What the store holds of the conversation; it is free. */
@@ -73,9 +76,10 @@ export async function startConversations(kind: StoreKind = 'guarded'): Promise<C
   const site = await createSite(kind);
   const asked: (readonly SentMessage[])[] = [];
   const lines: string[] = [];
-  let play: (scene: Scene) => Part | Fault | Promise<Part | Fault> = () => ({
-    say: `answer ${asked.length}`,
-  });
+  let play: (scene: ScriptedScene) => ScriptedPart | ScriptedFault | Promise<ScriptedPart | ScriptedFault> =
+    () => ({
+      say: `answer ${asked.length}`,
+    });
   const claude = await startScriptedClaude({
     onRequest: ({ body }) => asked.push((JSON.parse(body) as { messages: readonly SentMessage[] }).messages),
     play: (scene) => play(scene),

@@ -1,11 +1,11 @@
 import { afterAll, describe, it } from 'vitest';
+import { wordsOf } from '../../../infra/local/local-worker.ts';
 import { keepPrompt, RECITE_PROMPT } from '../../../infra/local/note-taker.ts';
 import type { Pieces } from '../../../infra/local/pieces.ts';
 import { startTestCloud, type TestCloud } from '../../servers/local-cloud.ts';
 import { localPieces } from '../../servers/local-pieces.ts';
 import type { ProxiedRequest } from '../../servers/s3-proxy.ts';
 import { createChance } from '../../simulation/chance.ts';
-import { wordsOf } from '../../support/test-worker.ts';
 import { amount } from '../../support/thorough.ts';
 
 // The deployed bundle under AWS's own runtime client, with MinIO's token service and moto's queues: nothing of the

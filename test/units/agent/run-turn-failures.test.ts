@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { runTurn } from '../../../src/agent/index.ts';
+import { ApiRefusal } from '../../../src/testing/claude/api-refusal.ts';
 import { commands, playClaude } from '../../doubles/played-claude.ts';
-import { ApiRefusal } from '../../doubles/scripted-claude/api-refusal.ts';
 import { MESSAGES, useTurnSite } from '../../support/turn-site.ts';
 
 const CREATE = commands({ command: 'create', path: '/memories/f', file_text: 'x' });

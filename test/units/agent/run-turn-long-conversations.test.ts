@@ -2,9 +2,9 @@ import type { BetaRunnableTool } from '@anthropic-ai/sdk/lib/tools/BetaRunnableT
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type ContextManagement, runTurn } from '../../../src/agent/index.ts';
 import { type Memory, openMemory } from '../../../src/index.ts';
+import type { ScriptedPart } from '../../../src/testing/claude/reply.ts';
+import type { ScriptedScene } from '../../../src/testing/claude/scripted-claude.ts';
 import { commands, type PlayedClaude, playClaude } from '../../doubles/played-claude.ts';
-import type { Part } from '../../doubles/scripted-claude/reply.ts';
-import type { Scene } from '../../doubles/scripted-claude/server.ts';
 
 const CLEARING_BETA = 'context-management-2025-06-27';
 const COMPACTION_BETA = 'compact-2026-01-12';
@@ -45,7 +45,9 @@ async function refactor(
   });
 }
 
-function shownResults({ messages }: Scene): readonly { readonly name: string; readonly text: string }[] {
+function shownResults({
+  messages,
+}: ScriptedScene): readonly { readonly name: string; readonly text: string }[] {
   const names = new Map<string, string>();
   return messages.flatMap(({ content }) =>
     content.flatMap((block) => {
@@ -58,7 +60,7 @@ function shownResults({ messages }: Scene): readonly { readonly name: string; re
 }
 
 /** The functions named in whatever Claude is still shown. */
-function known(scene: Scene): readonly string[] {
+function known(scene: ScriptedScene): readonly string[] {
   const texts = scene.messages.flatMap(({ content }) =>
     content.flatMap((block) =>
       block.type === 'tool_result' || block.type === 'compaction' ? [block.text] : [],
@@ -67,7 +69,7 @@ function known(scene: Scene): readonly string[] {
   return [...new Set(texts.flatMap((text) => text.match(/old_\w+/g) ?? []))].sort();
 }
 
-function readNext(scene: Scene): Part {
+function readNext(scene: ScriptedScene): ScriptedPart {
   const read = scene.messages.flatMap(({ content }) =>
     content.flatMap((block) => (block.type === 'tool_use' ? [String(block.input['module'])] : [])),
   );
@@ -78,7 +80,7 @@ function readNext(scene: Scene): Part {
 }
 
 /** Once it was warned it saves every name it finds, and at the end it looks up what it saved. */
-function careful(scene: Scene): Part {
+function careful(scene: ScriptedScene): ScriptedPart {
   const saved = JSON.stringify(memoryCalls(scene));
   const unsaved = known(scene).filter((name) => !saved.includes(name));
   if (unsaved.length > 0 && (scene.isWarned || scene.applied.length > 0)) {
@@ -92,7 +94,7 @@ function careful(scene: Scene): Part {
   return next.calls || viewed ? next : commands({ command: 'view', path: PROGRESS });
 }
 
-function memoryCalls({ messages }: Scene): readonly Readonly<Record<string, unknown>>[] {
+function memoryCalls({ messages }: ScriptedScene): readonly Readonly<Record<string, unknown>>[] {
   return messages.flatMap(({ content }) =>
     content.flatMap((block) => (block.type === 'tool_use' && block.name === 'memory' ? [block.input] : [])),
   );
@@ -178,7 +180,7 @@ describe('A long refactoring', () => {
   });
 
   it('survives a compaction, and sends the summary back as it came', async () => {
-    const summarise = (scene: Scene) => `Found so far: ${known(scene).join(' ')}`;
+    const summarise = (scene: ScriptedScene) => `Found so far: ${known(scene).join(' ')}`;
     await using claude = await playClaude(
       Array.from({ length: 12 }, () => readNext),
       { summarise },

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { timeOf } from '../../../infra/local/local-worker.ts';
 import { openAdmin } from '../../../src/open/open-admin.ts';
 import { openMemory } from '../../../src/open/open-memory.ts';
 import type { MemoryOptions, MountOptions } from '../../../src/open/options.ts';
@@ -8,7 +9,6 @@ import type { Memory } from '../../../src/tool/memory-tool.ts';
 import { createExpiry } from '../../../src/worker/expiry/expire-tenants.ts';
 import { createQueuedExpiry } from '../../../src/worker/expiry/expiry-queue.ts';
 import { createJsonLog } from '../../../src/worker/json-log.ts';
-import { timeOf } from '../../support/test-worker.ts';
 
 const DAY = 86_400_000;
 const HOUR = 3_600_000;

@@ -1,12 +1,17 @@
 import { randomBytes } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import {
+  type LocalWorker,
+  type Play,
+  playSteps,
+  startLocalWorker,
+} from '../../../infra/local/local-worker.ts';
 import { openMemory } from '../../../src/index.ts';
 import type { ObjectStore } from '../../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../../src/store/sqlite/sqlite-store.ts';
+import { ApiRefusal } from '../../../src/testing/claude/api-refusal.ts';
 import { openAnswers, type TurnAnswer } from '../../../src/worker/turn/turn-answer.ts';
 import { countCalls, interceptStore, type StoreCall } from '../../doubles/intercepted-store.ts';
-import { ApiRefusal } from '../../doubles/scripted-claude/api-refusal.ts';
-import { type Play, playSteps, startTestWorker, type TestWorker } from '../../support/test-worker.ts';
 
 /** As they were counted before a turn's reads and writes were noted. */
 const REQUESTS = {
@@ -22,7 +27,7 @@ const view = (path: string) => ({ command: 'view', path });
 
 describe('what is stored of the files that a turn touched', () => {
   let store: ObjectStore;
-  let site: TestWorker;
+  let site: LocalWorker;
   /** The request that Claude is too busy for. */
   let busyAt: number | undefined;
   let calls: StoreCall[];
@@ -57,7 +62,7 @@ describe('what is stored of the files that a turn touched', () => {
         throw new ApiRefusal('Overloaded', { status: 529, type: 'overloaded_error' });
       return playSteps(scene);
     };
-    site = await startTestWorker(store, play, { memory: memory() });
+    site = await startLocalWorker(store, play, { memory: memory() });
   });
   afterEach(async () => {
     await site[Symbol.asyncDispose]();

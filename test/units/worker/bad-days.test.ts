@@ -1,16 +1,16 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { type LocalWorker, type Play, startLocalWorker, timeOf } from '../../../infra/local/local-worker.ts';
+import { type ScriptedClaude, startScriptedClaude } from '../../../infra/local/scripted-claude.ts';
 import { createClientSource } from '../../../infra/worker/client-source.ts';
 import { TurnClient } from '../../../infra/worker/turn-client.ts';
 import type { ObjectStore } from '../../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../../src/store/sqlite/sqlite-store.ts';
+import { ApiRefusal } from '../../../src/testing/claude/api-refusal.ts';
 import { MAX_ANSWER_BYTES } from '../../../src/turns/turn-lease.ts';
 import type { LambdaTime, TurnAnswer } from '../../../src/worker/index.ts';
 import { createReplies } from '../../../src/worker/queue/replies.ts';
 import type { WorkerOptions } from '../../../src/worker/worker.ts';
 import { createFastQueue, type FastQueue } from '../../doubles/fast-queue.ts';
-import { ApiRefusal } from '../../doubles/scripted-claude/api-refusal.ts';
-import { type ScriptedClaude, startScriptedClaude } from '../../doubles/scripted-claude/server.ts';
-import { type Play, startTestWorker, type TestWorker, timeOf } from '../../support/test-worker.ts';
 
 const MINUTE = 60;
 const HOUR = 60 * MINUTE;
@@ -19,7 +19,7 @@ const turnOf = (i: number, tenant = 'acme') => ({ tenant, turn: `turn-${i}`, pro
 describe('a bad day', () => {
   let store: ObjectStore;
   let queue: FastQueue;
-  let site: TestWorker | undefined;
+  let site: LocalWorker | undefined;
   let claude: ScriptedClaude | undefined;
   beforeEach(() => {
     vi.useFakeTimers({ toFake: ['Date'] });
@@ -36,10 +36,10 @@ describe('a bad day', () => {
   const start = async (
     play: Play,
     options: { readonly fifo?: boolean; readonly client?: WorkerOptions['client'] } = {},
-  ): Promise<TestWorker> => {
+  ): Promise<LocalWorker> => {
     queue = createFastQueue({ ...options, onTime: (ms) => vi.setSystemTime(ms) });
     const { sqs, url, deadLetterUrl, replyUrl } = queue;
-    site = await startTestWorker(store, play, {
+    site = await startLocalWorker(store, play, {
       queue: { sqs, url, deadLetterUrl },
       ...(options.client && { client: options.client }),
       replies: createReplies({ sqs, queueUrl: replyUrl, mode: 'inline' }),
@@ -88,7 +88,7 @@ describe('a bad day', () => {
     let given: string | undefined;
     claude = await startScriptedClaude({
       onRequest: ({ headers }) => {
-        given = String(headers.authorization).replace('Bearer ', '');
+        given = String(headers['authorization']).replace('Bearer ', '');
         keys.push(given);
       },
       play() {

@@ -1,17 +1,17 @@
 import { randomBytes } from 'node:crypto';
 import Anthropic from '@anthropic-ai/sdk';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { type LocalWorker, startLocalWorker, timeOf } from '../../../infra/local/local-worker.ts';
 import { MemoryError, type MemoryErrorCode } from '../../../src/errors.ts';
 import { envRootKey } from '../../../src/keys/env-root-key.ts';
 import type { RootKey } from '../../../src/keys/root-key.ts';
 import type { ObjectStore } from '../../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../../src/store/sqlite/sqlite-store.ts';
+import { ApiRefusal } from '../../../src/testing/claude/api-refusal.ts';
 import { createReplies } from '../../../src/worker/queue/replies.ts';
 import type { WorkerOptions } from '../../../src/worker/worker.ts';
 import { createFastQueue, type FastQueue } from '../../doubles/fast-queue.ts';
 import { interceptStore } from '../../doubles/intercepted-store.ts';
-import { ApiRefusal } from '../../doubles/scripted-claude/api-refusal.ts';
-import { startTestWorker, type TestWorker, timeOf } from '../../support/test-worker.ts';
 
 const MINUTE = 60;
 const HOUR = 60 * MINUTE;
@@ -108,7 +108,7 @@ const OUTAGES: Readonly<Record<string, readonly [code: string, outage: Outage]>>
 
 interface Site {
   readonly queue: FastQueue;
-  readonly worker: TestWorker;
+  readonly worker: LocalWorker;
   readonly client: Anthropic;
   readonly replies: ReturnType<typeof createReplies>;
 }
@@ -155,7 +155,7 @@ async function start(
   const { sqs, url, deadLetterUrl, replyUrl } = queue;
   const replies = createReplies({ sqs, queueUrl: replyUrl, mode: 'inline' });
   const worker = use(
-    await startTestWorker(
+    await startLocalWorker(
       store,
       ({ messages }) => {
         if (claude !== undefined && !isOver()) throw claude;

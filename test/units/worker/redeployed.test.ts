@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { type LocalWorker, type Play, startLocalWorker, timeOf } from '../../../infra/local/local-worker.ts';
 import type { ObjectStore } from '../../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../../src/store/sqlite/sqlite-store.ts';
+import { ApiRefusal } from '../../../src/testing/claude/api-refusal.ts';
 import type { TurnAnswer } from '../../../src/worker/index.ts';
-import { ApiRefusal } from '../../doubles/scripted-claude/api-refusal.ts';
-import { type Play, startTestWorker, type TestWorker, timeOf } from '../../support/test-worker.ts';
 
 const TURN = { tenant: 'acme', turn: 'turn-1', prompt: 'where were we?' };
 const VIEW = { calls: [{ name: 'memory', input: { command: 'view', path: '/memories' } }] };
@@ -15,10 +15,10 @@ const looking: Play = ({ messages }) =>
 
 describe('a worker that was deployed with other prompts', () => {
   let store: ObjectStore;
-  let site: TestWorker;
+  let site: LocalWorker;
 
   const start = async (play: Play = looking): Promise<void> => {
-    site = await startTestWorker(store, play, { turn: { prompts: { topic: 'bread' } } });
+    site = await startLocalWorker(store, play, { turn: { prompts: { topic: 'bread' } } });
   };
   const codes = (): readonly unknown[] =>
     site.lines
@@ -118,7 +118,7 @@ describe('a turn whose thoughts use up all tokens', () => {
   it('fails by its name, is not stored as an answer, and goes on from where it was', async () => {
     const store = openSqliteObjectStore({ path: ':memory:' });
     let hasRoom = false;
-    const site = await startTestWorker(store, (scene) => {
+    const site = await startLocalWorker(store, (scene) => {
       const hasLooked = scene.messages.length > 1;
       if (!hasLooked) return VIEW;
       return hasRoom ? { say: 'Nowhere yet.' } : { think: 'Hm.', stop: 'max_tokens' };

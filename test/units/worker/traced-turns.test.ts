@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
+import { type Play, playSteps, startLocalWorker, wordsOf } from '../../../infra/local/local-worker.ts';
 import { createMemoryPool } from '../../../src/open/pool.ts';
 import { openSqliteObjectStore } from '../../../src/store/sqlite/sqlite-store.ts';
-import { ApiRefusal } from '../../doubles/scripted-claude/api-refusal.ts';
+import { ApiRefusal } from '../../../src/testing/claude/api-refusal.ts';
 import { sayProved } from '../../history-proof/say-proved.ts';
 import { type Chance, createChance } from '../../simulation/chance.ts';
-import { type Play, playSteps, startTestWorker, wordsOf } from '../../support/test-worker.ts';
 import { readTexts } from './tenant-texts.ts';
 import { type Deed, type Judged, undoTurn } from './undone-turns.ts';
 
@@ -114,7 +114,7 @@ describe('traces of seeded turns of many tenants', { timeout: 600_000 }, () => {
         for (const token of known) shown.set(token, (shown.get(token) ?? new Set()).add(turn));
         return JSON.parse(JSON.stringify(playSteps(scene)).replaceAll(KNOWN, [...known].join(' ')));
       };
-      await using site = await startTestWorker(store, play, { memory });
+      await using site = await startLocalWorker(store, play, { memory });
       const workers = [site.worker, site.another()];
       await using pool = createMemoryPool(memory);
 

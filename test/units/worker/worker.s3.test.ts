@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { startLocalWorker } from '../../../infra/local/local-worker.ts';
 import { openSqliteObjectStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { createTestBucket, describeOnS3, type TestBucket } from '../../servers/s3.ts';
-import { startTestWorker } from '../../support/test-worker.ts';
 
 describeOnS3('the worker', ['minio'], (server) => {
   let bucket: TestBucket;
@@ -15,7 +15,7 @@ describeOnS3('the worker', ['minio'], (server) => {
     await using unused = openSqliteObjectStore({ path: ':memory:' });
     const { bucket: name, endpoint, region, forcePathStyle, credentials } = bucket.storeOptions;
     const provider = async () => ({ ...credentials, sessionToken: '', expiration: new Date(2e12) });
-    await using site = await startTestWorker(unused, undefined, {
+    await using site = await startLocalWorker(unused, undefined, {
       memory: {
         store: `s3://${name}/agents`,
         rootKey: randomBytes(32).toString('base64'),

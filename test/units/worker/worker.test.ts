@@ -1,14 +1,20 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import {
+  type LocalWorker,
+  type Play,
+  startLocalWorker,
+  timeOf,
+  wordsOf,
+} from '../../../infra/local/local-worker.ts';
 import type { ObjectStore } from '../../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../../src/store/sqlite/sqlite-store.ts';
+import { ApiRefusal } from '../../../src/testing/claude/api-refusal.ts';
+import type { ScriptedScene } from '../../../src/testing/claude/scripted-claude.ts';
 import type { MemoryEvent } from '../../../src/tool/watch.ts';
 import { interceptStore } from '../../doubles/intercepted-store.ts';
-import { ApiRefusal } from '../../doubles/scripted-claude/api-refusal.ts';
-import type { Scene } from '../../doubles/scripted-claude/server.ts';
 import { listingServer } from '../../servers/listing-server.ts';
-import { type Play, startTestWorker, type TestWorker, timeOf, wordsOf } from '../../support/test-worker.ts';
 
 const TURN = { tenant: 'acme', turn: 'turn-1', prompt: 'remember the canary-acme' };
 const NO_FAILURES = { batchItemFailures: [] };
@@ -26,7 +32,7 @@ const noting: Play = (scene) => {
   return { say: results[1] ?? '' };
 };
 
-function toolResults({ messages }: Scene): readonly string[] {
+function toolResults({ messages }: ScriptedScene): readonly string[] {
   return messages.flatMap(({ content }) =>
     content.flatMap((block) => (block.type === 'tool_result' ? [block.text] : [])),
   );
@@ -34,9 +40,9 @@ function toolResults({ messages }: Scene): readonly string[] {
 
 describe('the worker', () => {
   let store: ObjectStore;
-  let site: TestWorker;
-  const start = async (...given: [Play?, Parameters<typeof startTestWorker>[2]?]): Promise<TestWorker> => {
-    site = await startTestWorker(store, ...given);
+  let site: LocalWorker;
+  const start = async (...given: [Play?, Parameters<typeof startLocalWorker>[2]?]): Promise<LocalWorker> => {
+    site = await startLocalWorker(store, ...given);
     return site;
   };
   beforeEach(() => {
@@ -315,7 +321,7 @@ describe('the worker', () => {
     async (seconds) => {
       const queue = { sqs: { send: async () => {} } as never, url: 'https://queue.example/turns' };
       await expect(
-        startTestWorker(undefined, undefined, { queue: { ...queue, retentionSeconds: seconds } }),
+        startLocalWorker(undefined, undefined, { queue: { ...queue, retentionSeconds: seconds } }),
       ).rejects.toMatchObject({ code: 'misconfigured' });
     },
   );
@@ -382,6 +388,6 @@ function busy(retryAfter: string | undefined): ApiRefusal {
   return new ApiRefusal('Slow down', { status: 429, type: 'rate_limit_error', headers });
 }
 
-function logOf({ lines }: TestWorker): readonly unknown[] {
+function logOf({ lines }: LocalWorker): readonly unknown[] {
   return lines.map((line) => JSON.parse(line));
 }

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it, vi } from 'vitest';
+import { timeOf } from '../../../../infra/local/local-worker.ts';
 import type { TenantExpiry } from '../../../../src/admin/expiry/expire.ts';
 import type { ObjectKey } from '../../../../src/format/object-keys.ts';
 import { openMemory } from '../../../../src/open/open-memory.ts';
@@ -17,7 +18,6 @@ import { createJsonLog } from '../../../../src/worker/json-log.ts';
 import { interceptStore } from '../../../doubles/intercepted-store.ts';
 import { laterStore } from '../../../doubles/later-store.ts';
 import { createTestBucket, describeOnS3, type TestBucket } from '../../../servers/s3.ts';
-import { timeOf } from '../../../support/test-worker.ts';
 
 const DAY = 86_400_000;
 const HOUR = 3_600_000;

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { timeOf } from '../../../../infra/local/local-worker.ts';
 import { MemoryError } from '../../../../src/errors.ts';
 import type { ObjectKey } from '../../../../src/format/object-keys.ts';
 import { openTenant } from '../../../../src/open/open-memory.ts';
@@ -11,7 +12,6 @@ import type { ScheduledExpiryOptions } from '../../../../src/worker/expiry/expir
 import { createExpiry, type ExpirySummary } from '../../../../src/worker/expiry/expire-tenants.ts';
 import { createJsonLog } from '../../../../src/worker/json-log.ts';
 import { listingServer } from '../../../servers/listing-server.ts';
-import { timeOf } from '../../../support/test-worker.ts';
 
 const DAY = 86_400_000;
 const HOUR = 3_600_000;

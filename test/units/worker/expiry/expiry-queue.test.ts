@@ -2,13 +2,13 @@ import { randomBytes } from 'node:crypto';
 import type { SendMessageBatchCommand, SQSClient } from '@aws-sdk/client-sqs';
 import type { SQSBatchResponse, SQSEvent } from 'aws-lambda';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { timeOf } from '../../../../infra/local/local-worker.ts';
 import type { ObjectKey } from '../../../../src/format/object-keys.ts';
 import { createMemoryPool } from '../../../../src/open/pool.ts';
 import type { ObjectStore } from '../../../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../../../src/store/sqlite/sqlite-store.ts';
 import { createQueuedExpiry, type ExpiryPlan } from '../../../../src/worker/expiry/expiry-queue.ts';
 import { createJsonLog } from '../../../../src/worker/json-log.ts';
-import { timeOf } from '../../../support/test-worker.ts';
 
 const DAY = 86_400_000;
 const rootKey = randomBytes(32).toString('base64');

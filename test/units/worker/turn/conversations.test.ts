@@ -2,9 +2,9 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { shredTenant } from '../../../../src/admin/keys/shred.ts';
 import { verifyTree } from '../../../../src/admin/verify/verify.ts';
 import { createLayout, type ObjectKey, parseTenantId } from '../../../../src/format/object-keys.ts';
+import { ApiRefusal } from '../../../../src/testing/claude/api-refusal.ts';
 import { MAX_CONVERSATION_BYTES } from '../../../../src/worker/turn/conversation.ts';
 import { countCalls } from '../../../doubles/intercepted-store.ts';
-import { ApiRefusal } from '../../../doubles/scripted-claude/api-refusal.ts';
 import {
   type ConversationSite,
   type ConversationWorker,

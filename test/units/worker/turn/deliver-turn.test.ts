@@ -1,16 +1,16 @@
 import Anthropic from '@anthropic-ai/sdk';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { type ScriptedClaude, startScriptedClaude } from '../../../../infra/local/scripted-claude.ts';
 import { MemoryError } from '../../../../src/errors.ts';
 import { classKey } from '../../../../src/format/object-keys.ts';
+import { ApiRefusal } from '../../../../src/testing/claude/api-refusal.ts';
+import type { ScriptedPart } from '../../../../src/testing/claude/reply.ts';
 import { createReceipts, type Receipts } from '../../../../src/turns/receipts.ts';
 import { codeOf, createJsonLog } from '../../../../src/worker/json-log.ts';
 import { createConversations } from '../../../../src/worker/turn/conversations.ts';
 import { deliverTurn } from '../../../../src/worker/turn/deliver-turn.ts';
 import { fingerprintOf, parseTurnMessage } from '../../../../src/worker/turn/turn-message.ts';
 import { type Delivery, failureOf } from '../../../../src/worker/turn/turn-verdict.ts';
-import { ApiRefusal } from '../../../doubles/scripted-claude/api-refusal.ts';
-import type { Part } from '../../../doubles/scripted-claude/reply.ts';
-import { type ScriptedClaude, startScriptedClaude } from '../../../doubles/scripted-claude/server.ts';
 import { bytes, createSite, type TestClient, type TestSite } from '../../../support/test-tree.ts';
 
 const MESSAGE = parseTurnMessage({ tenant: 'acme', turn: 'turn-1', prompt: 'hello' });
@@ -33,7 +33,7 @@ describe('deliverTurn', () => {
   let claude: ScriptedClaude;
   let asked = 0;
   let beforeAnswer: () => Promise<void> = async () => {};
-  const answering = (): Part => ({ say: `answer ${asked}` });
+  const answering = (): ScriptedPart => ({ say: `answer ${asked}` });
   let reply = answering;
   beforeAll(async () => {
     claude = await startScriptedClaude({

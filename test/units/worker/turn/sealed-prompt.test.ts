@@ -1,20 +1,20 @@
 import { randomBytes } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { type LocalWorker, startLocalWorker, wordsOf } from '../../../../infra/local/local-worker.ts';
 import type { ObjectStore } from '../../../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../../../src/store/sqlite/sqlite-store.ts';
 import { openPromptSealer, type SealedTurn, sealPrompt } from '../../../../src/worker/turn/sealed-prompt.ts';
-import { startTestWorker, type TestWorker, wordsOf } from '../../../support/test-worker.ts';
 
 const PROMPT = 'What does the canary-prompt say? ü \u{1F511}';
 const LARGE = `canary-large ${'ß'.repeat(40_000)}`;
 const NO_FAILURES = { batchItemFailures: [] };
 
 let store: ObjectStore;
-let site: TestWorker;
+let site: LocalWorker;
 const rootKey = randomBytes(32).toString('base64');
 beforeEach(async () => {
   store = openSqliteObjectStore({ path: ':memory:' });
-  site = await startTestWorker(store, undefined, { memory: { store, rootKey } });
+  site = await startLocalWorker(store, undefined, { memory: { store, rootKey } });
 });
 afterEach(async () => {
   await site[Symbol.asyncDispose]();

@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { startLocalWorker } from '../../../../infra/local/local-worker.ts';
 import { NO_USAGE } from '../../../../src/agent/turn-outcome.ts';
 import { openTenant } from '../../../../src/open/open-memory.ts';
 import type { ObjectStore } from '../../../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../../../src/store/sqlite/sqlite-store.ts';
 import { createTokenBudget, type TokenBudget } from '../../../../src/worker/turn/token-budget.ts';
 import { interceptStore } from '../../../doubles/intercepted-store.ts';
-import { startTestWorker } from '../../../support/test-worker.ts';
 
 const EVENING = Date.parse('2026-11-22T23:00:00Z');
 const ROOT_KEY = new Uint8Array(32).fill(1);
@@ -89,7 +89,7 @@ describe('a worker with a budget', () => {
   const message = (turn: string) => ({ tenant: 'acme', turn, prompt: 'Hello' });
 
   it('asks Claude for no further turn when it is used up, and answers again what was answered', async () => {
-    await using site = await startTestWorker(store, undefined, { tokensPerDay: 1 });
+    await using site = await startLocalWorker(store, undefined, { tokensPerDay: 1 });
     expect(await site.deliver([message('one')])).toEqual({ batchItemFailures: [] });
     expect(await site.deliver([message('two')])).toEqual({
       batchItemFailures: [{ itemIdentifier: expect.any(String) }],
@@ -104,7 +104,7 @@ describe('a worker with a budget', () => {
   it('counts replies that were cut, and tells of them', async () => {
     const part = { say: 'word '.repeat(400), think: false } as const;
     const cut = { fault: 'break', afterEvents: 3, part } as const;
-    await using site = await startTestWorker(store, () => cut, { tokensPerDay: 1_500 });
+    await using site = await startLocalWorker(store, () => cut, { tokensPerDay: 1_500 });
     const back = { batchItemFailures: [{ itemIdentifier: expect.any(String) }] };
     expect(await site.deliver([message('one')])).toEqual(back);
     const told = site.lines.map((line) => JSON.parse(line)).find(({ code }) => code === 'reply_cut');
@@ -117,7 +117,7 @@ describe('a worker with a budget', () => {
 
   it('refuses a bound that would let no turn run', async () => {
     for (const tokensPerDay of [0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY]) {
-      await expect(startTestWorker(store, undefined, { tokensPerDay })).rejects.toMatchObject({
+      await expect(startLocalWorker(store, undefined, { tokensPerDay })).rejects.toMatchObject({
         code: 'misconfigured',
       });
     }
@@ -125,7 +125,7 @@ describe('a worker with a budget', () => {
 
   it('sends two GETs and a PUT for it, and without one nothing', async () => {
     const requestsOf = async (tokensPerDay?: number): Promise<Record<string, number>> => {
-      await using site = await startTestWorker(store, undefined, { tokensPerDay });
+      await using site = await startLocalWorker(store, undefined, { tokensPerDay });
       await site.deliver([message('one')]);
       calls = [];
       await site.deliver([message('two')]);

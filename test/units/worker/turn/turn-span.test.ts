@@ -6,10 +6,10 @@ import {
   SimpleSpanProcessor,
 } from '@opentelemetry/sdk-trace-base';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { startLocalWorker, wordsOf } from '../../../../infra/local/local-worker.ts';
 import { openSqliteObjectStore } from '../../../../src/store/sqlite/sqlite-store.ts';
 import type { TurnAnswer } from '../../../../src/worker/turn/turn-answer.ts';
 import { inTurnSpan } from '../../../../src/worker/turn/turn-span.ts';
-import { startTestWorker, wordsOf } from '../../../support/test-worker.ts';
 
 const CANARY = 'canary-7f3a';
 const traceOf = (span: ReadableSpan): string => span.spanContext().traceId;
@@ -29,7 +29,7 @@ describe('the spans of a turn', () => {
   async function runTurns(messages: readonly unknown[]): Promise<void> {
     await using store = openSqliteObjectStore({ path: ':memory:' });
     const path = `/memories/${CANARY}.md`;
-    await using site = await startTestWorker(store, (scene) => {
+    await using site = await startLocalWorker(store, (scene) => {
       const results = scene.messages.flatMap(({ content }) =>
         content.filter(({ type }) => type === 'tool_result'),
       );

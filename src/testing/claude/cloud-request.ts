@@ -1,10 +1,12 @@
-import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { ApiRefusal, type JsonObject, parseJson, record } from './api-refusal.ts';
 import type { RequestContext } from './messages-request.ts';
 
 const BEDROCK = /^\/model\/([^/]+)\/invoke(-with-response-stream)?$/;
 const VERTEX =
   /^(?:\/v1)?\/projects\/[^/]+\/locations\/[^/]+\/publishers\/anthropic\/models\/([^/:]+):(streamRawPredict|rawPredict)$/;
+
+/** Names of headers are in lower case. */
+type SentHeaders = Readonly<Record<string, string>>;
 
 /** A request as the API reads it, whichever path it came by. */
 interface Arrived extends Pick<RequestContext, 'platform' | 'beta' | 'version'> {
@@ -17,22 +19,25 @@ interface Arrived extends Pick<RequestContext, 'platform' | 'beta' | 'version'> 
  *
  * Throws `ApiRefusal` for another path, and for a request without a key or a version.
  */
-export function readRequest({ method, url = '', headers }: IncomingMessage, text: string): Arrived {
-  const path = decodeURIComponent(url.split('?')[0] ?? '');
+export function readRequest(
+  { method, url, headers }: { readonly method: string; readonly url: string; readonly headers: SentHeaders },
+  text: string,
+): Arrived {
+  const path = decodeURIComponent(new URL(url).pathname);
   const [, invoked, isStream] = BEDROCK.exec(path) ?? [];
   const [, predicted, verb] = VERTEX.exec(path) ?? [];
   if (method !== 'POST' || (path !== '/v1/messages' && invoked === undefined && predicted === undefined)) {
     throw new ApiRefusal('Not Found', { status: 404, type: 'not_found_error' });
   }
   if (invoked !== undefined) {
-    if (!/^(AWS4-HMAC-SHA256|Bearer) \S/.test(headers.authorization ?? '')) throw unauthorised();
+    if (!/^(AWS4-HMAC-SHA256|Bearer) \S/.test(headers['authorization'] ?? '')) throw unauthorised();
     const { anthropic_beta: betas, ...body } = inCloud(text, invoked);
     const beta = Array.isArray(betas) ? betas.join(',') : undefined;
     const stream = isStream !== undefined;
     return { platform: 'bedrock', beta, version: body['anthropic_version'], body: { ...body, stream } };
   }
   if (predicted !== undefined) {
-    if (!/^Bearer \S/.test(headers.authorization ?? '')) throw unauthorised();
+    if (!/^Bearer \S/.test(headers['authorization'] ?? '')) throw unauthorised();
     const body = inCloud(text, predicted);
     const stream = verb === 'streamRawPredict';
     return {
@@ -55,8 +60,8 @@ function inCloud(text: string, model: string): JsonObject {
   return { ...body, model };
 }
 
-function checkHeaders(headers: IncomingHttpHeaders): void {
-  if (!headers['x-api-key'] && !/^Bearer \S/.test(headers.authorization ?? '')) throw unauthorised();
+function checkHeaders(headers: SentHeaders): void {
+  if (!headers['x-api-key'] && !/^Bearer \S/.test(headers['authorization'] ?? '')) throw unauthorised();
   if (!/^\d{4}-\d{2}-\d{2}$/.test(String(headers['anthropic-version']))) {
     throw new ApiRefusal('anthropic-version: header is required');
   }

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { View } from './context-edits.ts';
+import type { ScriptedView } from './context-edits.ts';
 import { countTokens } from './context-edits.ts';
 import type { MessagesRequest } from './messages-request.ts';
 import type { CacheUse } from './prompt-cache.ts';
@@ -7,7 +7,7 @@ import type { SummaryBlock } from './summary.ts';
 import { type DroppedThought, signThoughts, type ThinkingBlock } from './thoughts.ts';
 
 /** What Claude says and does in one reply. Without more it ends its turn, or asks for the tools it calls. */
-export interface Part {
+export interface ScriptedPart {
   readonly say?: string;
   readonly calls?: readonly ToolCall[];
   /** A search that the API ran itself within the reply. */
@@ -40,7 +40,7 @@ type ReplyBlock =
   | SummaryBlock;
 
 /** What the SDK needs of a reply. */
-export interface Reply {
+export interface ScriptedReply {
   readonly id: string;
   readonly type: 'message';
   readonly role: 'assistant';
@@ -50,19 +50,19 @@ export interface Reply {
   readonly stop_details: object | null;
   readonly stop_sequence: null;
   readonly usage: { readonly iterations?: readonly object[] };
-  readonly context_management?: { readonly applied_edits: View['applied'] };
+  readonly context_management?: { readonly applied_edits: ScriptedView['applied'] };
   readonly input_transformations?: readonly DroppedThought[];
 }
 
 export function replyOf(
-  part: Part,
+  part: ScriptedPart,
   context: {
     readonly request: MessagesRequest;
-    readonly view: View;
+    readonly view: ScriptedView;
     readonly cache: CacheUse;
     readonly summary: SummaryBlock | undefined;
   },
-): Reply {
+): ScriptedReply {
   const { request, view, cache, summary } = context;
   const { model, dropped } = request;
   const thinks = request.thinking !== 'off';
@@ -122,7 +122,7 @@ export function eventsOf({
   stop_details,
   stop_sequence,
   ...message
-}: Reply): readonly Event[] {
+}: ScriptedReply): readonly ScriptedEvent[] {
   const { context_management, usage, ...head } = message;
   const { iterations: _, ...begun } = usage;
   return [
@@ -138,7 +138,7 @@ export function eventsOf({
         stop_sequence: null,
       },
     },
-    ...content.flatMap((block, index): readonly Event[] => {
+    ...content.flatMap((block, index): readonly ScriptedEvent[] => {
       const { start, deltas = [] } = pieces(block);
       return [
         { type: 'content_block_start', index, content_block: start },
@@ -156,7 +156,7 @@ export function eventsOf({
   ];
 }
 
-export type Event = { readonly type: string } & Readonly<Record<string, unknown>>;
+export type ScriptedEvent = { readonly type: string } & Readonly<Record<string, unknown>>;
 
 function pieces(block: ReplyBlock): { readonly start: object; readonly deltas?: readonly object[] } {
   switch (block.type) {

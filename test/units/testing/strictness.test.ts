@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { Part } from './reply.ts';
-import { type ScriptedClaude, startScriptedClaude } from './server.ts';
+import { type ScriptedClaude, startScriptedClaude } from '../../../infra/local/scripted-claude.ts';
+import type { ScriptedPart } from '../../../src/testing/claude/reply.ts';
 
 const CLEARING_BETA = 'context-management-2025-06-27';
 const COMPACTION_BETA = 'compact-2026-01-12';
@@ -25,7 +25,7 @@ interface Answer {
 }
 
 let claude: ScriptedClaude;
-let part: Part;
+let part: ScriptedPart;
 
 beforeAll(async () => {
   claude = await startScriptedClaude({ play: () => part });

@@ -45,7 +45,7 @@ type AppliedEdit =
     };
 
 /** What Claude is shown of a conversation. */
-export interface View {
+export interface ScriptedView {
   readonly messages: readonly RequestMessage[];
   readonly inputTokens: number;
   /** Claude has been told that older results will be cleared soon. */
@@ -105,7 +105,7 @@ export function checkSummaries(messages: readonly RequestMessage[], betas: Reado
 export function viewOf(
   messages: readonly RequestMessage[],
   { clearing, thinking, compaction }: ContextEdits,
-): View {
+): ScriptedView {
   const seen = sinceSummary(messages);
   const tokens = countTokens(seen);
   const kept = thinking ? clearThoughts(seen, thinking.keep) : { messages: seen, turns: 0 };

@@ -3,16 +3,19 @@ import Anthropic from '@anthropic-ai/sdk';
 import { ChangeMessageVisibilityCommand, SendMessageCommand, type SQSClient } from '@aws-sdk/client-sqs';
 import type { SQSBatchResponse, SQSRecord } from 'aws-lambda';
 import type { ObjectStore } from '../../src/store/port.ts';
+import type { ScriptedPart } from '../../src/testing/claude/reply.ts';
+import type { ScriptedFault, ScriptedScene } from '../../src/testing/claude/scripted-claude.ts';
 import { createJsonLog } from '../../src/worker/json-log.ts';
 import { createReplies } from '../../src/worker/queue/replies.ts';
 import { createWorker, type Worker, type WorkerOptions } from '../../src/worker/worker.ts';
-import type { Part } from '../doubles/scripted-claude/reply.ts';
-import { type Fault, type Scene, startScriptedClaude } from '../doubles/scripted-claude/server.ts';
+import { startScriptedClaude } from './scripted-claude.ts';
 
 /** What Claude does, request by request; by default it says the user's last words back. */
-export type Play = (scene: Scene) => Part | Fault | Promise<Part | Fault>;
+export type Play = (
+  scene: ScriptedScene,
+) => ScriptedPart | ScriptedFault | Promise<ScriptedPart | ScriptedFault>;
 
-export interface TestWorker extends AsyncDisposable {
+export interface LocalWorker extends AsyncDisposable {
   readonly worker: Worker;
   /** Of the scripted Claude. */
   readonly client: Anthropic;
@@ -21,7 +24,7 @@ export interface TestWorker extends AsyncDisposable {
   /** Delivers messages in one batch. */
   deliver(messages: readonly unknown[], request?: DeliverRequest): Promise<SQSBatchResponse>;
   /** What Claude was shown, request by request. */
-  readonly scenes: readonly Scene[];
+  readonly scenes: readonly ScriptedScene[];
   readonly replies: readonly unknown[];
   /** Seconds after which messages that went back are visible again. */
   readonly visibility: readonly (number | undefined)[];
@@ -43,12 +46,12 @@ export interface DeliverRequest {
 export const TEST_API_KEY = 'sk-ant-canary-credential';
 
 /** A worker on a store of its own, the scripted Claude, and a queue that takes what the worker sends. */
-export async function startTestWorker(
+export async function startLocalWorker(
   store: ObjectStore | undefined,
   play: Play = echo,
   options: Partial<WorkerOptions> = {},
-): Promise<TestWorker> {
-  const scenes: Scene[] = [];
+): Promise<LocalWorker> {
+  const scenes: ScriptedScene[] = [];
   const replies: unknown[] = [];
   const visibility: (number | undefined)[] = [];
   const received: (number | undefined)[] = [];
@@ -130,7 +133,7 @@ export function timeOf(remainingMs: number): { getRemainingTimeInMillis(): numbe
 }
 
 /** The text of the last message that is the user's own words. */
-export function wordsOf({ messages }: Scene): string {
+export function wordsOf({ messages }: ScriptedScene): string {
   const texts = messages.flatMap(({ role, content }) =>
     role === 'user' ? content.flatMap((block) => (block.type === 'text' ? [block.text] : [])) : [],
   );
@@ -138,10 +141,10 @@ export function wordsOf({ messages }: Scene): string {
 }
 
 /** The user's last words end in JSON: the memory commands of each step. Claude carries them out, then says `done`. */
-export function playSteps(scene: Scene): Part {
+export function playSteps(scene: ScriptedScene): ScriptedPart {
   const { messages } = scene;
   const steps = JSON.parse(wordsOf(scene).replace(/^[^[]*/, '')) as readonly (readonly unknown[])[];
-  const isAnswer = ({ content }: Scene['messages'][number]): boolean =>
+  const isAnswer = ({ content }: ScriptedScene['messages'][number]): boolean =>
     content.some(({ type }) => type === 'tool_result');
   const asked = messages.findLastIndex(
     (message) => message.role === 'user' && !isAnswer(message) && message.content.length > 0,
@@ -150,7 +153,7 @@ export function playSteps(scene: Scene): Part {
   return step === undefined ? { say: 'done' } : { calls: step.map((input) => ({ name: 'memory', input })) };
 }
 
-function echo(scene: Scene): Part {
+function echo(scene: ScriptedScene): ScriptedPart {
   return { say: `You said: ${wordsOf(scene)}` };
 }
 

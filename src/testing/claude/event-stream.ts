@@ -1,5 +1,5 @@
 import { crc32 } from 'node:zlib';
-import type { Event } from './reply.ts';
+import type { ScriptedEvent } from './reply.ts';
 
 const HEADERS = {
   ':event-type': 'chunk',
@@ -14,7 +14,7 @@ const CRC_BYTES = 4;
  * One message of an AWS event stream, as InvokeModelWithResponseStream sends it: two lengths and their checksum, headers,
  * the payload `{ bytes: base64 of the event }`, and a checksum of all.
  */
-export function eventStreamFrame(event: Event): Uint8Array {
+export function eventStreamFrame(event: ScriptedEvent): Uint8Array<ArrayBuffer> {
   const headers = Buffer.concat(Object.entries(HEADERS).map(([name, value]) => headerOf(name, value)));
   const bytes = Buffer.from(JSON.stringify(event)).toString('base64');
   const payload = Buffer.from(JSON.stringify({ bytes }));
