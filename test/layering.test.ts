@@ -47,6 +47,7 @@ const PACKAGES: readonly (readonly [files: RegExp, packages: RegExp])[] = [
     /^(ai|@langchain\/core|@mastra\/core|@openai\/agents|unstorage|@anthropic-ai\/claude-agent-sdk|zod)$/,
   ],
   [/^cdk\//, /^(aws-cdk-lib|constructs|node:(fs|url))$/],
+  [/^testing\//, NODE],
   [/^index\.c?ts$/, /^@anthropic-ai\/sdk$/],
 ];
 
@@ -130,7 +131,8 @@ function isOffered(path: string, target: string): boolean {
 
 describe('the rooms of src', () => {
   it('are all in the table, and nothing else is', () => {
-    const folders = new Set(files.filter((path) => path.includes('/')).map((path) => dirname(path)));
+    const inFolders = files.filter((path) => path.includes('/'));
+    const folders = new Set(inFolders.flatMap((path) => [roomOf(path), dirname(path)]));
     expect([...rows.keys()].sort()).toEqual([...folders].sort());
   });
 

@@ -484,4 +484,15 @@ export const FOLDERS = {
       'cli/history cli/program': ['shown-version'],
     },
   },
+  testing: {
+    floor: 11,
+    has: 'what an application tests its agent, and a store or a root key of its own, with',
+    never: 'any other room; none imports it',
+  },
+  'testing/claude': {
+    has: 'a Claude that follows a script, as strict as the API',
+  },
+  'testing/contracts': {
+    has: 'what a store and a root key promise, as cases',
+  },
 } as const satisfies Readonly<Record<string, Room | Folder>>;

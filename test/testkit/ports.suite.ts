@@ -1,13 +1,14 @@
 import { pathToFileURL } from 'node:url';
 import type { RootKey } from '../../src/keys/root-key.ts';
 import type { ObjectStore } from '../../src/store/port.ts';
-import { type Conformance, describeObjectStore } from '../contracts/object-store.ts';
+import type { StoreConformance } from '../../src/testing/contracts/object-store.ts';
+import { describeObjectStore } from '../contracts/object-store.ts';
 import { describeRootKey } from '../contracts/root-key.ts';
 
 /** What a module exports to have its ports judged; one of the two at least. */
 export interface PortsUnderTest {
   readonly openStore?: () => ObjectStore | Promise<ObjectStore>;
-  readonly conformance?: Conformance;
+  readonly conformance?: StoreConformance;
   /** One root key, and another of the same kind. */
   readonly openRootKeys?: () => Promise<{ readonly root: RootKey; readonly another: RootKey }>;
 }

@@ -136,7 +136,7 @@ describe('npm run prove testkit', { timeout: SLOW }, () => {
 
   it('rejects a store that reads what it was not asked for, and a root key that takes no notice of tenants', async () => {
     const { stdout } = await judgePorts('careless.ts').catch((error: { readonly stdout: string }) => error);
-    expect(stdout).toContain('× refuse an object above maxBytes');
+    expect(stdout).toContain('× get refuses an object above maxBytes');
     expect(stdout).toContain('× refuses every other context');
   });
 

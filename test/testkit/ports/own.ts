@@ -3,12 +3,12 @@ import { envRootKey } from '../../../src/keys/env-root-key.ts';
 import type { RootKey } from '../../../src/keys/root-key.ts';
 import type { ObjectStore } from '../../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../../src/store/sqlite/sqlite-store.ts';
-import type { Conformance } from '../../contracts/object-store.ts';
+import type { StoreConformance } from '../../../src/testing/contracts/object-store.ts';
 
 // Ports of this library, as a module for the testkit.
 
 /** What it does beyond what every store must. */
-export const conformance: Conformance = { changesAll: true };
+export const conformance: StoreConformance = { changesAll: true };
 
 export function openStore(): ObjectStore | Promise<ObjectStore> {
   return openSqliteObjectStore({ path: ':memory:' });
