@@ -17,11 +17,11 @@ import { createSqsHandler, type DeliverRequest } from './queue/sqs-handler.ts';
 import type { TenantCredentialProvider } from './tenant-credentials.ts';
 import { createConversations } from './turn/conversations.ts';
 import { deliverTurn } from './turn/deliver-turn.ts';
+import { type Delivery, failureOf } from './turn/delivery.ts';
 import { openPrompt } from './turn/sealed-prompt.ts';
 import { createTokenBudget } from './turn/token-budget.ts';
 import { parseTurnMessage, parseTurnText, type TurnMessage } from './turn/turn-message.ts';
 import { inTurnSpan, type TurnSpan } from './turn/turn-span.ts';
-import { type Delivery, failureOf } from './turn/turn-verdict.ts';
 
 export interface WorkerOptions {
   /** Of the store and the root keys; the tenant comes with each message. */

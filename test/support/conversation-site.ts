@@ -11,9 +11,9 @@ import type { AskRequest } from '../../src/worker/turn/ask-claude.ts';
 import type { ConversationLease } from '../../src/worker/turn/conversation-lease.ts';
 import { createConversations } from '../../src/worker/turn/conversations.ts';
 import { deliverTurn } from '../../src/worker/turn/deliver-turn.ts';
+import type { Delivery } from '../../src/worker/turn/delivery.ts';
 import type { TurnAnswer } from '../../src/worker/turn/turn-answer.ts';
 import { parseTurnMessage } from '../../src/worker/turn/turn-message.ts';
-import type { Delivery } from '../../src/worker/turn/turn-verdict.ts';
 import type { StoreCall } from '../doubles/intercepted-store.ts';
 import { createSite, type StoreKind, type TestClient, type TestSite } from './test-tree.ts';
 

@@ -1,7 +1,7 @@
 import type { Context, LambdaFunctionURLEvent, LambdaFunctionURLResult } from 'aws-lambda';
 import { fromBase64 } from '../../format/encoding.ts';
+import type { Delivery } from '../turn/delivery.ts';
 import { type TurnAnswer, type TurnText, textOf } from '../turn/turn-answer.ts';
-import type { Delivery } from '../turn/turn-verdict.ts';
 
 /** What Lambda tells of an invocation: the time that is left, and its own name for it. */
 export type LambdaTime = Pick<Context, 'getRemainingTimeInMillis'> & Partial<Pick<Context, 'awsRequestId'>>;

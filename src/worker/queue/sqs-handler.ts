@@ -2,7 +2,7 @@ import type { MessageAttributeValue, SQSClient } from '@aws-sdk/client-sqs';
 import type { SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
 import { DAY_MS } from '../../time.ts';
 import type { JsonLog } from '../json-log.ts';
-import type { Delivery, NotAnswered } from '../turn/turn-verdict.ts';
+import type { Delivery, NotAnswered } from '../turn/delivery.ts';
 import type { LambdaTime } from './direct-handler.ts';
 import { FIRST_SENT, groupsOf, isFifo, receivesOf, type Sending, sendingOf } from './queue-records.ts';
 import { loadSqs, within } from './replies.ts';

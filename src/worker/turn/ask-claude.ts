@@ -3,10 +3,10 @@ import { NO_USAGE, type TurnOutcome, type TurnUsage } from '../../agent/turn-out
 import type { MessagesClient, TurnRequest } from '../../agent/turn-request.ts';
 import type { Memory } from '../../tool/memory-tool.ts';
 import { codeOf, type JsonLog } from '../json-log.ts';
-import type { TurnGround } from './turn-ground.ts';
+import { type Delivery, KEY_REFUSED, NO_CLIENT } from './delivery.ts';
+import type { TurnBasis } from './turn-basis.ts';
 import type { TurnMessage } from './turn-message.ts';
-import type { TurnSteps } from './turn-steps.ts';
-import { type Delivery, KEY_REFUSED, NO_CLIENT } from './turn-verdict.ts';
+import type { DeliveryProgress } from './turn-progress.ts';
 
 /** What Claude is asked with, besides the conversation. */
 export interface AskRequest {
@@ -19,7 +19,7 @@ export interface AskRequest {
     TurnRequest,
     'client' | 'memory' | 'messages' | 'digest' | 'system' | 'signal' | 'from' | 'onStep'
   >;
-  /** Asked before Claude is: a verdict holds the turn back. */
+  /** Asked before Claude is. A delivery that it answers with holds the turn back. */
   readonly holdBack?: (() => Promise<Delivery | undefined>) | undefined;
   /** Ends the turn, in time to leave it to the next delivery. */
   readonly signal: AbortSignal;
@@ -34,10 +34,10 @@ export interface AskRequest {
 /** With another key once more where the API refuses the first one. */
 export async function askClaude(
   request: AskRequest,
-  { ground, steps }: { readonly ground: TurnGround; readonly steps: TurnSteps },
+  { basis, progress }: { readonly basis: TurnBasis; readonly progress: DeliveryProgress },
 ): Promise<TurnOutcome | Delivery> {
   const { message, memory, turn, signal, log } = request;
-  const before = steps.latest?.usage ?? NO_USAGE;
+  const before = progress.latest?.usage ?? NO_USAGE;
   const clientFor = async (refused?: MessagesClient): Promise<MessagesClient | undefined> =>
     request.client(refused).catch((error: unknown) => {
       log.error('there is no client of Claude', { code: codeOf(error) });
@@ -48,11 +48,11 @@ export async function askClaude(
       ...turn,
       client,
       memory,
-      messages: ground.messages,
-      digest: message.digest ?? ground.digest,
+      messages: basis.messages,
+      digest: message.digest ?? basis.digest,
       signal,
-      onStep: (progress) => steps.onStep(progress),
-      ...(steps.latest !== undefined && { from: steps.latest }),
+      onStep: (step) => progress.onStep(step),
+      ...(progress.latest !== undefined && { from: progress.latest }),
       ...(message.system !== undefined && { system: message.system }),
       ...(message.model !== undefined && { model: message.model }),
       ...(message.maxTokens !== undefined && { maxTokens: message.maxTokens }),

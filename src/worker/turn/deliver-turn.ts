@@ -5,6 +5,14 @@ import { type AskRequest, askClaude } from './ask-claude.ts';
 import type { ConversationLease } from './conversation-lease.ts';
 import type { Conversations } from './conversations.ts';
 import {
+  CONVERSATION_BUSY,
+  type Delivery,
+  failureOf,
+  runningFor,
+  TAKEN_OVER,
+  unfinished,
+} from './delivery.ts';
+import {
   answerOf,
   decodeAnswer,
   encodeAnswer,
@@ -12,17 +20,9 @@ import {
   type TurnAnswer,
   tooLarge,
 } from './turn-answer.ts';
-import { countBefore, findGround, refuseTooLarge, type TurnGround, traceName } from './turn-ground.ts';
+import { countBefore, findBasis, refuseTooLarge, type TurnBasis, traceName } from './turn-basis.ts';
 import { fingerprintOf } from './turn-message.ts';
-import { createTurnSteps } from './turn-steps.ts';
-import {
-  CONVERSATION_BUSY,
-  type Delivery,
-  failureOf,
-  runningFor,
-  TAKEN_OVER,
-  unfinished,
-} from './turn-verdict.ts';
+import { createDeliveryProgress } from './turn-progress.ts';
 
 /** `signal` ends the turn in time to leave it to the next delivery. */
 interface DeliveryRequest extends AskRequest {
@@ -73,7 +73,7 @@ async function runClaimed(
   const { remainingMs = () => Number.POSITIVE_INFINITY, log } = request;
   let conversation: ConversationLease | undefined;
   try {
-    const found = await findGround(request, {
+    const found = await findBasis(request, {
       ...request,
       name: await request.receipts.nameOf(request.message.turn, request),
     });
@@ -83,19 +83,19 @@ async function runClaimed(
       await releaseTurn(request, { lease });
       return CONVERSATION_BUSY;
     }
-    const { ground } = found;
-    conversation = ground.lease;
-    refuseTooLarge(ground);
-    const name = traceName(request.message, ground);
-    const steps = createTurnSteps({ lease, saved, ground, name, remainingMs, log });
-    const outcome = await askClaude(request, { ground, steps });
-    if (steps.isTakenOver) return TAKEN_OVER;
-    const unanswered = 'state' in outcome ? outcome : unfinished(request.message, { outcome, steps });
+    const { basis } = found;
+    conversation = basis.lease;
+    refuseTooLarge(basis);
+    const name = traceName(request.message, basis);
+    const progress = createDeliveryProgress({ lease, saved, basis, name, remainingMs, log });
+    const outcome = await askClaude(request, { basis, progress });
+    if (progress.isTakenOver) return TAKEN_OVER;
+    const unanswered = 'state' in outcome ? outcome : unfinished(request.message, { outcome, progress });
     if (unanswered !== undefined) {
       await releaseTurn(request, { lease, conversation, unanswered });
       return unanswered;
     }
-    return await endTurn(request, { lease, ground, answer: answerOf(outcome as FinalOutcome, name) });
+    return await endTurn(request, { lease, basis, answer: answerOf(outcome as FinalOutcome, name) });
   } catch (error) {
     await releaseTurn(request, { lease, conversation });
     throw error;
@@ -107,13 +107,13 @@ async function endTurn(
   request: DeliveryRequest,
   {
     lease,
-    ground,
+    basis,
     answer,
-  }: { readonly lease: TurnLease; readonly ground: TurnGround; readonly answer: TurnAnswer },
+  }: { readonly lease: TurnLease; readonly basis: TurnBasis; readonly answer: TurnAnswer },
 ): Promise<Delivery> {
-  const { lease: conversation } = ground;
+  const { lease: conversation } = basis;
   if (conversation === undefined) return finishTurn(lease, answer);
-  const from = countBefore(ground, answer.messages);
+  const from = countBefore(basis, answer.messages);
   const kept = answer.outcome === 'refused' ? 'refused' : await conversation.keep(from, answer);
   if (kept === 'taken_over') {
     await releaseTurn(request, { lease });

@@ -6,12 +6,12 @@ import { encodeFields, readRecord, writeRecord } from '../../tree/records/sealed
 import { openToWrite, type Tenant, type Work } from '../../tree/tenant.ts';
 import { keyedHash } from '../../turns/turn-lease.ts';
 import { parseCount } from '../../turns/turn-records.ts';
-import type { Delivery } from './turn-verdict.ts';
+import type { Delivery } from './delivery.ts';
 
 /** What one tenant may take of Claude on a day (UTC). The count is a sealed record, which all workers share. */
 export interface TokenBudget {
   /**
-   * The verdict on a turn for which nothing is left: it waits until the next day. Undefined: it may run. Turns that run at
+   * Gives the delivery of a turn for which nothing is left: it waits until the next day. Undefined: the turn may run. Turns that run at
    * the same time do not see one another's tokens, so a day may take what these take more. One GET.
    */
   refusal(request: RequestOptions): Promise<Delivery | undefined>;

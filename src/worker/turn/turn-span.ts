@@ -1,5 +1,5 @@
 import type { CommandReport } from '../../agent/turn-tool.ts';
-import type { Delivery } from './turn-verdict.ts';
+import type { Delivery } from './delivery.ts';
 
 /** The span of one delivery; it does nothing unless the process has `@opentelemetry/api` and a tracer. Names and texts never enter it. */
 export interface TurnSpan {

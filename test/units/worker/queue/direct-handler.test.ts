@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createDirectHandler } from '../../../../src/worker/queue/direct-handler.ts';
+import type { Delivery } from '../../../../src/worker/turn/delivery.ts';
 import type { TurnAnswer } from '../../../../src/worker/turn/turn-answer.ts';
-import type { Delivery } from '../../../../src/worker/turn/turn-verdict.ts';
 
 const TIME = { getRemainingTimeInMillis: () => 60_000 };
 const TEXT = { outcome: 'answered', text: 'grüße' };

@@ -3,7 +3,7 @@ import type { SQSRecord } from 'aws-lambda';
 import { describe, expect, it, vi } from 'vitest';
 import { createJsonLog } from '../../../../src/worker/json-log.ts';
 import { createSqsHandler } from '../../../../src/worker/queue/sqs-handler.ts';
-import { CONVERSATION_BUSY, type Delivery } from '../../../../src/worker/turn/turn-verdict.ts';
+import { CONVERSATION_BUSY, type Delivery } from '../../../../src/worker/turn/delivery.ts';
 import { createFastQueue } from '../../../doubles/fast-queue.ts';
 
 const QUEUE = 'https://sqs.example/queue';

@@ -9,8 +9,8 @@ import { createReceipts, type Receipts } from '../../../../src/turns/receipts.ts
 import { codeOf, createJsonLog } from '../../../../src/worker/json-log.ts';
 import { createConversations } from '../../../../src/worker/turn/conversations.ts';
 import { deliverTurn } from '../../../../src/worker/turn/deliver-turn.ts';
+import { type Delivery, failureOf } from '../../../../src/worker/turn/delivery.ts';
 import { fingerprintOf, parseTurnMessage } from '../../../../src/worker/turn/turn-message.ts';
-import { type Delivery, failureOf } from '../../../../src/worker/turn/turn-verdict.ts';
 import { bytes, createSite, type TestClient, type TestSite } from '../../../support/test-tree.ts';
 
 const MESSAGE = parseTurnMessage({ tenant: 'acme', turn: 'turn-1', prompt: 'hello' });

@@ -6,15 +6,15 @@ import type { TurnLease } from '../../turns/turn-lease.ts';
 import { parseProgress } from '../../turns/turn-records.ts';
 import type { TurnTrace } from '../../turns/turn-trace.ts';
 import { codeOf, type JsonLog } from '../json-log.ts';
-import { countBefore, type TurnGround, withoutOtherThoughts } from './turn-ground.ts';
+import { countBefore, type TurnBasis, withoutOtherThoughts } from './turn-basis.ts';
 
-/** The steps of a turn within one delivery. Each is kept with the receipt, so that the next delivery goes on from it. */
-export interface TurnSteps {
+/** The progress of a turn within one delivery. Each step is kept with the receipt, so that the next delivery goes on from it. */
+export interface DeliveryProgress {
   /** Where the turn is; undefined at its beginning. */
   readonly latest: TurnProgress | undefined;
-  /** This delivery has come further than the one before. */
+  /** Tells that this delivery has come further than the one before. */
   readonly hasProgress: boolean;
-  /** Another worker has the turn. */
+  /** Tells that another worker has the turn. */
   readonly isTakenOver: boolean;
   /** As `runTurn` calls it: stops the turn where another step would hardly fit into the time that is left. */
   onStep(progress: TurnProgress): Promise<'go_on' | 'stop'>;
@@ -24,17 +24,17 @@ export interface TurnSteps {
 const SAVED_WITHIN_MS = 4_000;
 
 /** @throws MemoryError `integrity` for a progress that is malformed. */
-export function createTurnSteps(options: {
+export function createDeliveryProgress(options: {
   readonly lease: TurnLease;
   readonly saved: Uint8Array | undefined;
-  readonly ground: TurnGround;
+  readonly basis: TurnBasis;
   readonly name: Pick<TurnTrace, 'turn' | 'follows'>;
   /** Until the turn is ended by its signal. */
   readonly remainingMs: () => number;
   readonly log: JsonLog;
-}): TurnSteps {
-  const { lease, saved, ground, name, remainingMs, log } = options;
-  let latest = saved && resume(decodeProgress(saved), ground);
+}): DeliveryProgress {
+  const { lease, saved, basis, name, remainingMs, log } = options;
+  let latest = saved && resume(decodeProgress(saved), basis);
   let [hasProgress, isTakenOver] = [false, false];
   let leftBefore = remainingMs();
   let longestMs = 0;
@@ -53,7 +53,7 @@ export function createTurnSteps(options: {
       try {
         // What Claude has said is kept even when the time is up meanwhile.
         const signal = AbortSignal.timeout(SAVED_WITHIN_MS);
-        isTakenOver = !(await lease.save(encodeProgress(progress, { ground, name }), { signal }));
+        isTakenOver = !(await lease.save(encodeProgress(progress, { basis, name }), { signal }));
         hasProgress = !isTakenOver;
       } catch (error) {
         log.warn('the progress of a turn could not be saved', { code: codeOf(error) });
@@ -74,21 +74,21 @@ interface SavedProgress extends TurnProgress {
 /** What the store holds of the conversation already is not saved again. */
 function encodeProgress(
   { touches = NO_TOUCHES, ...progress }: TurnProgress,
-  { ground, name }: Pick<Parameters<typeof createTurnSteps>[0], 'ground' | 'name'>,
+  { basis, name }: Pick<Parameters<typeof createDeliveryProgress>[0], 'basis' | 'name'>,
 ): Uint8Array {
-  const messages = progress.messages.slice(countBefore(ground, progress.messages));
+  const messages = progress.messages.slice(countBefore(basis, progress.messages));
   const trace: TurnTrace = { ...name, ...touches };
   return encodeFields({
     ...progress,
     messages,
     trace,
-    ...(ground.lease && { version: ground.lease.version }),
+    ...(basis.lease && { version: basis.lease.version }),
   });
 }
 
 /** Where another turn was stored since, the turn begins again, on what is there now; what it took is not forgotten. */
-function resume({ version, ...saved }: SavedProgress, ground: TurnGround): TurnProgress {
-  const { lease, before, messages, digest } = ground;
+function resume({ version, ...saved }: SavedProgress, basis: TurnBasis): TurnProgress {
+  const { lease, before, messages, digest } = basis;
   if (version !== lease?.version) {
     const { usage, touches } = saved;
     return { messages, text: '', usage, digest, ...(touches && { touches }) };

@@ -14,8 +14,8 @@ import type { ConversationLease } from './conversation-lease.ts';
 import type { ConversationClaim, Conversations } from './conversations.ts';
 import type { TurnMessage } from './turn-message.ts';
 
-/** What a turn builds on: its stored conversation, or nothing where the message brings its own. */
-export interface TurnGround {
+/** The basis of a turn: its stored conversation, or nothing where the message brings its own. */
+export interface TurnBasis {
   /** Undefined without a stored conversation. */
   readonly lease: ConversationLease | undefined;
   /** The stored messages, valid on the prompts of this turn. */
@@ -27,11 +27,11 @@ export interface TurnGround {
 }
 
 /** As a claim of the conversation; `ours` also without one. */
-export type FoundGround =
+export type FoundBasis =
   | Exclude<ConversationClaim, { readonly state: 'ours' }>
-  | { readonly state: 'ours'; readonly ground: TurnGround };
+  | { readonly state: 'ours'; readonly basis: TurnBasis };
 
-interface GroundRequest extends RequestOptions {
+interface BasisRequest extends RequestOptions {
   readonly conversations: Conversations;
   /** The name of the turn, as its receipt has it. */
   readonly name: string;
@@ -39,31 +39,28 @@ interface GroundRequest extends RequestOptions {
 }
 
 /** Takes the conversation that the message names for its turn. @throws as `Conversations.claim`. */
-export async function findGround(
+export async function findBasis(
   { message, turn }: { readonly message: TurnMessage; readonly turn: ConversationBasis },
-  { conversations, name, leaseMs, signal }: GroundRequest,
-): Promise<FoundGround> {
+  { conversations, name, leaseMs, signal }: BasisRequest,
+): Promise<FoundBasis> {
   const { conversation, system, messages } = message;
   const digest = conversationDigest({ ...turn, ...(system !== undefined && { system }) });
   if (conversation === undefined) {
-    return { state: 'ours', ground: { lease: undefined, before: [], messages, digest } };
+    return { state: 'ours', basis: { lease: undefined, before: [], messages, digest } };
   }
   const claim = await conversations.claim(conversation, { turn: name, leaseMs, signal });
   if (claim.state !== 'ours') return claim;
   const { lease } = claim;
   const stored = { messages: lease.messages, ...(lease.digest !== undefined && { digest: lease.digest }) };
   const before = withoutOtherThoughts(digest, stored);
-  return { state: 'ours', ground: { lease, before, messages: [...before, ...messages], digest } };
+  return { state: 'ours', basis: { lease, before, messages: [...before, ...messages], digest } };
 }
 
 /**
  * How many of all messages of a turn stood there before it. Where Claude refused the thoughts in them, a message of thoughts
  * alone has been left out.
  */
-export function countBefore(
-  { before }: Pick<TurnGround, 'before'>,
-  all: readonly BetaMessageParam[],
-): number {
+export function countBefore({ before }: Pick<TurnBasis, 'before'>, all: readonly BetaMessageParam[]): number {
   const at = before.findIndex(isThoughtAlone);
   return at < 0 || isThoughtAlone(all[at]) ? before.length : withoutThoughts(before).length;
 }
@@ -73,12 +70,12 @@ function isThoughtAlone(message: BetaMessageParam | undefined): boolean {
 }
 
 /** What is written down of the turn itself beside what it did to files. */
-export function traceName({ turn }: TurnMessage, { lease }: TurnGround): Pick<TurnTrace, 'turn' | 'follows'> {
+export function traceName({ turn }: TurnMessage, { lease }: TurnBasis): Pick<TurnTrace, 'turn' | 'follows'> {
   return { turn, ...(lease?.lastTurn !== undefined && { follows: lease.lastTurn }) };
 }
 
 /** @throws MemoryError `limit_exceeded` where the prompt alone makes a conversation larger than one may be. */
-export function refuseTooLarge({ lease, before, messages }: TurnGround): void {
+export function refuseTooLarge({ lease, before, messages }: TurnBasis): void {
   if (lease === undefined) return;
   const value = lease.bytes + encodeFields({ messages: messages.slice(before.length) }).length;
   if (value <= MAX_CONVERSATION_BYTES) return;

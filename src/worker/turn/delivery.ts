@@ -3,10 +3,10 @@ import { hasReason, MemoryError, type MemoryErrorCode } from '../../errors.ts';
 import { codeOf } from '../json-log.ts';
 import { isFinal, type TurnAnswer } from './turn-answer.ts';
 import type { TurnMessage } from './turn-message.ts';
-import type { TurnSteps } from './turn-steps.ts';
+import type { DeliveryProgress } from './turn-progress.ts';
 
 /**
- * What came of one delivery. `later`: the same message may succeed, after so many seconds at least. `failed`: it will not
+ * The outcome of one delivery. `later`: the same message may succeed, after so many seconds at least. `failed`: it will not
  * until something is changed by hand. `code` is fit for a log.
  */
 export type Delivery =
@@ -95,36 +95,38 @@ export function runningFor(freeInMs: number): Delivery {
   return { state: 'later', code: 'running', afterSeconds, isExact: true };
 }
 
-/** Undefined: the turn has ended for good. */
+/** Makes the delivery of a turn that Claude has not ended; undefined where the turn has ended for good. */
 export function unfinished(
   message: Pick<TurnMessage, 'model'>,
-  { outcome, steps }: { readonly outcome: TurnOutcome; readonly steps: TurnSteps },
+  { outcome, progress }: { readonly outcome: TurnOutcome; readonly progress: DeliveryProgress },
 ): Delivery | undefined {
   // Nothing was said, so there is no answer to store.
   if (outcome.outcome === 'truncated' && outcome.by === 'thinking') {
     return { state: 'failed', code: 'thinking_exceeds_max_tokens' };
   }
   if (isFinal(outcome)) return undefined;
-  const progress = steps.hasProgress ? ({ hasProgress: true } as const) : {};
+  const further = progress.hasProgress ? ({ hasProgress: true } as const) : {};
   if (outcome.outcome === 'interrupted') {
     const code = outcome.by === 'stopped' ? 'unfinished' : outcome.by;
-    if (steps.hasProgress) return { state: 'later', code, afterSeconds: 0, isExact: true, hasProgress: true };
-    const isUnheard = code === 'deadline' && tokensOf(outcome.usage) === tokensOf(steps.latest?.usage);
+    if (progress.hasProgress) {
+      return { state: 'later', code, afterSeconds: 0, isExact: true, hasProgress: true };
+    }
+    const isUnheard = code === 'deadline' && tokensOf(outcome.usage) === tokensOf(progress.latest?.usage);
     return { state: 'later', code, afterSeconds: SHORTEST_PAUSE, ...(isUnheard && { isCondition: true }) };
   }
   if (outcome.source === 'memory') {
     const failure = failureOf(outcome.error, undefined);
-    return failure.state === 'later' ? { ...failure, ...progress } : failure;
+    return failure.state === 'later' ? { ...failure, ...further } : failure;
   }
   const { code, retry, retryAfterMs = 0 } = outcome;
   const isDeployments = code === 'not_found_error' && message.model === undefined;
   if (KEY_REFUSED.has(code) || isDeployments) {
-    return { state: 'later', code, afterSeconds: OPERATOR_PAUSE, isCondition: true, ...progress };
+    return { state: 'later', code, afterSeconds: OPERATOR_PAUSE, isCondition: true, ...further };
   }
   if (retry === 'never' && !PASSING.has(code)) return { state: 'failed', code };
   const afterSeconds = Math.max(SHORTEST_PAUSE, Math.ceil(retryAfterMs / 1_000));
   const condition = NO_CONDITIONS.has(code) ? {} : ({ isCondition: true } as const);
-  return { state: 'later', code, afterSeconds, ...condition, ...progress };
+  return { state: 'later', code, afterSeconds, ...condition, ...further };
 }
 
 /** Zero for a turn that Claude has not begun to answer. */
@@ -133,7 +135,7 @@ function tokensOf(usage: TurnUsage = NO_USAGE): number {
   return inputTokens + outputTokens + cacheReadTokens + cacheWriteTokens;
 }
 
-/** The verdict on anything that went wrong outside of Claude's part. A tenant that was shredded does not come back. */
+/** Makes the delivery of a turn that failed outside of Claude's part. A tenant that was shredded does not come back. */
 export function failureOf(error: unknown, signal: AbortSignal | undefined): NotAnswered {
   const code = codeOf(error);
   const passing = { state: 'later', afterSeconds: SHORTEST_PAUSE } as const;
