@@ -8,36 +8,6 @@ import { type Origin, typedName, withOrigin } from './origins.ts';
 /** Environment variables, as in `process.env`. An empty value counts as absent. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The worker's variables as an entry point reads them, validated and frozen. */
-export interface WorkerConfig {
-  /** The role through which tenants are reached; absent: the credentials of the process. */
-  readonly tenantRoleArn: string | undefined;
-  readonly queueUrl: string;
-  /** The queue for messages that can never succeed; absent: the queue's own attempts decide about them. */
-  readonly deadLetterQueueUrl: string | undefined;
-  /** The time for which the queue keeps a message; absent: four days, as SQS does by default. */
-  readonly queueRetentionSeconds: number | undefined;
-  readonly replyQueueUrl: string | undefined;
-  readonly reply: 'pointer' | 'inline';
-  readonly model: string;
-  readonly maxTokens: number | undefined;
-  readonly effort: 'low' | 'medium' | 'high' | 'xhigh' | 'max' | undefined;
-  /** The most tokens of one tenant on a day; absent: no bound. */
-  readonly tokensPerDay: number | undefined;
-  /** The secret in Secrets Manager that holds the key; absent: the SDK's own `ANTHROPIC_API_KEY`. */
-  readonly apiKeySecretArn: string | undefined;
-}
-
-/** The settings of the function that expires files, beyond the memory's options; validated and frozen. */
-export interface ExpiryConfig {
-  readonly tenantRoleArn: string | undefined;
-  readonly expireDryRun: boolean;
-  /** True where each run writes a checkpoint of each tenant, and its line into the log. */
-  readonly checkpoints: boolean;
-  /** The queue that carries a message for each tenant; absent: one run goes from tenant to tenant. */
-  readonly expiryQueueUrl: string | undefined;
-}
-
 const PREFIX = 'SEALED_MEMORY_';
 const ROOT_KEY = 'SEALED_MEMORY_ROOT_KEY';
 const ROOT_KEY_FILE = 'SEALED_MEMORY_ROOT_KEY_FILE';
@@ -49,13 +19,24 @@ export const CONFIG_VARIABLE = 'SEALED_MEMORY_CONFIG';
 export const PROFILE_NAME_VARIABLE = 'SEALED_MEMORY_PROFILE_NAME';
 const WORKER_PREFIX = 'SEALED_MEMORY_WORKER_';
 const WORKER_NAMES = [
-  ...['TENANT_ROLE_ARN', 'QUEUE_URL', 'REPLY_QUEUE_URL', 'REPLY', 'MODEL', 'MAX_TOKENS', 'EFFORT'],
-  ...['DEAD_LETTER_QUEUE_URL', 'API_KEY_SECRET_ARN', 'EXPIRE_DRY_RUN', 'EXPIRY_QUEUE_URL'],
-  ...['TOKENS_PER_DAY', 'CHECKPOINTS', 'QUEUE_RETENTION_SECONDS'],
+  'TENANT_ROLE_ARN',
+  'QUEUE_URL',
+  'QUEUE_RETENTION_SECONDS',
+  'DEAD_LETTER_QUEUE_URL',
+  'REPLY_QUEUE_URL',
+  'REPLY',
+  'MODEL',
+  'MAX_TOKENS',
+  'EFFORT',
+  'TOKENS_PER_DAY',
+  'API_KEY_SECRET_ARN',
+  'EXPIRE_DRY_RUN',
+  'CHECKPOINTS',
+  'EXPIRY_QUEUE_URL',
 ] as const;
-type WorkerName = (typeof WORKER_NAMES)[number];
-const MOST_TOKENS = 1_000_000;
-const MOST_TOKENS_PER_DAY = 1_000_000_000_000;
+
+/** A variable of the worker. This file knows its name, and `src/worker/settings.ts` what it means. */
+export type WorkerVariable = `${typeof WORKER_PREFIX}${(typeof WORKER_NAMES)[number]}`;
 
 /** The variables of a memory; the worker has its own. */
 export const VARIABLES: readonly string[] = [
@@ -163,58 +144,6 @@ export function readHarness(env: Environment = process.env): boolean {
   return readFlag(env, HARNESS) ?? false;
 }
 
-/**
- * Reads the settings of a worker from its function's environment: which Claude, which queues, which key.
- *
- * @throws MemoryError `misconfigured` that names the variable and what was expected.
- */
-export function readWorkerConfig(env: Environment): WorkerConfig {
-  const maxTokens = { kind: 'number', least: 1, most: MOST_TOKENS } as const;
-  const tokensPerDay = { kind: 'number', least: 1, most: MOST_TOKENS_PER_DAY } as const;
-  const retention = { kind: 'number', least: 172_800, most: 1_209_600 } as const;
-  const reply = { kind: 'choice', of: ['pointer', 'inline'] } as const;
-  const effort = { kind: 'choice', of: ['low', 'medium', 'high', 'xhigh', 'max'] } as const;
-  return Object.freeze({
-    tenantRoleArn: workerText(env, 'TENANT_ROLE_ARN'),
-    queueUrl: requiredText(env, 'QUEUE_URL', 'the queue whose messages arrive'),
-    deadLetterQueueUrl: workerText(env, 'DEAD_LETTER_QUEUE_URL'),
-    queueRetentionSeconds: parse(env, `${WORKER_PREFIX}QUEUE_RETENTION_SECONDS`, retention) as
-      | number
-      | undefined,
-    replyQueueUrl: workerText(env, 'REPLY_QUEUE_URL'),
-    reply: (parse(env, `${WORKER_PREFIX}REPLY`, reply) as WorkerConfig['reply'] | undefined) ?? 'pointer',
-    model: requiredText(env, 'MODEL', 'which Claude answers'),
-    maxTokens: parse(env, `${WORKER_PREFIX}MAX_TOKENS`, maxTokens) as number | undefined,
-    effort: parse(env, `${WORKER_PREFIX}EFFORT`, effort) as WorkerConfig['effort'],
-    tokensPerDay: parse(env, `${WORKER_PREFIX}TOKENS_PER_DAY`, tokensPerDay) as number | undefined,
-    apiKeySecretArn: workerText(env, 'API_KEY_SECRET_ARN'),
-  });
-}
-
-/**
- * Reads the settings of a scheduled expiry from its function's environment.
- *
- * @throws MemoryError `misconfigured` that names the variable and what was expected.
- */
-export function readExpiryConfig(env: Environment): ExpiryConfig {
-  return Object.freeze({
-    tenantRoleArn: workerText(env, 'TENANT_ROLE_ARN'),
-    expireDryRun: readFlag(env, `${WORKER_PREFIX}EXPIRE_DRY_RUN`) ?? false,
-    checkpoints: readFlag(env, `${WORKER_PREFIX}CHECKPOINTS`) ?? false,
-    expiryQueueUrl: workerText(env, 'EXPIRY_QUEUE_URL'),
-  });
-}
-
-function workerText(env: Environment, name: WorkerName): string | undefined {
-  return textOf(env, WORKER_PREFIX + name);
-}
-
-function requiredText(env: Environment, name: WorkerName, what: string): string {
-  const text = workerText(env, name);
-  if (text === undefined) throw misconfigured(`${WORKER_PREFIX}${name} is not set: ${what}.`);
-  return text;
-}
-
 function textOf(env: Environment, name: string): string | undefined {
   return env[name] || undefined;
 }
@@ -225,15 +154,15 @@ function readVariable(
 ): FoundSetting | undefined {
   const others = option === 's3.endpoint' && ignoresSharedEndpoints(env) ? [] : shared;
   const name = [variable, ...others].find((each) => each !== undefined && textOf(env, each) !== undefined);
-  return name === undefined ? undefined : { value: parse(env, name, rule), variable: name };
+  return name === undefined ? undefined : { value: readValue(env, name, rule), variable: name };
 }
 
 function ignoresSharedEndpoints(env: Environment): boolean {
   return textOf(env, 'AWS_IGNORE_CONFIGURED_ENDPOINT_URLS')?.toLowerCase() === 'true';
 }
 
-/** Reads the variable's value in the option's type and unit; undefined where the variable is absent. */
-function parse(env: Environment, name: string, rule: OptionRow['rule']): unknown {
+/** Reads a variable as an option takes it; undefined where the variable is absent. @throws MemoryError `misconfigured`. */
+export function readValue(env: Environment, name: string, rule: OptionRow['rule']): unknown {
   const text = textOf(env, name);
   if (text === undefined) return undefined;
   if (rule.kind === 'flag') return readFlag(env, name);

@@ -1,9 +1,3 @@
-export {
-  type ExpiryConfig,
-  readExpiryConfig,
-  readWorkerConfig,
-  type WorkerConfig,
-} from '../open/environment.ts';
 export type { TurnTrace } from '../turns/turn-trace.ts';
 export type { ScheduledExpiryOptions } from './expiry/expire-tenant.ts';
 export { createExpiry, type ExpirySummary, type ScheduledExpiry } from './expiry/expire-tenants.ts';
@@ -16,6 +10,7 @@ export {
 export { createJsonLog, type JsonLog, type JsonLogOptions, type LogLevel } from './json-log.ts';
 export type { DirectAnswer, LambdaTime, ToldAnswer } from './queue/direct-handler.ts';
 export { createReplies, type Replies, type RepliesOptions } from './queue/replies.ts';
+export { type ExpiryConfig, readExpiryConfig, readWorkerConfig, type WorkerConfig } from './settings.ts';
 export {
   type CredentialsOptions,
   createTenantCredentials,

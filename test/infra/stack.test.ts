@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { optionsFromEnvironment, readExpiryConfig, readWorkerConfig } from '../../src/open/environment.ts';
+import { optionsFromEnvironment } from '../../src/open/environment.ts';
+import { readExpiryConfig, readWorkerConfig } from '../../src/worker/settings.ts';
 import { onlyResource, type Template } from '../support/iam/template.ts';
 import { synthesize } from '../support/synthesized.ts';
 

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { BOUNDS, checkBounds } from '../../../src/cdk/bounds.ts';
-import { optionsFromEnvironment, readWorkerConfig } from '../../../src/open/environment.ts';
+import { optionsFromEnvironment } from '../../../src/open/environment.ts';
+import { readWorkerConfig } from '../../../src/worker/settings.ts';
 
 const WORKER = {
   SEALED_MEMORY_WORKER_QUEUE_URL: 'https://sqs.invalid/turns',

@@ -7,7 +7,6 @@ import {
   type Environment,
   optionsFromEnvironment,
   readHarness,
-  readWorkerConfig,
   setAwsVariables,
   VARIABLES,
 } from '../../../src/open/environment.ts';
@@ -450,33 +449,4 @@ it('variables of AWS from a file are set where the process has none', () => {
   } finally {
     vi.unstubAllEnvs();
   }
-});
-
-describe('readWorkerConfig', () => {
-  const worker = {
-    SEALED_MEMORY_WORKER_QUEUE_URL: 'https://q',
-    SEALED_MEMORY_WORKER_MODEL: 'claude-sonnet-5-5',
-  };
-
-  it.each([
-    ['172800', 172_800],
-    ['1209600', 1_209_600],
-    [undefined, undefined],
-  ])('reads how long the queue keeps a message: %s', (text, seconds) => {
-    const config = readWorkerConfig({ ...worker, SEALED_MEMORY_WORKER_QUEUE_RETENTION_SECONDS: text });
-    expect(config.queueRetentionSeconds).toBe(seconds);
-  });
-
-  it.each(['172799', '1209601', '4 days', '-1'])('takes no queue that keeps a message for %s', (text) => {
-    const env = { ...worker, SEALED_MEMORY_WORKER_QUEUE_RETENTION_SECONDS: text };
-    expect(() => readWorkerConfig(env)).toThrowError(/SEALED_MEMORY_WORKER_QUEUE_RETENTION_SECONDS/);
-  });
-
-  it('leaves the effort to the model unless one is named', () => {
-    expect(readWorkerConfig(worker)).toMatchObject({ effort: undefined, maxTokens: undefined });
-    expect(readWorkerConfig({ ...worker, SEALED_MEMORY_WORKER_EFFORT: 'xhigh' }).effort).toBe('xhigh');
-    expect(() => readWorkerConfig({ ...worker, SEALED_MEMORY_WORKER_EFFORT: 'most' })).toThrowError(
-      /SEALED_MEMORY_WORKER_EFFORT/,
-    );
-  });
 });

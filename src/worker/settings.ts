@@ -1,0 +1,91 @@
+import { misconfigured } from '../errors.ts';
+import { type Environment, readValue, type WorkerVariable } from '../open/environment.ts';
+
+const TENANT_ROLE_ARN = 'SEALED_MEMORY_WORKER_TENANT_ROLE_ARN';
+const MOST_TOKENS = 1_000_000;
+const MOST_TOKENS_PER_DAY = 1_000_000_000_000;
+
+/** The worker's variables as an entry point reads them, validated and frozen. */
+export interface WorkerConfig {
+  /** Absent: tenants are reached with the credentials of the process. */
+  readonly tenantRoleArn: string | undefined;
+  readonly queueUrl: string;
+  /** Absent: what can never succeed is left to the queue's own attempts. */
+  readonly deadLetterQueueUrl: string | undefined;
+  /** How long the queue keeps a message; absent: four days, as SQS does by default. */
+  readonly queueRetentionSeconds: number | undefined;
+  readonly replyQueueUrl: string | undefined;
+  readonly reply: 'pointer' | 'inline';
+  readonly model: string;
+  readonly maxTokens: number | undefined;
+  readonly effort: 'low' | 'medium' | 'high' | 'xhigh' | 'max' | undefined;
+  /** Of one tenant on a day; absent: no bound. */
+  readonly tokensPerDay: number | undefined;
+  /** In Secrets Manager; absent: the SDK's own `ANTHROPIC_API_KEY`. */
+  readonly apiKeySecretArn: string | undefined;
+}
+
+/** What the function that expires files needs beyond the memory's options, validated and frozen. */
+export interface ExpiryConfig {
+  readonly tenantRoleArn: string | undefined;
+  readonly expireDryRun: boolean;
+  /** Each run writes a checkpoint of each tenant, and its line into the log. */
+  readonly checkpoints: boolean;
+  /** Absent: one run goes from tenant to tenant. */
+  readonly expiryQueueUrl: string | undefined;
+}
+
+/**
+ * Reads the settings of a worker from its function's environment: which Claude, which queues, which key.
+ *
+ * @throws MemoryError `misconfigured` that names the variable and what was expected.
+ */
+export function readWorkerConfig(env: Environment): WorkerConfig {
+  const reply = { kind: 'choice', of: ['pointer', 'inline'] } as const;
+  const effort = { kind: 'choice', of: ['low', 'medium', 'high', 'xhigh', 'max'] } as const;
+  const read = (name: WorkerVariable, rule: Parameters<typeof readValue>[2]) => readValue(env, name, rule);
+  const numberOf = (name: WorkerVariable, bounds: { readonly least: number; readonly most: number }) =>
+    read(name, { kind: 'number', ...bounds }) as number | undefined;
+  return Object.freeze({
+    tenantRoleArn: textOf(env, TENANT_ROLE_ARN),
+    queueUrl: requiredText(env, 'SEALED_MEMORY_WORKER_QUEUE_URL', 'the queue whose messages arrive'),
+    deadLetterQueueUrl: textOf(env, 'SEALED_MEMORY_WORKER_DEAD_LETTER_QUEUE_URL'),
+    queueRetentionSeconds: numberOf('SEALED_MEMORY_WORKER_QUEUE_RETENTION_SECONDS', {
+      least: 172_800,
+      most: 1_209_600,
+    }),
+    replyQueueUrl: textOf(env, 'SEALED_MEMORY_WORKER_REPLY_QUEUE_URL'),
+    reply: (read('SEALED_MEMORY_WORKER_REPLY', reply) as WorkerConfig['reply'] | undefined) ?? 'pointer',
+    model: requiredText(env, 'SEALED_MEMORY_WORKER_MODEL', 'which Claude answers'),
+    maxTokens: numberOf('SEALED_MEMORY_WORKER_MAX_TOKENS', { least: 1, most: MOST_TOKENS }),
+    effort: read('SEALED_MEMORY_WORKER_EFFORT', effort) as WorkerConfig['effort'],
+    tokensPerDay: numberOf('SEALED_MEMORY_WORKER_TOKENS_PER_DAY', { least: 1, most: MOST_TOKENS_PER_DAY }),
+    apiKeySecretArn: textOf(env, 'SEALED_MEMORY_WORKER_API_KEY_SECRET_ARN'),
+  });
+}
+
+/**
+ * Reads the settings of a scheduled expiry from its function's environment.
+ *
+ * @throws MemoryError `misconfigured` that names the variable and what was expected.
+ */
+export function readExpiryConfig(env: Environment): ExpiryConfig {
+  const flagOf = (name: WorkerVariable) => (readValue(env, name, { kind: 'flag' }) ?? false) as boolean;
+  return Object.freeze({
+    tenantRoleArn: textOf(env, TENANT_ROLE_ARN),
+    expireDryRun: flagOf('SEALED_MEMORY_WORKER_EXPIRE_DRY_RUN'),
+    checkpoints: flagOf('SEALED_MEMORY_WORKER_CHECKPOINTS'),
+    expiryQueueUrl: textOf(env, 'SEALED_MEMORY_WORKER_EXPIRY_QUEUE_URL'),
+  });
+}
+
+/** Reads the text of a variable; undefined where it is absent or empty. */
+function textOf(env: Environment, name: WorkerVariable): string | undefined {
+  return env[name] || undefined;
+}
+
+function requiredText(env: Environment, name: WorkerVariable, what: string): string {
+  const text = textOf(env, name);
+  if (text === undefined) throw misconfigured(`${name} is not set: ${what}.`);
+  return text;
+}
