@@ -7,7 +7,7 @@ import { ownChunks } from '../run/own-chunks.ts';
 import { cannotRead } from '../run/own-file.ts';
 import { readAll } from '../run/source.ts';
 import { tellHistoryOff } from '../run/tenant-state.ts';
-import { type DiffWords, isOfTheMemory, isOfVersions, typedHere, typedVersion } from '../run/typed-path.ts';
+import { type DiffWords, isOfTheMemory, isOfVersions, typedHere, typedVersion } from '../run/typed.ts';
 import { changeLines, patchOf, type Side, type TextPatch } from '../show/patch.ts';
 
 /**

@@ -15,7 +15,7 @@ import { type FileRun, runOnFiles, worded } from '../run/memory.ts';
 import { isPartial, noFolder } from '../run/own-file.ts';
 import { DOT_ENV, PROJECT_FOLDER, ROOT_KEY_FILE, readEnvironment } from '../run/settings.ts';
 import { isMounted } from '../run/tenant-state.ts';
-import { typedPath } from '../run/typed-path.ts';
+import { typedPath } from '../run/typed.ts';
 import { counted } from '../show/report.ts';
 import { type Outcome, transferAll } from './transfer.ts';
 

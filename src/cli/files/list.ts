@@ -1,5 +1,4 @@
 import { formatSize } from '../../language/listing.ts';
-import { isoOf } from '../../time.ts';
 import type { FileEntry } from '../../tool/files.ts';
 import type { Invocation } from '../run/invocation.ts';
 import {
@@ -12,6 +11,7 @@ import {
 } from '../run/memory.ts';
 import { type Branch, linesBelow } from '../show/branches.ts';
 import { counted } from '../show/report.ts';
+import { timeOf } from '../show/shown.ts';
 import type { Terminal } from '../show/terminal.ts';
 
 export interface ListArguments {
@@ -52,15 +52,6 @@ function shownName(name: string, { type }: FileEntry, terminal: Terminal): strin
 
 function nameBelow(directory: string, { path }: FileEntry): string {
   return path === directory ? path : path.slice(directory.length + 1);
-}
-
-export function timeOf(date: Date | number): string {
-  return isoOf(date).replace(/\.\d+Z$/, 'Z');
-}
-
-/** The same to the millisecond, where it is between two seconds: what happened within one is told apart by it. */
-export function exactTimeOf(date: Date): string {
-  return isoOf(date).replace('.000Z', 'Z');
 }
 
 interface Entry {

@@ -1,5 +1,5 @@
 import type { HistoryEntry, WrittenEntry } from '../../history/past/entries.ts';
-import { shownVersion } from '../show/shown-version.ts';
+import { shownVersion } from '../show/shown.ts';
 import { onOneLine } from '../show/terminal.ts';
 
 /** A file that has a text of an actor again, by a version that is not the actor's. */

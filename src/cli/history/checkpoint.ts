@@ -1,5 +1,5 @@
 import { isAlarm } from '../../admin/findings.ts';
-import { runOnAdmin } from '../keys/operate.ts';
+import { runOnAdmin } from '../run/admin.ts';
 import { EXIT_FAILED, type Invocation } from '../run/invocation.ts';
 import { findingLine } from '../show/finding-lines.ts';
 import { counted } from '../show/report.ts';

@@ -1,8 +1,7 @@
 import { MOST_KEPT_BYTES } from '../../format/sizes.ts';
 import type { HistoryEntry } from '../../history/past/entries.ts';
-import { exactTimeOf } from '../files/list.ts';
 import { counted } from '../show/report.ts';
-import { shownVersion } from '../show/shown-version.ts';
+import { exactTimeOf, shownVersion } from '../show/shown.ts';
 import { onOneLine, type Style, type Terminal } from '../show/terminal.ts';
 import { rowsOf } from '../show/wrap.ts';
 

@@ -1,6 +1,6 @@
 import { hasCode } from '../../errors.ts';
 import type { PlannedChange } from '../../history/change/plan.ts';
-import type { AdminRun } from '../keys/operate.ts';
+import type { AdminRun } from '../run/admin.ts';
 import { type Content, changePatch, type TextPatch } from '../show/patch.ts';
 
 /** What a change does to a text. `not_text`: one of the two is none. `gone`: one is not kept, or not any more. */

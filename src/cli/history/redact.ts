@@ -1,15 +1,14 @@
 import { type ErrorDetails, hasReason, MemoryError } from '../../errors.ts';
 import type { Redaction, WrittenEntry } from '../../history/past/entries.ts';
 import { decodeText } from '../../language/text.ts';
-import { timeOf } from '../files/list.ts';
-import { type AdminRun, runOnAdmin } from '../keys/operate.ts';
+import { type AdminRun, runOnAdmin } from '../run/admin.ts';
 import { type Consent, requireYes } from '../run/consent.ts';
 import { type Invocation, NOTHING_CHANGED } from '../run/invocation.ts';
 import { ofAdmin, tellHistoryOff } from '../run/tenant-state.ts';
 import { tellingWhatHolds } from '../show/holding-lines.ts';
 import { NOT_TEXT } from '../show/patch.ts';
 import { counted, type Report } from '../show/report.ts';
-import { shownVersion } from '../show/shown-version.ts';
+import { shownVersion, timeOf } from '../show/shown.ts';
 import { onOneLine, type Terminal } from '../show/terminal.ts';
 
 export interface RedactArguments extends Consent {

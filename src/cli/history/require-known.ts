@@ -1,7 +1,7 @@
 import { MemoryError } from '../../errors.ts';
 import type { HistoryEntry } from '../../history/past/entries.ts';
 import { inNfc, isWithin, type MemoryPath, parseGivenPath } from '../../language/path.ts';
-import type { AdminRun } from '../keys/operate.ts';
+import type { AdminRun } from '../run/admin.ts';
 
 /** What was named: an actor, whose words for people are `shown`, or what lies at or below a path; neither: all. */
 export type Named =

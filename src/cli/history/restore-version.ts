@@ -9,7 +9,7 @@ import { isMounted, tellHistoryOff } from '../run/tenant-state.ts';
 import { tellingWhatHolds } from '../show/holding-lines.ts';
 import { changeLines, changePatch, NOW } from '../show/patch.ts';
 import { redactionLines } from '../show/redaction-lines.ts';
-import { shownVersion } from '../show/shown-version.ts';
+import { shownVersion } from '../show/shown.ts';
 
 export interface RestoreVersionArguments extends Consent {
   readonly path: string;

@@ -1,12 +1,11 @@
 import type { Trace, TracedTurn, TracedVersion } from '../../history/trace/trace.ts';
 import type { Untold } from '../../history/trace/untold.ts';
-import { timeOf } from '../files/list.ts';
-import { runOnAdmin } from '../keys/operate.ts';
+import { runOnAdmin } from '../run/admin.ts';
 import type { Invocation } from '../run/invocation.ts';
 import { ofAdmin, tellHistoryOff } from '../run/tenant-state.ts';
 import { type Branch, linesBelow } from '../show/branches.ts';
 import { counted } from '../show/report.ts';
-import { shownVersion } from '../show/shown-version.ts';
+import { shownVersion, timeOf } from '../show/shown.ts';
 import { onOneLine, type Terminal } from '../show/terminal.ts';
 import { wrapped } from '../show/wrap.ts';
 

@@ -2,7 +2,7 @@ import { type Finding, isLeft, isUnderWay, isUntold } from '../../admin/findings
 import type { KeyVersionUse } from '../../admin/keys/key-status.ts';
 import type { Verification } from '../../admin/verify/verify.ts';
 import type { Progress } from '../../tree/tenant.ts';
-import { runOnAdmin } from '../keys/operate.ts';
+import { runOnAdmin } from '../run/admin.ts';
 import { CONTINUES, EXIT_FAILED, EXIT_UNTOLD, type Invocation } from '../run/invocation.ts';
 import { ofAdmin, tellIfAbsent } from '../run/tenant-state.ts';
 import { findingLine } from '../show/finding-lines.ts';

@@ -6,10 +6,10 @@ import { loadSqlite, parseStoreLocation } from '../../open/store.ts';
 import { openFolderObjectStore } from '../../store/folder.ts';
 import type { ObjectStore } from '../../store/port.ts';
 import type { Progress } from '../../tree/tenant.ts';
+import { type AdminRun, runOnAdmin } from '../run/admin.ts';
 import { EXIT_FAILED, type Invocation } from '../run/invocation.ts';
 import { findingLine } from '../show/finding-lines.ts';
 import { counted } from '../show/report.ts';
-import { type AdminRun, runOnAdmin } from './operate.ts';
 
 interface BackupExport {
   /** A folder of raw objects, `s3://bucket/prefix` or `sqlite:PATH`. */

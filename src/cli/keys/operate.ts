@@ -1,22 +1,18 @@
 import type { ShredProgress } from '../../admin/keys/shred.ts';
 import { checkWholeNumber, MemoryError } from '../../errors.ts';
 import { LEAST_TTL_MS, LONGEST_TTL_MS } from '../../keys/keyring-cache.ts';
-import { openAdmin } from '../../open/open-admin.ts';
 import type { MemoryOptions } from '../../open/options.ts';
-import type { TenantAdmin } from '../../open/tenant-admin.ts';
-import type { ObjectStore } from '../../store/port.ts';
+import { runOnAdmin } from '../run/admin.ts';
 import { answerTo } from '../run/consent.ts';
 import {
   CONTINUES,
   EXIT_FAILED,
-  type Interrupted,
   type Invocation,
   NOTHING_CHANGED,
   ofOneChange,
-  tellInterruption,
   wrongCall,
 } from '../run/invocation.ts';
-import { readMemoryOptions, readOptions } from '../run/settings.ts';
+import { readOptions } from '../run/settings.ts';
 import { ofAdmin, tellIfAbsent } from '../run/tenant-state.ts';
 import { onceAWait } from '../run/waits.ts';
 import {
@@ -30,37 +26,6 @@ import {
   shredLines,
   statusLines,
 } from '../show/operate-lines.ts';
-import type { Report } from '../show/report.ts';
-
-export interface AdminRun {
-  readonly admin: TenantAdmin;
-  readonly report: Report;
-  readonly signal: AbortSignal;
-}
-
-interface AdminRunOptions {
-  readonly invocation: Invocation;
-  /** Instead of the configured one; the caller closes a store that is an object. */
-  readonly store?: string | ObjectStore;
-  /** What an interruption leaves behind, for people; nothing is said of a command that only looks. */
-  readonly interrupted?: Interrupted;
-}
-
-/** Runs one command on the configured tenant. Resolves to the exit code. */
-export async function runOnAdmin(
-  command: (run: AdminRun) => Promise<number>,
-  { invocation, store, interrupted }: AdminRunOptions,
-): Promise<number> {
-  const { report, signal } = invocation;
-  const options = store === undefined ? readMemoryOptions(invocation) : readOptions(invocation, { store });
-  await using admin = await report.during('opening the memory', () => openAdmin(options));
-  try {
-    return await command({ admin, report, signal });
-  } catch (error) {
-    tellInterruption(error, invocation, interrupted);
-    throw error;
-  }
-}
 
 const REACHING = 'reaching the store';
 

@@ -1,7 +1,6 @@
 import type { Command } from 'commander';
 import { slotAt } from './completion-slot.ts';
 import { type Candidate, candidatesFor } from './completion-values.ts';
-import { isSafe, quotedForBash, unquotedFromBash } from './completion-words.ts';
 
 /** As the scripts of shells read it: after the word no space; no files of the current folder instead. */
 const NO_SPACE = 2;
@@ -46,4 +45,36 @@ export async function runComplete(program: Command, args: readonly string[]): Pr
   );
   // A store that does not answer would hold the shell up.
   process.exit(0);
+}
+
+/** Needs no quotes in any shell, and is no option. */
+const SAFE =
+  /^[\p{L}\p{N}_./][\p{L}\p{M}\p{N}_\-.,/:=@%+]*$|^--?[a-zA-Z][a-zA-Z0-9-]*(=[\p{L}\p{M}\p{N}_\-.,/:@%+]*)?$/u;
+const SPECIAL = /[^\p{L}\p{M}\p{N}_\-.,/:=@%+]/gu;
+const CONTROL = /[\p{Cc}\p{Cf}\u2028\u2029]/u;
+
+/** Tells whether a word may stand in the line of any shell as it is. */
+function isSafe(word: string): boolean {
+  return SAFE.test(word);
+}
+
+/** The word that bash makes of what was typed, as far as it was; nothing is expanded. */
+function unquotedFromBash(typed: string): string {
+  return typed.replaceAll(
+    /\\(.)|'([^']*)(?:'|$)|"((?:[^"\\]|\\.)*)(?:"|$)/gs,
+    (_, escaped?: string, single?: string, double?: string) =>
+      escaped ?? single ?? (double ?? '').replaceAll(/\\(["\\$`])/g, '$1'),
+  );
+}
+
+/**
+ * The word as it completes what was typed: bash puts it behind a quote that is open, and escapes nothing itself. Undefined where it
+ * cannot stand there. A file of the memory may have any name.
+ */
+function quotedForBash(word: string, typed: string): string | undefined {
+  if (CONTROL.test(word)) return undefined;
+  const [quote] = typed;
+  if (quote === '"') return /["$`\\!]/.test(word) ? undefined : word;
+  if (quote === "'") return /['!]/.test(word) ? undefined : word;
+  return /["']/.test(typed.replaceAll(/\\./g, '')) ? undefined : word.replaceAll(SPECIAL, '\\$&');
 }

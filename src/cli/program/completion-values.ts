@@ -4,11 +4,10 @@ import { optionsFromEnvironment } from '../../open/environment.ts';
 import { openMemory } from '../../open/open-memory.ts';
 import { parseStoreLocation } from '../../open/store.ts';
 import type { Memory } from '../../tool/memory-tool.ts';
-import { timeOf } from '../files/list.ts';
 import type { Flags } from '../run/invocation.ts';
 import { readEnvironment } from '../run/settings.ts';
-import { typedPath } from '../run/typed-path.ts';
-import { shownVersion } from '../show/shown-version.ts';
+import { typedPath } from '../run/typed.ts';
+import { shownVersion, timeOf } from '../show/shown.ts';
 import type { Slot } from './completion-slot.ts';
 
 export interface Candidate {

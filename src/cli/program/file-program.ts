@@ -3,9 +3,16 @@ import type { ExportArguments } from '../files/export.ts';
 import type { CatArguments, GrepArguments, LineRange, PutArguments } from '../files/files.ts';
 import type { ImportArguments } from '../files/import.ts';
 import type { ListArguments } from '../files/list.ts';
-import { isOfVersions, pathArgument, typedPath, typedSide } from '../run/typed-path.ts';
-import { type Choose, collect, withSource } from './arguments.ts';
-import { forReaders } from './readers.ts';
+import { type Choose, forReaders } from '../run/choose.ts';
+import {
+  collect,
+  isOfVersions,
+  orRefused,
+  pathArgument,
+  typedPath,
+  typedSide,
+  withSource,
+} from '../run/typed.ts';
 
 const ROOT = '/memories';
 
@@ -193,16 +200,6 @@ function addWholeTrees(program: Command, choose: Choose): void {
 
 interface FromArguments extends ExportArguments {
   readonly from?: string;
-}
-
-/** An argument that is read once its command is known. */
-function orRefused<T>(command: Command, read: () => T): T {
-  try {
-    return read();
-  } catch (error) {
-    if (!(error instanceof InvalidArgumentError)) throw error;
-    return command.error(`error: ${error.message}`, { code: error.code });
-  }
 }
 
 function parseLines(text: string): LineRange {

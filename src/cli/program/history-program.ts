@@ -1,10 +1,9 @@
 import { type Command, Option } from 'commander';
 import type { LogArguments } from '../history/history.ts';
 import type { RestoreAtArguments, UndoArguments } from '../history/take-back.ts';
+import { type Choose, forReaders } from '../run/choose.ts';
 import type { Consent } from '../run/consent.ts';
-import { pathArgument, typedPath, versionArgument } from '../run/typed-path.ts';
-import { type Choose, parseCount } from './arguments.ts';
-import { forReaders } from './readers.ts';
+import { parseCount, pathArgument, typedPath, versionArgument } from '../run/typed.ts';
 
 /** Adds the commands of docs/history.md. What they do is loaded when one of them runs. */
 export function addHistoryVerbs(program: Command, choose: Choose): void {

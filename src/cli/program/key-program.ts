@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { MigrateArguments, RotateArguments, ShredArguments } from '../keys/operate.ts';
-import { pathArgument } from '../run/typed-path.ts';
-import { type Choose, parseCount } from './arguments.ts';
+import type { Choose } from '../run/choose.ts';
+import { parseCount, pathArgument } from '../run/typed.ts';
 import { addHistorySwitch } from './history-program.ts';
 
 /** Adds the commands of docs/keys.md. What they do is loaded when one of them runs. */

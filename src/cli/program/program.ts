@@ -3,15 +3,14 @@ import manifest from '../../../package.json' with { type: 'json' };
 import type { CheckpointArguments } from '../history/checkpoint.ts';
 import type { VerifyArguments } from '../history/verify.ts';
 import type { ExpireArguments } from '../keys/operate.ts';
+import type { Choose } from '../run/choose.ts';
 import type { Action, Flags } from '../run/invocation.ts';
-import { typedMounts } from '../run/typed-path.ts';
+import { parseCount, parsePort, typedMounts } from '../run/typed.ts';
 import type { OpenArguments } from '../serve/open.ts';
-import { type Choose, parseCount, parsePort } from './arguments.ts';
 import { addFileVerbs } from './file-program.ts';
 import { HELP, helpOnOptions, OPTIONS_TOPIC } from './help.ts';
 import { addHistoryVerbs, addRestore } from './history-program.ts';
 import { addKeyVerbs } from './key-program.ts';
-import { isReaderGone } from './readers.ts';
 import { addToolVerbs } from './tool-program.ts';
 import { refusalSentence } from './unknown-word.ts';
 
@@ -30,8 +29,9 @@ export async function runProgram(args: readonly string[]): Promise<number> {
   const code = await runLine(args);
   // What a write failed with is told after it.
   await new Promise((resolve) => setImmediate(resolve));
-  if (code !== 0 || failure === undefined || isReaderGone(failure)) return code;
-  const { outFailure } = await import('../show/terminal.ts');
+  if (code !== 0 || failure === undefined) return code;
+  const { isReaderGone, outFailure } = await import('../show/terminal.ts');
+  if (isReaderGone(failure)) return code;
   process.stderr.write(`sealed-memory: ${outFailure(failure).message}\n`);
   return EXIT_FAILED;
 }

@@ -1,9 +1,10 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import type { Choose } from '../run/choose.ts';
 import type { SourceOptions } from '../run/source.ts';
+import { parsePort, withSource } from '../run/typed.ts';
 import type { ExecArguments } from '../serve/exec.ts';
 import type { McpArguments } from '../serve/mcp.ts';
 import type { SourcedField, ToolInput } from '../serve/tool.ts';
-import { type Choose, parsePort, withSource } from './arguments.ts';
 
 /** Adds the six commands of the memory tool, as the model gives them, and the drivers for programs. */
 export function addToolVerbs(program: Command, choose: Choose): void {

@@ -1,8 +1,7 @@
 import { hasCode, isForTheOperator, MemoryError } from '../../errors.ts';
 import type { LogFields, Logger } from '../../logger.ts';
-import { isReaderGone } from '../program/readers.ts';
 import { createReport, type Report } from '../show/report.ts';
-import { processTerminal, type Terminal } from '../show/terminal.ts';
+import { isReaderGone, processTerminal, type Terminal } from '../show/terminal.ts';
 import { watchStarter } from './starter.ts';
 import { tellWaits } from './waits.ts';
 

@@ -1,6 +1,6 @@
 import { hasReason } from '../../errors.ts';
 import type { Report } from './report.ts';
-import { shownVersion } from './shown-version.ts';
+import { shownVersion } from './shown.ts';
 
 /**
  * Runs what moves a text, or takes it out. Where that fails because files hold the text, or may, it names each and says what

@@ -4,10 +4,10 @@ import type { MigrationProgress, MigrationReport } from '../../admin/keys/migrat
 import type { ConfiguredRootKey, RootKeyStatus } from '../../admin/keys/root-key-status.ts';
 import type { Rewrapping, Rotation } from '../../admin/keys/rotate.ts';
 import type { ShredProgress, ShredReport } from '../../admin/keys/shred.ts';
-import { timeOf } from '../files/list.ts';
 import { findingLine } from './finding-lines.ts';
 import type { Step } from './progress.ts';
 import { counted } from './report.ts';
+import { timeOf } from './shown.ts';
 
 export function statusLines(status: KeyStatus): readonly string[] {
   switch (status.state) {

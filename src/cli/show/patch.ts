@@ -2,7 +2,7 @@ import { FILE_HEADERS_ONLY, formatPatch } from 'diff';
 import { diffLines, hunkLines, hunksOf } from '../../language/line-diff.ts';
 import { decodeText, linesFrom } from '../../language/text.ts';
 import { inTurns } from '../../time.ts';
-import { shownVersion } from './shown-version.ts';
+import { shownVersion } from './shown.ts';
 import type { Terminal } from './terminal.ts';
 
 /** One side of a comparison: a text, and what it is called. */

@@ -1,9 +1,8 @@
 import type { Finding, SinceFinding, SinceVersion } from '../../admin/findings.ts';
 import type { SinceReport } from '../../admin/verify/verify-since.ts';
 import { millisecondsOf } from '../../format/wrap.ts';
-import { timeOf } from '../files/list.ts';
 import { counted } from './report.ts';
-import { shownVersion } from './shown-version.ts';
+import { shownVersion, timeOf } from './shown.ts';
 import { FAIL, ON_PURPOSE, type Told } from './told.ts';
 
 type Since = Extract<Finding, { kind: 'since' | 'checkpoint' | 'keyring' }>;

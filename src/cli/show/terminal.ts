@@ -2,7 +2,6 @@ import type { WriteStream } from 'node:tty';
 import { styleText } from 'node:util';
 import { MemoryError } from '../../errors.ts';
 import { fileCodeOf } from '../../store/failures.ts';
-import { isReaderGone } from '../program/readers.ts';
 
 export type Style = 'red' | 'green' | 'yellow' | 'blue' | 'cyan' | 'dim' | 'bold';
 
@@ -48,6 +47,11 @@ export function processTerminal({ quiet = false }: { readonly quiet?: boolean | 
     // A terminal that does not know its width says 0.
     columns: stdout.columns || 80,
   };
+}
+
+/** Tells whether a failure says that the reader of standard output is gone. */
+export function isReaderGone(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'EPIPE';
 }
 
 /** What the failure of a write to standard output means; that its reader is gone is told apart by others. */

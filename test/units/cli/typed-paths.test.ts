@@ -22,7 +22,7 @@ import { unpackTar } from 'modern-tar';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { createProgram } from '../../../src/cli/program/program.ts';
 import { type Action, explain } from '../../../src/cli/run/invocation.ts';
-import { typedMounts, typedPath } from '../../../src/cli/run/typed-path.ts';
+import { typedMounts, typedPath } from '../../../src/cli/run/typed.ts';
 import { openMemory } from '../../../src/open/open-memory.ts';
 import { invocationOf } from '../../doubles/invocation.ts';
 import { CLI_MEMORY_ENV, runCli } from '../../support/cli.ts';

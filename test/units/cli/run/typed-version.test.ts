@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
-import { typedVersion } from '../../../../src/cli/run/typed-path.ts';
-import { shownVersion } from '../../../../src/cli/show/shown-version.ts';
+import { typedVersion } from '../../../../src/cli/run/typed.ts';
+import { shownVersion } from '../../../../src/cli/show/shown.ts';
 import { openMemory } from '../../../../src/open/open-memory.ts';
 import { CLI_MEMORY_ENV, runCli } from '../../../support/cli.ts';
 

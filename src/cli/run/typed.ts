@@ -1,4 +1,4 @@
-import { Argument, InvalidArgumentError } from 'commander';
+import { Argument, type Command, InvalidArgumentError, Option } from 'commander';
 import { hasCode } from '../../errors.ts';
 import { MEMORY_ROOT, parseMemoryPath } from '../../language/path.ts';
 
@@ -87,4 +87,37 @@ export function isOfTheMemory(path: string): boolean {
 /** The file of the user's own that somebody may have meant by a path of the memory. */
 export function typedHere(path: string): string {
   return `.${path.slice(MEMORY_ROOT.length)}`;
+}
+
+export function parseCount(text: string): number {
+  if (!/^\d{1,10}$/.test(text)) throw new InvalidArgumentError('Give a whole number.');
+  return Number(text);
+}
+
+export function parsePort(text: string): number {
+  const port = parseCount(text);
+  if (port > 65_535) throw new InvalidArgumentError('A port is at most 65535.');
+  return port;
+}
+
+/** Adds the options that say where a content comes from. */
+export function withSource(command: Command): Command {
+  return command
+    .addOption(new Option('--text <text>', 'the text itself').conflicts('file'))
+    .option('--file <file>', 'a file to read; - or neither option: standard input');
+}
+
+/** Reads an option that may be given several times. */
+export function collect(value: string, before: readonly string[] = []): readonly string[] {
+  return [...before, value];
+}
+
+/** Reads an argument once its command is known, and refuses it in that command's name. */
+export function orRefused<T>(command: Command, read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    if (!(error instanceof InvalidArgumentError)) throw error;
+    return command.error(`error: ${error.message}`, { code: error.code });
+  }
 }

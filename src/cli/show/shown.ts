@@ -1,0 +1,21 @@
+import { isoOf } from '../../time.ts';
+
+const SHOWN_CHARACTERS = 8;
+
+/**
+ * Writes a version as people read it: `v` and its first characters, which tell versions apart. The `v` keeps a name from
+ * beginning with a dash, as an option does; every command takes a version so (`typedVersion`).
+ */
+export function shownVersion(version: string): string {
+  return `v${version.slice(0, SHOWN_CHARACTERS)}`;
+}
+
+/** Writes a time to the second. */
+export function timeOf(date: Date | number): string {
+  return isoOf(date).replace(/\.\d+Z$/, 'Z');
+}
+
+/** Writes a time to the millisecond where it lies between two seconds: this tells apart what happened within one. */
+export function exactTimeOf(date: Date): string {
+  return isoOf(date).replace('.000Z', 'Z');
+}
