@@ -47,7 +47,8 @@ function verbsApart(verbs: Set<string>): Plugin {
 
 /**
  * Writes the command line's program: `main.cjs`, all that `--help` needs, as one CommonJS file, which Node starts in half
- * the time of many modules; and the verbs as modules that share what they have in common.
+ * the time of many modules; and the verbs as modules that share what they have in common. A verb's file is in both: `main.cjs`
+ * takes what it declares, since nothing there calls what it runs.
  */
 export async function bundleCli(folder: string): Promise<void> {
   await rm(folder, { recursive: true, force: true });

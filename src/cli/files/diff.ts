@@ -1,14 +1,41 @@
 import { existsSync } from 'node:fs';
+import type { Command } from 'commander';
 import { hasCode, MemoryError } from '../../errors.ts';
 import { decodeText } from '../../language/text.ts';
-import { EXIT_FAILED, type Invocation, wrongCall } from '../run/invocation.ts';
+import { type Chosen, EXIT_FAILED, type Invocation, wrongCall } from '../run/invocation.ts';
 import { type FileRun, ofFiles, readFile, runOnFiles } from '../run/memory.ts';
 import { ownChunks } from '../run/own-chunks.ts';
 import { cannotRead } from '../run/own-file.ts';
 import { readAll } from '../run/source.ts';
 import { tellHistoryOff } from '../run/tenant-state.ts';
-import { type DiffWords, isOfTheMemory, isOfVersions, typedHere, typedVersion } from '../run/typed.ts';
+import {
+  type DiffWords,
+  isOfTheMemory,
+  isOfVersions,
+  orRefused,
+  typedHere,
+  typedSide,
+  typedVersion,
+} from '../run/typed.ts';
 import { changeLines, patchOf, type Side, type TextPatch } from '../show/patch.ts';
+
+/** Declares `diff`. */
+export function declareDiff(program: Command, run: Chosen<typeof runDiff>): void {
+  program
+    .command('diff')
+    .usage('[options] <left> <right> | <path> <version> [version]')
+    .argument('<left>', 'a path of the memory; a file of yours begins with ./ or ../ or /')
+    .argument('<right>', 'the same, or a version of the file at the first one')
+    .argument('[version]', 'a second version; without it, what the file holds now')
+    .description('show how two files differ, or two versions of a file as "log" names them')
+    .action((first: string, second: string, version: string | undefined, _: unknown, command: Command) => {
+      const left = orRefused(command, () => typedSide(first));
+      const right = isOfVersions({ left, right: second, version })
+        ? second
+        : orRefused(command, () => typedSide(second));
+      run({ left, right, version });
+    });
+}
 
 /**
  * Shows how two files or two versions of a file differ; what does not lie below /memories is a file of the user's. Resolves

@@ -3,17 +3,28 @@ import { once } from 'node:events';
 import { mkdtemp, readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
+import type { Command } from 'commander';
 import { hasCode, MemoryError, misconfigured } from '../../errors.ts';
 import { sameBytes } from '../../format/encoding.ts';
 import { processEnvironment } from '../../open/environment.ts';
 import type { WriteMode } from '../../tool/files.ts';
-import { type Invocation, ofOneChange, wrongCall } from '../run/invocation.ts';
+import { type Chosen, type Invocation, ofOneChange, wrongCall } from '../run/invocation.ts';
 import { type FileRun, runOnFiles } from '../run/memory.ts';
 import { removingAfter } from '../run/own-file.ts';
+import { pathArgument } from '../run/typed.ts';
 import { redactionLines } from '../show/redaction-lines.ts';
 
 /** What a shell adds to the number of the signal that ended a program. */
 const SIGNALLED = 128;
+
+/** Declares `edit`. */
+export function declareEdit(program: Command, run: Chosen<typeof runEdit>): void {
+  program
+    .command('edit')
+    .addArgument(pathArgument('<path>'))
+    .description('open a file in $EDITOR, and write it back unless another writer changed it')
+    .action((path: string) => run(path));
+}
 
 /**
  * Opens a file in the user's editor ($VISUAL, $EDITOR, or vi) and writes it back where it was changed; a path without a

@@ -1,14 +1,15 @@
 import { existsSync } from 'node:fs';
 import { lstat, mkdir, readFile as readOwn, realpath } from 'node:fs/promises';
 import { basename, join, posix, sep } from 'node:path';
+import type { Command } from 'commander';
 import { MemoryError, misconfigured } from '../../errors.ts';
 import { sameBytes } from '../../format/encoding.ts';
-import { parseMemoryPath } from '../../language/path.ts';
+import { MEMORY_ROOT, parseMemoryPath } from '../../language/path.ts';
 import { fileCodeOf } from '../../store/failures.ts';
 import { throwIfAborted } from '../../time.ts';
 import type { FileStat } from '../../tool/files.ts';
 import { createLanes } from '../run/ahead.ts';
-import { CONTINUES, type Invocation } from '../run/invocation.ts';
+import { type Chosen, CONTINUES, type Invocation } from '../run/invocation.ts';
 import { type FileRun, filesAt, readAhead, readOneOfMany, runOnFiles, tellIfNobodys } from '../run/memory.ts';
 import {
   cannotWrite,
@@ -18,6 +19,7 @@ import {
   writeOwnFile,
 } from '../run/own-file.ts';
 import type { StateFields } from '../run/tenant-state.ts';
+import { collect, orRefused, typedPath } from '../run/typed.ts';
 import { counted } from '../show/report.ts';
 import { type Outcome, transferAll } from './transfer.ts';
 
@@ -28,6 +30,73 @@ export interface ExportArguments {
   readonly age?: readonly string[];
   /** One page for a browser in place of a folder, in plain text. */
   readonly html?: boolean;
+}
+
+interface TypedArguments extends ExportArguments {
+  /** The backup in place of the memory. */
+  readonly from?: string;
+}
+
+/** Declares `export`, of the memory and with `--from` of a backup. */
+export function declareExport(
+  program: Command,
+  { run, runBackup }: { readonly run: Chosen<typeof runExport>; readonly runBackup: (backup: Ends) => void },
+): void {
+  program
+    .command('export')
+    .usage('[options] [path] <folder> | --from <backup> <folder>')
+    .argument('[folder]', 'where to, after the path of what to write; with --age or --html the file to make')
+    .argument('[folder]')
+    .description(
+      'write files of the memory into a folder, as they are; or all files of a sealed backup, opened and checked, into a new one',
+    )
+    .option('-f, --force', 'replace what differs')
+    .option(
+      '--from <backup>',
+      'a backup in place of the memory: a folder of raw objects, s3://bucket/prefix or sqlite:PATH; the folder is made as a whole or not at all',
+    )
+    .option(
+      '--age <recipient>',
+      'one archive instead, encrypted for a recipient, which "age" and "tar" open',
+      collect,
+    )
+    .option('--html', 'one page instead, for a reviewer with a browser; in plain text, for its owner alone')
+    .action(
+      (first: string | undefined, second: string | undefined, given: TypedArguments, command: Command) => {
+        const { from: backup, ...options } = given;
+        if (first === undefined) {
+          const isOneFile = options.html === true || options.age !== undefined;
+          const missing = isOneFile
+            ? 'the file to make, such as memory.html or memory.tar.age'
+            : 'the folder to write to';
+          command.error(`error: name ${missing}`, { code: 'commander.missingArgument' });
+        }
+        if ((second ?? first) === '-') {
+          const why =
+            'nothing is exported to standard output: name a folder or a file, or ./- for one of that name';
+          command.error(`error: ${why}`, { code: 'commander.invalidArgument' });
+        }
+        if (backup !== undefined) {
+          if (second !== undefined || Object.keys(options).length > 0) {
+            const why = 'with --from name the new folder alone: all files of the backup are written there';
+            command.error(`error: ${why}`, { code: 'commander.conflictingOption' });
+          }
+          runBackup({ from: backup, to: first });
+          return;
+        }
+        const ends =
+          second === undefined
+            ? { path: MEMORY_ROOT, to: first }
+            : { path: orRefused(command, () => typedPath(first)), to: second };
+        run(ends, options);
+      },
+    );
+}
+
+/** Where the files of a backup come from and go to. */
+interface Ends {
+  readonly from: string;
+  readonly to: string;
 }
 
 /**

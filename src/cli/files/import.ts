@@ -1,8 +1,10 @@
 import { constants, realpathSync } from 'node:fs';
 import { open, readdir, stat } from 'node:fs/promises';
 import { join, relative, resolve, sep } from 'node:path';
+import type { Command } from 'commander';
 import { hasCode, hasReason, MemoryError } from '../../errors.ts';
 import { sameBytes } from '../../format/encoding.ts';
+import { MEMORY_ROOT } from '../../language/path.ts';
 import type { MemoryOptions } from '../../open/options.ts';
 import { readSettings } from '../../open/settings.ts';
 import { parseStoreLocation } from '../../open/store.ts';
@@ -10,18 +12,32 @@ import { fileCodeOf } from '../../store/failures.ts';
 import { KEYS_PER_REQUEST } from '../../store/port.ts';
 import type { FileStat } from '../../tool/files.ts';
 import { createLanes, prefetched } from '../run/ahead.ts';
-import { CONTINUES, type Invocation } from '../run/invocation.ts';
+import { type Chosen, CONTINUES, type Invocation } from '../run/invocation.ts';
 import { type FileRun, runOnFiles, worded } from '../run/memory.ts';
 import { isPartial, noFolder } from '../run/own-file.ts';
 import { DOT_ENV, PROJECT_FOLDER, ROOT_KEY_FILE, readEnvironment } from '../run/settings.ts';
 import { isMounted } from '../run/tenant-state.ts';
-import { typedPath } from '../run/typed.ts';
+import { pathArgument, typedPath } from '../run/typed.ts';
 import { counted } from '../show/report.ts';
 import { type Outcome, transferAll } from './transfer.ts';
 
 export interface ImportArguments {
   /** Replaces files of the memory that differ. */
   readonly force?: boolean;
+}
+
+/** Declares `import`. */
+export function declareImport(program: Command, run: Chosen<typeof runImport>): void {
+  program
+    .command('import <folder>')
+    .addArgument(pathArgument('[path]'))
+    .description(
+      "write all files of a folder into the memory; also of the SDK's filesystem tool or Claude Code's memory",
+    )
+    .option('-f, --force', 'replace files that differ')
+    .action((from: string, path: string = MEMORY_ROOT, options: ImportArguments) =>
+      run({ from, path }, options),
+    );
 }
 
 /**

@@ -7,12 +7,12 @@ import type { Choose } from '../run/choose.ts';
 import type { Action, Flags } from '../run/invocation.ts';
 import { parseCount, parsePort, typedMounts } from '../run/typed.ts';
 import type { OpenArguments } from '../serve/open.ts';
-import { addFileVerbs } from './file-program.ts';
 import { HELP, helpOnOptions, OPTIONS_TOPIC } from './help.ts';
 import { addHistoryVerbs, addRestore } from './history-program.ts';
 import { addKeyVerbs } from './key-program.ts';
 import { addToolVerbs } from './tool-program.ts';
 import { refusalSentence } from './unknown-word.ts';
+import { declareFileVerbs } from './verbs.ts';
 
 const EXIT_FAILED = 1;
 /** Wrong call or setting. */
@@ -122,7 +122,7 @@ export function createProgram(choose: Choose): Command {
     );
 
   program.commandsGroup('Files:');
-  addFileVerbs(program, choose);
+  declareFileVerbs(program, choose);
 
   program.commandsGroup('History:');
   addHistoryVerbs(program, choose);

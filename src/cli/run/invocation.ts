@@ -81,6 +81,21 @@ export interface Invocation {
 /** What a command line asks for. Resolves to the exit code; what it throws is explained on standard error. */
 export type Action = (invocation: Invocation) => Promise<number>;
 
+/** Takes what was typed for a verb, which runs once the whole line was understood: all that it takes but the invocation. */
+export type Chosen<Run> = Run extends (...taken: [...infer Typed, Invocation]) => Promise<number>
+  ? (...typed: Typed) => void
+  : never;
+
+/** Runs a verb that only shows: a reader that has seen enough, such as `head`, is no failure. */
+export async function forReaders(show: () => Promise<number>): Promise<number> {
+  try {
+    return await show();
+  } catch (error) {
+    if (isReaderGone(error)) return 0;
+    throw error;
+  }
+}
+
 export async function runAction(action: Action, flags: Flags): Promise<number> {
   const screen = processTerminal(flags);
   const report = createReport(screen, { json: flags.json === true });

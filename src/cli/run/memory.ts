@@ -176,3 +176,20 @@ export async function readOneOfMany(run: FileRun, path: string): Promise<Uint8Ar
   }
   throw await nothingAt(run, path, `There is no file at ${path}`);
 }
+
+/** Counts how far a call has come. */
+export interface Count {
+  readonly done: number;
+  readonly total: number;
+}
+
+/** Makes the options of a call that tells how far it has come. */
+export function callOf({ signal, report }: Invocation, note: (progress: Count) => void = () => {}) {
+  return {
+    signal,
+    onProgress(progress: Count): void {
+      note(progress);
+      report.progress({ ...progress }, { what: 'files', ...progress });
+    },
+  };
+}

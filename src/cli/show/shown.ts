@@ -1,3 +1,5 @@
+import { MemoryError } from '../../errors.ts';
+import { decodeText } from '../../language/text.ts';
 import { isoOf } from '../../time.ts';
 
 const SHOWN_CHARACTERS = 8;
@@ -18,4 +20,11 @@ export function timeOf(date: Date | number): string {
 /** Writes a time to the millisecond where it lies between two seconds: this tells apart what happened within one. */
 export function exactTimeOf(date: Date): string {
   return isoOf(date).replace('.000Z', 'Z');
+}
+
+/** On a screen bytes that are no text would be of no use. */
+export function textFor(bytes: Uint8Array, path: string): string {
+  const text = decodeText(bytes);
+  if (text !== undefined) return text;
+  throw new MemoryError('not_text', `${path} is not text: "sealed-memory get" writes it to a file.`);
 }

@@ -31,6 +31,22 @@ describe('the bundle of the command line', { timeout: 60_000 }, () => {
     expect(run(['complete', '--', 'keys', ''])).toContain('rotate');
   });
 
+  it('starts with what the verbs declare, and loads what they do when they run', () => {
+    const main = readFileSync(join(folder, 'cli/main.cjs'), 'utf8');
+    const ofOthers = [...main.matchAll(/^\/\/ (src\/(?!cli\/).*)$/gm)].map(([, path]) => path);
+    expect(ofOthers.sort()).toEqual([
+      'src/errors.ts',
+      'src/language/path-faults.ts',
+      'src/language/path.ts',
+      'src/language/text.ts',
+      'src/open/known-names.ts',
+    ]);
+    expect([...main.matchAll(/^(?:async )?function (run\w*)/gm)].map(([, name]) => name)).toEqual([
+      'runProgram',
+      'runLine',
+    ]);
+  });
+
   it('tells the licence of every package in it', () => {
     const licenses = readFileSync(join(folder, 'cli/LICENSES.txt'), 'utf8');
     for (const name of [

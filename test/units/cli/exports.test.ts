@@ -13,7 +13,7 @@ import { join } from 'node:path';
 import { generateX25519Identity, identityToRecipient } from 'age-encryption';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { runExport } from '../../../src/cli/files/export.ts';
-import { runPut } from '../../../src/cli/files/files.ts';
+import { runPut } from '../../../src/cli/files/put.ts';
 import { readExport } from '../../../src/cli/files/read-export.ts';
 import type { Flags } from '../../../src/cli/run/invocation.ts';
 import { runOpen } from '../../../src/cli/serve/open.ts';

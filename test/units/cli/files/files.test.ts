@@ -2,9 +2,15 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { runCat } from '../../../../src/cli/files/cat.ts';
+import { runCp } from '../../../../src/cli/files/cp.ts';
 import { runDiff } from '../../../../src/cli/files/diff.ts';
-import { runCat, runCp, runGet, runGrep, runMv, runPut, runRm } from '../../../../src/cli/files/files.ts';
+import { runGet } from '../../../../src/cli/files/get.ts';
+import { runGrep } from '../../../../src/cli/files/grep.ts';
 import { runDu, runLs, runStat, runTree } from '../../../../src/cli/files/list.ts';
+import { runMv } from '../../../../src/cli/files/mv.ts';
+import { runPut } from '../../../../src/cli/files/put.ts';
+import { runRm } from '../../../../src/cli/files/rm.ts';
 import { runLog, runTurnHistory } from '../../../../src/cli/history/history.ts';
 import { runTenants } from '../../../../src/cli/keys/tenants.ts';
 import type { Action } from '../../../../src/cli/run/invocation.ts';

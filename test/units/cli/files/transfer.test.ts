@@ -20,8 +20,9 @@ import { BetaLocalFilesystemMemoryTool } from '@anthropic-ai/sdk/tools/memory/no
 import { Decrypter, generateX25519Identity, identityToRecipient } from 'age-encryption';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { type ExportArguments, runExport } from '../../../../src/cli/files/export.ts';
-import { runPut, runRm } from '../../../../src/cli/files/files.ts';
 import { runImport } from '../../../../src/cli/files/import.ts';
+import { runPut } from '../../../../src/cli/files/put.ts';
+import { runRm } from '../../../../src/cli/files/rm.ts';
 import type { Action, Flags } from '../../../../src/cli/run/invocation.ts';
 import type { ObjectKey } from '../../../../src/format/object-keys.ts';
 import { sealedSize } from '../../../../src/format/sizes.ts';

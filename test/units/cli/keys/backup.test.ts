@@ -14,7 +14,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { runPut } from '../../../../src/cli/files/files.ts';
+import { runPut } from '../../../../src/cli/files/put.ts';
 import { runVerify } from '../../../../src/cli/history/verify.ts';
 import { runBackup } from '../../../../src/cli/keys/backup.ts';
 import type { Flags } from '../../../../src/cli/run/invocation.ts';

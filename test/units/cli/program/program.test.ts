@@ -5,16 +5,18 @@ import type { Action, Invocation } from '../../../../src/cli/run/invocation.ts';
 
 /** Which verb was called last, and with what. */
 const seen = vi.hoisted((): { call: readonly unknown[] | undefined } => ({ call: undefined }));
-/** A module whose functions do nothing but note that they were called. */
+/** A verb's file: it declares what it declares, and what runs does nothing but note that it was called. */
 const noted = vi.hoisted(() => async (load: () => Promise<unknown>): Promise<Record<string, unknown>> => {
-  const names = Object.keys((await load()) as object);
+  const module = (await load()) as Readonly<Record<string, unknown>>;
   return Object.fromEntries(
-    names.map((name) => [
+    Object.entries(module).map(([name, declared]) => [
       name,
-      async (...call: readonly unknown[]): Promise<number> => {
-        seen.call = [name, ...call];
-        return 0;
-      },
+      name.startsWith('declare')
+        ? declared
+        : async (...call: readonly unknown[]): Promise<number> => {
+            seen.call = [name, ...call];
+            return 0;
+          },
     ]),
   );
 });
@@ -24,7 +26,13 @@ vi.mock('../../../../src/cli/keys/doctor.ts', noted);
 vi.mock('../../../../src/cli/files/edit.ts', noted);
 vi.mock('../../../../src/cli/serve/exec.ts', noted);
 vi.mock('../../../../src/cli/files/export.ts', noted);
-vi.mock('../../../../src/cli/files/files.ts', noted);
+vi.mock('../../../../src/cli/files/cat.ts', noted);
+vi.mock('../../../../src/cli/files/cp.ts', noted);
+vi.mock('../../../../src/cli/files/get.ts', noted);
+vi.mock('../../../../src/cli/files/grep.ts', noted);
+vi.mock('../../../../src/cli/files/mv.ts', noted);
+vi.mock('../../../../src/cli/files/put.ts', noted);
+vi.mock('../../../../src/cli/files/rm.ts', noted);
 vi.mock('../../../../src/cli/history/history.ts', noted);
 vi.mock('../../../../src/cli/files/import.ts', noted);
 vi.mock('../../../../src/cli/keys/init.ts', noted);

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { applyPatch } from 'diff';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runDiff } from '../../../../src/cli/files/diff.ts';
-import { runPut } from '../../../../src/cli/files/files.ts';
+import { runPut } from '../../../../src/cli/files/put.ts';
 import type { Flags } from '../../../../src/cli/run/invocation.ts';
 import { changeLines, patchOf } from '../../../../src/cli/show/patch.ts';
 import { invocationOf } from '../../../doubles/invocation.ts';

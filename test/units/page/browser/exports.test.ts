@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { expect, it } from 'vitest';
 import { runExport } from '../../../../src/cli/files/export.ts';
-import { runPut } from '../../../../src/cli/files/files.ts';
+import { runPut } from '../../../../src/cli/files/put.ts';
 import { readExport } from '../../../../src/cli/files/read-export.ts';
 import { exportQuestions } from '../../../../src/page/server/export-view.ts';
 import { invocationOf } from '../../../doubles/invocation.ts';

@@ -1,0 +1,72 @@
+import { type Command, InvalidArgumentError } from 'commander';
+import { MemoryError } from '../../errors.ts';
+import { toBase64 } from '../../format/encoding.ts';
+import { decodeText, encodeText } from '../../language/text.ts';
+import { type Chosen, forReaders, type Invocation } from '../run/invocation.ts';
+import { readFile, runOnFiles } from '../run/memory.ts';
+import { pathArgument } from '../run/typed.ts';
+import { counted } from '../show/report.ts';
+import { textFor } from '../show/shown.ts';
+
+/** Declares `cat`. */
+export function declareCat(program: Command, run: Chosen<typeof runCat>): void {
+  program
+    .command('cat')
+    .addArgument(pathArgument('<path...>'))
+    .description('write files to standard output')
+    .option('--lines <first,last>', 'some lines of a text, such as 10,20; 10, to the end', parseLines)
+    .action((paths: string[], options: CatArguments) => run(paths, options));
+}
+
+/** Lines as they are counted in an editor, from 1; without `last` to the end. */
+export interface LineRange {
+  readonly first: number;
+  readonly last?: number | undefined;
+}
+
+export interface CatArguments {
+  readonly lines?: LineRange;
+}
+
+/** The bytes go out as they are, whatever they are; in JSON they stand as text, or as base64 when they are none. */
+export function runCat(paths: readonly string[], { lines }: CatArguments, invocation: Invocation) {
+  return forReaders(() =>
+    runOnFiles(async (run) => {
+      const { terminal, report, flags } = invocation;
+      for (const path of paths) {
+        const bytes = await readFile(run, path);
+        const wanted = lines === undefined ? bytes : linesOf(bytes, lines, path);
+        if (flags.json === true) await report.entry({ path, ...contentOf(wanted) }, '');
+        else await terminal.out(terminal.isForEyes ? textFor(wanted, path) : wanted);
+      }
+      if (flags.json === true) await report.done({ files: paths.length });
+      return 0;
+    }, invocation),
+  );
+}
+
+function contentOf(bytes: Uint8Array) {
+  const text = decodeText(bytes);
+  return text === undefined ? { base64: toBase64(bytes) } : { text };
+}
+
+function linesOf(bytes: Uint8Array, { first, last }: LineRange, path: string): Uint8Array {
+  const lines = textFor(bytes, path).split(/(?<=\n)/);
+  if (first > lines.length) {
+    throw new MemoryError('line_out_of_range', `${path} has ${counted(lines.length, 'line')}.`);
+  }
+  return encodeText(lines.slice(first - 1, last).join(''));
+}
+
+function parseLines(text: string): LineRange {
+  const [, first, comma, last] = /^([1-9]\d{0,9})(,)?([1-9]\d{0,9})?$/.exec(text) ?? [];
+  if (
+    first === undefined ||
+    (comma === undefined && last !== undefined) ||
+    Number(last ?? first) < Number(first)
+  ) {
+    throw new InvalidArgumentError('Give a line, or first,last such as 10,20, or 10, for all from there.');
+  }
+  if (comma === undefined) return { first: Number(first), last: Number(first) };
+  return { first: Number(first), ...(last !== undefined && { last: Number(last) }) };
+}
