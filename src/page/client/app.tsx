@@ -1,10 +1,11 @@
 import { useCallback, useEffect, useMemo, useReducer, useState } from 'preact/hooks';
-import type { Facts, ListedFile, Requests, TreeChange } from '../protocol.ts';
-import { addRequests, ask, GONE, LOCKED, Refused } from './data/ask.ts';
+import type { Facts, ListedFile, TreeChange } from '../protocol.ts';
+import { ask, GONE, LOCKED, Refused } from './data/ask.ts';
 import { type Draft, type Drafts, useWarning, withDraft } from './data/drafts.ts';
+import { beginClick } from './data/spent.ts';
 import { applied, type Files, ROOT } from './data/tree-rows.ts';
 import { useWatch } from './data/use-watch.ts';
-import type { Look, Pane, Spent, View } from './data/view-state.ts';
+import type { Look, Pane, View } from './data/view-state.ts';
 import { BucketPane } from './panes/bucket-pane.tsx';
 import { FilePane } from './panes/file-pane.tsx';
 import { Health } from './panes/health.tsx';
@@ -52,17 +53,9 @@ export function App() {
   const [pane, setPane] = useState<Pane>('tree');
   const [paused, setPaused] = useState<string>();
   const [isHelping, setHelping] = useState(false);
-  const [spent, setSpent] = useState<Spent>({ last: {}, all: {}, watching: 0 });
 
   const fail = useCallback((error: unknown) => {
     if (error instanceof Refused) setRefusal(error);
-  }, []);
-  const spend = useCallback((requests: Requests) => {
-    setSpent(({ last, all, watching }) => ({
-      last: addRequests(last, requests),
-      all: addRequests(all, requests),
-      watching,
-    }));
   }, []);
 
   useEffect(() => {
@@ -73,24 +66,19 @@ export function App() {
     onChange(next) {
       setPaused(undefined);
       change(next);
-      setSpent((before) => ({ ...before, watching: before.watching + (next.requests.list ?? 0) }));
     },
     onFailure: setPaused,
     onEnd: fail,
   });
 
-  const beginClick = useCallback(() => setSpent((before) => ({ ...before, last: {} })), []);
-  const open = useCallback(
-    (path: string, at?: number, how?: Look) => {
-      beginClick();
-      select(path);
-      setLine(at);
-      setLook(how ?? (at === undefined ? undefined : 'text'));
-      setView('memory');
-      setPane('file');
-    },
-    [beginClick],
-  );
+  const open = useCallback((path: string, at?: number, how?: Look) => {
+    beginClick();
+    select(path);
+    setLine(at);
+    setLook(how ?? (at === undefined ? undefined : 'text'));
+    setView('memory');
+    setPane('file');
+  }, []);
   // An export has no store beside it: neither objects nor findings.
   const isExport = facts?.isExport === true;
   const version = tree.files.get(selected)?.version;
@@ -114,25 +102,14 @@ export function App() {
   return (
     <div class="app" data-pane={pane} data-view={view} data-export={isExport}>
       <Header facts={facts} view={view} onView={setView} />
-      <TreePane
-        hasWriters={!isExport}
-        tree={tree}
-        selected={selected}
-        onOpen={open}
-        onBegin={beginClick}
-        onSpend={spend}
-      />
+      <TreePane hasWriters={!isExport} tree={tree} selected={selected} onOpen={open} />
       {view === 'history' && (
         <HistoryView
           canWrite={facts?.canWrite === true}
-          onBegin={beginClick}
-          onSpend={spend}
           onOpen={(path) => open(path, undefined, 'versions')}
         />
       )}
-      {view === 'health' && (
-        <Health files={tree.files.size} onBegin={beginClick} onSpend={spend} onOpen={open} />
-      )}
+      {view === 'health' && <Health files={tree.files.size} onOpen={open} />}
       {view === 'memory' && (
         <main class="panes" aria-label="The memory">
           <FilePane
@@ -152,7 +129,6 @@ export function App() {
             onOpen={open}
             stamp={isFile ? version : tree.files}
             isReady={tree.isLoaded}
-            onSpend={spend}
             onPane={setPane}
           />
           {!isExport && (
@@ -164,19 +140,12 @@ export function App() {
               keyPrefix={facts?.keyPrefix ?? ''}
               isReady={tree.isLoaded}
               onOpen={open}
-              onSpend={spend}
               onPane={setPane}
             />
           )}
         </main>
       )}
-      <Footer
-        facts={facts}
-        spent={spent}
-        everyMs={tree.everyMs}
-        paused={paused}
-        onHelp={() => setHelping(true)}
-      />
+      <Footer facts={facts} everyMs={tree.everyMs} paused={paused} onHelp={() => setHelping(true)} />
       {isHelping && <Shortcuts onClose={() => setHelping(false)} />}
     </div>
   );

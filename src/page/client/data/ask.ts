@@ -1,4 +1,5 @@
-import type { ErrorLine, Requests } from '../../protocol.ts';
+import type { Costed, ErrorLine } from '../../protocol.ts';
+import { countAnswer } from './spent.ts';
 
 /** What the server answered instead of a result. */
 export class Refused extends Error {
@@ -25,7 +26,7 @@ interface AskOptions {
   readonly onLine?: (line: unknown) => void;
 }
 
-/** Asks the server a question. @throws Refused. */
+/** Asks the server a question, and counts what the answer cost. @throws Refused. */
 export async function ask<T>(
   name: string,
   input: Readonly<Record<string, unknown>>,
@@ -43,6 +44,7 @@ export async function ask<T>(
   }
   if (isError(last)) throw new Refused(last);
   if (last === undefined) throw gone();
+  if (isCosted(last)) countAnswer(last.requests);
   return last as T;
 }
 
@@ -114,16 +116,6 @@ function isError(line: unknown): line is ErrorLine {
   return typeof line === 'object' && line !== null && 'error' in line;
 }
 
-/** `3 GET, 1 LIST`; `no request` for none. */
-export function requestWords(requests: Requests): string {
-  const parts = Object.entries(requests).filter(([, count]) => count > 0);
-  return parts.length === 0
-    ? 'no request'
-    : parts.map(([kind, count]) => `${count.toLocaleString('en')} ${kind.toUpperCase()}`).join(', ');
-}
-
-export function addRequests(one: Requests, other: Requests): Requests {
-  const sum: Record<string, number> = { ...one };
-  for (const [kind, count] of Object.entries(other)) sum[kind] = (sum[kind] ?? 0) + count;
-  return sum;
+function isCosted(line: unknown): line is Costed {
+  return typeof line === 'object' && line !== null && 'requests' in line;
 }

@@ -1,5 +1,4 @@
-import { useEffect, useRef, useState } from 'preact/hooks';
-import type { Costed, Requests } from '../../protocol.ts';
+import { useEffect, useState } from 'preact/hooks';
 import { ask, Refused } from './ask.ts';
 
 export interface Answer<T> {
@@ -9,23 +8,19 @@ export interface Answer<T> {
 }
 
 /** Asks a question about a path, and again whenever `stamp` changes. */
-export function useAnswer<T extends Costed & { readonly path: string }>(
+export function useAnswer<T extends { readonly path: string }>(
   name: string,
   {
     path,
     stamp,
     isOn,
-    onSpend,
   }: {
     readonly path: string;
     readonly stamp: unknown;
     readonly isOn: boolean;
-    readonly onSpend: (requests: Requests) => void;
   },
 ): Answer<T> {
   const [answer, setAnswer] = useState<Answer<T>>({ value: undefined, failure: undefined });
-  const spend = useRef(onSpend);
-  spend.current = onSpend;
   // The stamp makes it ask again.
   useEffect(() => {
     if (!isOn) return undefined;
@@ -33,7 +28,6 @@ export function useAnswer<T extends Costed & { readonly path: string }>(
     ask<T>(name, { path }, { signal: ending.signal }).then(
       (value) => {
         if (ending.signal.aborted) return;
-        spend.current(value.requests);
         setAnswer({ value, failure: undefined });
       },
       (failure: unknown) => {

@@ -1,5 +1,5 @@
-import { useEffect, useRef, useState } from 'preact/hooks';
-import type { Requests, VersionReading } from '../../protocol.ts';
+import { useEffect, useState } from 'preact/hooks';
+import type { VersionReading } from '../../protocol.ts';
 import { ask, Refused } from './ask.ts';
 
 interface Version {
@@ -13,23 +13,18 @@ const NONE: Version = {};
 export function useVersion({
   path,
   version,
-  onSpend,
 }: {
   readonly path: string;
   /** Undefined: nothing is asked. */
   readonly version: string | undefined;
-  readonly onSpend: (requests: Requests) => void;
 }): Version {
   const [read, setRead] = useState<Version & { readonly version?: string }>(NONE);
-  const spend = useRef(onSpend);
-  spend.current = onSpend;
   useEffect(() => {
     if (version === undefined) return undefined;
     const ending = new AbortController();
     ask<VersionReading>('version', { path, version }, { signal: ending.signal }).then(
-      ({ content, requests }) => {
+      ({ content }) => {
         if (ending.signal.aborted) return;
-        spend.current(requests);
         setRead(
           content.kind === 'text'
             ? { version, text: content.text }

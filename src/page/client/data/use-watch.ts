@@ -1,11 +1,12 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { TreeChange } from '../../protocol.ts';
 import { follow, GONE, LOCKED, Refused } from './ask.ts';
+import { countLook } from './spent.ts';
 
 /** From a failure of the store to the next look. */
 const RETRY_MS = 2_000;
 
-/** While the page can be seen; what comes within one frame is one change. */
+/** Watches the tree while the page can be seen, and counts what the looks cost. */
 export function useWatch({
   isOn,
   onChange,
@@ -29,10 +30,14 @@ export function useWatch({
   useEffect(() => {
     if (!isOn || !isSeen) return undefined;
     const ending = new AbortController();
+    const take = (change: TreeChange): void => {
+      countLook(change.requests);
+      latest.current.onChange(change);
+    };
     const watch = async (): Promise<void> => {
       for (;;) {
         try {
-          await follow('watch', (line) => latest.current.onChange(line as TreeChange), ending.signal);
+          await follow('watch', (line) => take(line as TreeChange), ending.signal);
         } catch (error) {
           if (ending.signal.aborted) return;
           if (!(error instanceof Refused) || error.code === GONE || error.code === LOCKED) {

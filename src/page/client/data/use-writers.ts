@@ -1,5 +1,5 @@
-import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
-import type { ListedFile, Requests, WritersReading } from '../../protocol.ts';
+import { useCallback, useEffect, useState } from 'preact/hooks';
+import type { ListedFile, WritersReading } from '../../protocol.ts';
 import { ask, Refused } from './ask.ts';
 
 /** What a question may name. */
@@ -8,10 +8,7 @@ const MOST_PATHS = 100;
 const PAUSE_MS = 150;
 
 /** Who wrote the files that can be seen, by the versions that they have; while it is wanted. */
-export function useWriters(
-  isOn: boolean,
-  onSpend: (requests: Requests) => void,
-): {
+export function useWriters(isOn: boolean): {
   /** Undefined: not known yet. Empty: no actor is named. */
   writerOf(file: ListedFile): string | undefined;
   /** These are on the screen. */
@@ -19,20 +16,17 @@ export function useWriters(
 } {
   const [known, setKnown] = useState<ReadonlyMap<string, string>>(new Map());
   const [seen, setSeen] = useState<readonly ListedFile[]>([]);
-  const spend = useRef(onSpend);
-  spend.current = onSpend;
   useEffect(() => {
     const missing = isOn ? seen.filter((file) => !known.has(idOf(file))).slice(0, MOST_PATHS) : [];
     if (missing.length === 0) return undefined;
     const ending = new AbortController();
     const { signal } = ending;
     const look = async (): Promise<void> => {
-      const { writers, requests } = await ask<WritersReading>(
+      const { writers } = await ask<WritersReading>(
         'writers',
         { paths: missing.map(({ path }) => path) },
         { signal },
       );
-      spend.current(requests);
       // What was changed meanwhile, or cannot be opened, is as good as told for the version that was listed.
       const found = missing.map((file) => [idOf(file), ''] as const);
       const told = writers.map((each) => [idOf(each), each.writer ?? ''] as const);

@@ -1,15 +1,6 @@
-import type { Requests } from '../../protocol.ts';
-
 export type View = 'memory' | 'history' | 'health';
 /** On a narrow screen one of the three is seen. */
 export type Pane = 'tree' | 'file' | 'bucket';
 
 /** How a file is shown: rendered, as text, as the model reads it, as what it is, or what it was. */
 export type Look = 'read' | 'text' | 'reply' | 'shown' | 'versions';
-
-/** Requests of the clicks, and LISTs of the watch. */
-export interface Spent {
-  readonly last: Requests;
-  readonly all: Requests;
-  readonly watching: number;
-}

@@ -1,5 +1,5 @@
 import { useMemo, useRef } from 'preact/hooks';
-import type { ListedFile, ObjectReading, Requests } from '../../protocol.ts';
+import type { ListedFile, ObjectReading } from '../../protocol.ts';
 import { type Files, ROOT } from '../data/tree-rows.ts';
 import { useAnswer } from '../data/use-answer.ts';
 import type { Pane } from '../data/view-state.ts';
@@ -16,7 +16,6 @@ interface BucketPaneProps {
   readonly keyPrefix: string;
   readonly isReady: boolean;
   readonly onOpen: (path: string) => void;
-  readonly onSpend: (requests: Requests) => void;
   readonly onPane: (pane: Pane) => void;
 }
 
@@ -31,18 +30,11 @@ export function BucketPane(props: BucketPaneProps) {
   );
 }
 
-function StoredObject({
-  path,
-  file,
-  keyPrefix,
-  isReady,
-  onSpend,
-}: BucketPaneProps & { readonly file: ListedFile }) {
+function StoredObject({ path, file, keyPrefix, isReady }: BucketPaneProps & { readonly file: ListedFile }) {
   const { value, failure } = useAnswer<ObjectReading>('object', {
     path,
     stamp: file.version,
     isOn: isReady,
-    onSpend,
   });
   const bytes = useMemo(() => (value === undefined ? undefined : bytesOf(value.base64)), [value]);
   return (

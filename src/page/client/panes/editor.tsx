@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { Changed, FileReading, Requests } from '../../protocol.ts';
+import type { Changed, FileReading } from '../../protocol.ts';
 import { ask, Refused } from '../data/ask.ts';
 import type { Draft } from '../data/drafts.ts';
 import { TextDiff } from '../parts/text-diff.tsx';
@@ -13,14 +13,12 @@ export function Editor({
   draft,
   current,
   onDraft,
-  onSpend,
 }: {
   readonly path: string;
   readonly draft: Draft;
   /** The version that is there by now; undefined: none. */
   readonly current: string | undefined;
   readonly onDraft: (draft: Draft | undefined) => void;
-  readonly onSpend: (requests: Requests) => void;
 }) {
   const [theirs, setTheirs] = useState<Theirs>();
   const [failure, setFailure] = useState<string>();
@@ -30,8 +28,7 @@ export function Editor({
 
   const look = async (): Promise<void> => {
     try {
-      const { content, version, requests } = await ask<FileReading>('file', { path });
-      onSpend(requests);
+      const { content, version } = await ask<FileReading>('file', { path });
       if (content.kind === 'text') setTheirs({ text: content.text, version });
       else setFailure('The file is no text any more: nothing was written.');
     } catch (error) {
@@ -44,8 +41,7 @@ export function Editor({
     setFailure(undefined);
     setSaving(true);
     try {
-      const { requests } = await ask<Changed>('write', { path, text: draft.text, version });
-      onSpend(requests);
+      await ask<Changed>('write', { path, text: draft.text, version });
       onDraft(undefined);
     } catch (error) {
       if (!(error instanceof Refused)) return;

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import type { Changed, DirectoryRemoved, ListedFile, Requests } from '../../protocol.ts';
+import type { Changed, DirectoryRemoved, ListedFile } from '../../protocol.ts';
 import { ask, Refused } from '../data/ask.ts';
 import { ROOT } from '../data/tree-rows.ts';
 import { Dialog } from '../parts/dialog.tsx';
@@ -15,7 +15,6 @@ interface FileActsProps {
   readonly onEdit: (() => void) | undefined;
   readonly onNew: (path: string) => void;
   readonly onOpen: (path: string) => void;
-  readonly onSpend: (requests: Requests) => void;
 }
 
 /** What can be done to what is shown. */
@@ -63,11 +62,10 @@ function NewFile({ path, onNew, onClose }: Asked) {
   );
 }
 
-function Rename({ path, onOpen, onSpend, onClose }: Asked) {
+function Rename({ path, onOpen, onClose }: Asked) {
   const [to, setTo] = useState(path);
   const rename = async (): Promise<void> => {
     const changed = await ask<Changed>('rename', { path, to: to.trim() });
-    onSpend(changed.requests);
     onOpen(changed.path);
   };
   return (
@@ -77,17 +75,16 @@ function Rename({ path, onOpen, onSpend, onClose }: Asked) {
   );
 }
 
-function Delete({ path, version, files, onSpend, onClose }: Asked) {
+function Delete({ path, version, files, onClose }: Asked) {
   // What was shown when the question was put is what is deleted.
   const [shown] = useState({ version, files });
   const remove = async (): Promise<void> => {
     if (shown.version !== null) {
-      onSpend((await ask<Changed>('remove', { path, version: shown.version })).requests);
+      await ask<Changed>('remove', { path, version: shown.version });
       return;
     }
     const listed = shown.files.map((file) => [file.path, file.version]);
     const removed = await ask<DirectoryRemoved>('remove', { path, version: null, files: listed });
-    onSpend(removed.requests);
     if (removed.differing.length > 0) throw othersWrote(removed);
   };
   return (

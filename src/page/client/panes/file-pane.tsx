@@ -1,5 +1,5 @@
 import { useEffect, useMemo, useRef } from 'preact/hooks';
-import type { DirectoryReading, Facts, FileReading, ListedFile, Requests } from '../../protocol.ts';
+import type { DirectoryReading, Facts, FileReading, ListedFile } from '../../protocol.ts';
 import type { Draft } from '../data/drafts.ts';
 import { useAnswer } from '../data/use-answer.ts';
 import type { Look, Pane } from '../data/view-state.ts';
@@ -37,17 +37,16 @@ interface FilePaneProps {
   readonly draft: Draft | undefined;
   readonly onDraft: (path: string, draft: Draft | undefined) => void;
   readonly onOpen: (path: string) => void;
-  readonly onSpend: (requests: Requests) => void;
   readonly onPane: (pane: Pane) => void;
 }
 
 /** What the holder of the key, and so the model, reads. */
 export function FilePane(props: FilePaneProps) {
-  const { facts, path, version, isGone, isReady, line, stamp, look: chosen, draft, onSpend, onPane } = props;
+  const { facts, path, version, isGone, isReady, line, stamp, look: chosen, draft, onPane } = props;
   const isFile = version !== undefined;
   const isOn = isReady && !isGone && draft === undefined;
-  const file = useAnswer<FileReading>('file', { path, stamp, isOn: isOn && isFile, onSpend });
-  const directory = useAnswer<DirectoryReading>('directory', { path, stamp, isOn: isOn && !isFile, onSpend });
+  const file = useAnswer<FileReading>('file', { path, stamp, isOn: isOn && isFile });
+  const directory = useAnswer<DirectoryReading>('directory', { path, stamp, isOn: isOn && !isFile });
 
   const content = file.value?.content;
   const looks = draft === undefined && (isFile || isGone) ? looksOf(path, content, facts) : [];
@@ -88,12 +87,12 @@ export function FilePane(props: FilePaneProps) {
         {draft !== undefined && (
           <Editor
             key={path}
-            {...{ path, draft, current: version, onSpend }}
+            {...{ path, draft, current: version }}
             onDraft={(next) => props.onDraft(path, next)}
           />
         )}
         {draft === undefined && look === 'versions' && (
-          <Versions {...{ path, stamp, onSpend }} canWrite={facts?.canWrite === true} />
+          <Versions {...{ path, stamp }} canWrite={facts?.canWrite === true} />
         )}
         {isOn && look !== 'versions' && (
           <>
@@ -131,13 +130,12 @@ function Acts({
   content,
   onDraft,
   onOpen,
-  onSpend,
 }: FilePaneProps & { readonly content: FileReading['content'] | undefined }) {
   const edit = (text: string): void => onDraft(path, { text, version: version ?? null });
   return (
     <FileActs
       key={path}
-      {...{ path, onOpen, onSpend }}
+      {...{ path, onOpen }}
       version={version ?? null}
       files={filesBelow}
       onEdit={content?.kind === 'text' ? () => edit(content.text) : undefined}

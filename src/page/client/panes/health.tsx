@@ -1,39 +1,26 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { KeyReading, Requests, Step, VerifyReading } from '../../protocol.ts';
+import type { KeyReading, Step, VerifyReading } from '../../protocol.ts';
 import { ask, Refused } from '../data/ask.ts';
+import { beginClick } from '../data/spent.ts';
 import { counted, sizeWords, timeWords } from '../parts/words.ts';
 
 /** What `verify` and `keys status` say, as findings. */
 export function Health({
   files,
-  onBegin,
-  onSpend,
   onOpen,
 }: {
   readonly files: number;
-  readonly onBegin: () => void;
-  readonly onSpend: (requests: Requests) => void;
   readonly onOpen: (path: string) => void;
 }) {
   return (
     <main class="health scroll" aria-label="Health">
-      <Verify {...{ files, onBegin, onSpend, onOpen }} />
-      <KeyState onSpend={onSpend} />
+      <Verify {...{ files, onOpen }} />
+      <KeyState />
     </main>
   );
 }
 
-function Verify({
-  files,
-  onBegin,
-  onSpend,
-  onOpen,
-}: {
-  readonly files: number;
-  readonly onBegin: () => void;
-  readonly onSpend: (requests: Requests) => void;
-  readonly onOpen: (path: string) => void;
-}) {
+function Verify({ files, onOpen }: { readonly files: number; readonly onOpen: (path: string) => void }) {
   const [step, setStep] = useState<Step>();
   const [result, setResult] = useState<VerifyReading>();
   const [failure, setFailure] = useState<string>();
@@ -44,17 +31,14 @@ function Verify({
   const run = (): void => {
     const ending = new AbortController();
     running.current = ending;
-    onBegin();
+    beginClick();
     setRunning(true);
     setStep(undefined);
     setResult(undefined);
     setFailure(undefined);
     ask<VerifyReading>('verify', {}, { signal: ending.signal, onLine: (line) => setStep(line as Step) })
       .then(
-        (reading) => {
-          setResult(reading);
-          onSpend(reading.requests);
-        },
+        (reading) => setResult(reading),
         (error: unknown) => {
           if (error instanceof Refused) setFailure(error.message);
         },
@@ -110,17 +94,13 @@ function Verify({
   );
 }
 
-function KeyState({ onSpend }: { readonly onSpend: (requests: Requests) => void }) {
+function KeyState() {
   const [status, setStatus] = useState<KeyReading['status']>();
   const [failure, setFailure] = useState<string>();
-  const spend = useRef(onSpend);
   useEffect(() => {
     const ending = new AbortController();
     ask<KeyReading>('keys', {}, { signal: ending.signal }).then(
-      (reading) => {
-        setStatus(reading.status);
-        spend.current(reading.requests);
-      },
+      (reading) => setStatus(reading.status),
       (error: unknown) => {
         if (error instanceof Refused) setFailure(error.message);
       },

@@ -1,6 +1,7 @@
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import type { PlanReading, Requests, VersionEntry, VersionsReading } from '../../protocol.ts';
+import { useEffect, useMemo, useState } from 'preact/hooks';
+import type { PlanReading, VersionEntry, VersionsReading } from '../../protocol.ts';
 import { ask, Refused } from '../data/ask.ts';
+import { beginClick } from '../data/spent.ts';
 import { ROOT } from '../data/tree-rows.ts';
 import { useNow } from '../data/use-now.ts';
 import { agoWords, momentIn, timeWords, visible } from '../parts/words.ts';
@@ -16,20 +17,14 @@ export type PlanInput = { readonly undo: string } | { readonly at: string };
 /** What happened to all files, and how to take back what one actor did, or all since a moment. */
 export function HistoryView({
   canWrite,
-  onBegin,
-  onSpend,
   onOpen,
 }: {
   readonly canWrite: boolean;
-  readonly onBegin: () => void;
-  readonly onSpend: (requests: Requests) => void;
   readonly onOpen: (path: string) => void;
 }) {
   const [entries, setEntries] = useState<readonly VersionEntry[]>();
   const [plan, setPlan] = useState<{ readonly input: PlanInput; readonly reading: PlanReading }>();
   const [failure, setFailure] = useState<string>();
-  const spend = useRef(onSpend);
-  spend.current = onSpend;
   /** Asks, and shows why it was refused. */
   const tell = async (question: () => Promise<void>): Promise<void> => {
     setFailure(undefined);
@@ -41,24 +36,21 @@ export function HistoryView({
   };
   const read = async (): Promise<void> => {
     const reading = await ask<VersionsReading>('versions', { path: ROOT });
-    spend.current(reading.requests);
     setEntries(reading.entries);
   };
   const preview = (input: PlanInput): void => {
-    onBegin();
+    beginClick();
     void tell(async () => {
       const reading = await ask<PlanReading>('plan', { ...input });
-      onSpend(reading.requests);
       setPlan({ input, reading });
     });
   };
   const carryOut = (): void => {
     if (plan === undefined) return;
-    onBegin();
+    beginClick();
     void tell(async () => {
       const { input, reading } = plan;
       const done = await ask<PlanReading>('carryOut', { ...input, digest: reading.digest });
-      onSpend(done.requests);
       setPlan({ input, reading: done });
       await read();
     });

@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { FoundLine, Requests, SearchReading, Step } from '../../protocol.ts';
+import type { FoundLine, SearchReading, Step } from '../../protocol.ts';
 import { ask, Refused } from '../data/ask.ts';
 import { ROOT } from '../data/tree-rows.ts';
 import { counted, visible } from '../parts/words.ts';
@@ -13,7 +13,7 @@ export interface SearchState {
 }
 
 /** A search in the texts of all files; one at a time. */
-export function useSearch(onSpend: (requests: Requests) => void): {
+export function useSearch(): {
   readonly state: SearchState | undefined;
   start(text: string): void;
   clear(): void;
@@ -49,10 +49,7 @@ export function useSearch(onSpend: (requests: Requests) => void): {
           },
         },
       ).then(
-        (end) => {
-          update(() => ({ end }));
-          onSpend(end.requests);
-        },
+        (end) => update(() => ({ end })),
         (error: unknown) => {
           if (error instanceof Refused) update(() => ({ failure: error.message }));
         },

@@ -1,6 +1,6 @@
-import type { Facts } from '../../protocol.ts';
-import { requestWords } from '../data/ask.ts';
-import type { Spent, View } from '../data/view-state.ts';
+import type { Facts, Requests } from '../../protocol.ts';
+import { useSpent } from '../data/spent.ts';
+import type { View } from '../data/view-state.ts';
 
 const VIEWS: readonly View[] = ['memory', 'history', 'health'];
 const NAMES: Readonly<Record<View, string>> = { memory: 'Memory', history: 'History', health: 'Health' };
@@ -54,19 +54,17 @@ function badgeTitle(facts: Facts | undefined): string {
 /** What the clicks cost. */
 export function Footer({
   facts,
-  spent,
   everyMs,
   paused,
   onHelp,
 }: {
   readonly facts: Facts | undefined;
-  readonly spent: Spent;
   readonly everyMs: number;
   /** Why the tree is not looked at; undefined while it is. */
   readonly paused: string | undefined;
   readonly onHelp: () => void;
 }) {
-  const { last, all, watching } = spent;
+  const { last, all, watching } = useSpent();
   return (
     <footer class="footer">
       <span class="live" role="status" data-on={everyMs > 0 && paused === undefined}>
@@ -90,4 +88,12 @@ export function Footer({
       </button>
     </footer>
   );
+}
+
+/** `3 GET, 1 LIST`; `no request` for none. */
+function requestWords(requests: Requests): string {
+  const parts = Object.entries(requests).filter(([, count]) => count > 0);
+  return parts.length === 0
+    ? 'no request'
+    : parts.map(([kind, count]) => `${count.toLocaleString('en')} ${kind.toUpperCase()}`).join(', ');
 }

@@ -1,5 +1,5 @@
 import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import type { Requests } from '../../protocol.ts';
+import { beginClick } from '../data/spent.ts';
 import { type Files, filtered, grown, ROOT, rowsOf, type TreeRow } from '../data/tree-rows.ts';
 import { useNow } from '../data/use-now.ts';
 import { useWriters } from '../data/use-writers.ts';
@@ -12,21 +12,17 @@ export function TreePane({
   tree,
   selected,
   onOpen,
-  onBegin,
-  onSpend,
 }: {
   /** Files can tell who wrote them. */
   readonly hasWriters: boolean;
   readonly tree: { readonly files: Files; readonly changed: ReadonlySet<string>; readonly isLoaded: boolean };
   readonly selected: string;
   readonly onOpen: (path: string, line?: number) => void;
-  readonly onBegin: () => void;
-  readonly onSpend: (requests: Requests) => void;
 }) {
   const [text, setText] = useState('');
   const [isNaming, setNaming] = useState(false);
-  const writers = useWriters(isNaming, onSpend);
-  const search = useSearch(onSpend);
+  const writers = useWriters(isNaming);
+  const search = useSearch();
   const files = useMemo(() => filtered(tree.files, text), [tree.files, text]);
   return (
     <nav class="pane tree-pane" aria-label="Files">
@@ -35,7 +31,7 @@ export function TreePane({
         role="search"
         onSubmit={(event) => {
           event.preventDefault();
-          onBegin();
+          beginClick();
           search.start(text);
         }}
       >
@@ -70,7 +66,7 @@ export function TreePane({
             aria-pressed={isNaming}
             title="Who wrote each file last: a GET for each that can be seen"
             onClick={() => {
-              onBegin();
+              beginClick();
               setNaming(!isNaming);
             }}
           >

@@ -1,5 +1,5 @@
 import { useEffect, useMemo, useState } from 'preact/hooks';
-import type { Changed, Requests, VersionEntry, VersionsReading } from '../../protocol.ts';
+import type { Changed, VersionEntry, VersionsReading } from '../../protocol.ts';
 import { ask } from '../data/ask.ts';
 import { useAnswer } from '../data/use-answer.ts';
 import { useVersion } from '../data/use-version.ts';
@@ -12,13 +12,12 @@ interface VersionsProps {
   /** Another one: what is stored has changed. */
   readonly stamp: unknown;
   readonly canWrite: boolean;
-  readonly onSpend: (requests: Requests) => void;
 }
 
 /** What a file was, who made it so, and how to have it back. */
 export function Versions(props: VersionsProps) {
-  const { path, stamp, onSpend } = props;
-  const { value, failure } = useAnswer<VersionsReading>('versions', { path, stamp, isOn: true, onSpend });
+  const { path, stamp } = props;
+  const { value, failure } = useAnswer<VersionsReading>('versions', { path, stamp, isOn: true });
   const [chosen, choose] = useState<string>();
   useEffect(() => choose(undefined), [path]);
   if (failure !== undefined) {
@@ -83,15 +82,14 @@ export function Facts({ entry }: { readonly entry: VersionEntry }) {
 function Comparison({
   path,
   canWrite,
-  onSpend,
   shown,
   written,
 }: VersionsProps & { readonly shown: VersionEntry; readonly written: readonly VersionEntry[] }) {
   const before = written.find(({ version }) => version === shown.previous)?.version;
   const [base, setBase] = useState(before ?? '');
   const [isAsked, setAsked] = useState(false);
-  const after = useVersion({ path, version: shown.version, onSpend });
-  const other = useVersion({ path, version: base === '' ? undefined : base, onSpend });
+  const after = useVersion({ path, version: shown.version });
+  const other = useVersion({ path, version: base === '' ? undefined : base });
   const others = useMemo(() => written.filter(({ version }) => version !== shown.version), [written, shown]);
   const isRestorable = canWrite && shown.end !== 'current' && shown.text === 'kept';
   return (
@@ -129,7 +127,7 @@ function Comparison({
       )}
       {isAsked && (
         <TakeBack
-          {...{ path, shown, onSpend }}
+          {...{ path, shown }}
           now={written.find(({ end }) => end === 'current')?.version}
           onClose={() => setAsked(false)}
         />
@@ -143,9 +141,8 @@ function TakeBack({
   path,
   shown,
   now,
-  onSpend,
   onClose,
-}: Pick<VersionsProps, 'path' | 'onSpend'> & {
+}: Pick<VersionsProps, 'path'> & {
   readonly shown: VersionEntry;
   /** The version of the history that the file has. */
   readonly now: string | undefined;
@@ -153,11 +150,10 @@ function TakeBack({
 }) {
   // What the preview shows is what may be replaced.
   const [base] = useState(now);
-  const before = useVersion({ path, version: base, onSpend });
-  const after = useVersion({ path, version: shown.version, onSpend });
+  const before = useVersion({ path, version: base });
+  const after = useVersion({ path, version: shown.version });
   const restore = async (): Promise<void> => {
-    const changed = await ask<Changed>('restore', { path, version: shown.version, base: base ?? null });
-    onSpend(changed.requests);
+    await ask<Changed>('restore', { path, version: shown.version, base: base ?? null });
   };
   const isReady = after.text !== undefined && (base === undefined || before.text !== undefined);
   return (
