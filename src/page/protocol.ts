@@ -1,210 +1,351 @@
-import type { KeyStatus, KeyVersionUse } from '../admin/keys/key-status.ts';
+import {
+  either,
+  flag,
+  list,
+  number,
+  optional,
+  record,
+  type Shape,
+  type Shaped,
+  text,
+  word,
+} from './shapes.ts';
 
 /*
- * What the page and its server say to each other. Every question is a POST to `/api/NAME` with a JSON object; the answer
- * is lines of JSON, the last of which is the result, or an `ErrorLine`.
+ * The questions of the page, each declared once: the browser's calls are typed by `QUESTIONS` and its answers are checked by
+ * it; the server reads the fields and types its answers by it.
+ *
+ * A question is a POST to `/api/NAME` with a JSON object. The answer is lines of JSON, the last of which is the result with
+ * its `requests`, or an `ErrorLine`.
  */
 
+/** The place of the questions, before their names. */
+export const API = '/api/';
+/** The place where the token of the address is exchanged for a cookie. */
+export const SESSION = '/session';
+
+/** The kinds of fields that a question is asked with, as the browser sends them. */
+interface SentFields {
+  /** A path of a file or a directory. */
+  readonly path: string;
+  readonly text: string;
+  /** The version that the page has shown; null where it has shown none. */
+  readonly version: string | null;
+  readonly null: null;
+  readonly paths: readonly string[];
+  /** The files of a directory with their versions, as the page has listed them. */
+  readonly listed: readonly (readonly [path: string, version: string])[];
+}
+
+export type FieldKind = keyof SentFields;
+
+/** The fields of a question, in the order in which they are read. */
+export type FieldsOfForm = Readonly<Record<string, FieldKind>>;
+
+interface Question {
+  /** A question has the fields of one of its forms, and no others. */
+  readonly forms: readonly [FieldsOfForm, ...FieldsOfForm[]];
+  /** A line before the result. */
+  readonly line?: Shape<unknown>;
+  /** The result, without its `requests`; absent where a question has none and never ends. */
+  readonly result?: Shape<object>;
+}
+
+const requests = record({
+  get: optional(number),
+  head: optional(number),
+  put: optional(number),
+  delete: optional(number),
+  list: optional(number),
+});
+
 /** Requests that were sent to the store, by kind. */
-export type Requests = Readonly<Partial<Record<'get' | 'head' | 'put' | 'delete' | 'list', number>>>;
+export type Requests = Shaped<typeof requests>;
 
-/** What a question costs stands beside its result. */
-export interface Costed {
-  readonly requests: Requests;
-}
+/** Every result tells its cost. */
+export const costed: Shape<{ readonly requests: Requests }> = record({ requests });
+export type Costed = Shaped<typeof costed>;
 
-export interface ErrorLine {
-  readonly error: { readonly code: string; readonly message: string };
-}
+/** The last line of an answer that has no result. */
+export const errorLine: Shape<{ readonly error: { readonly code: string; readonly message: string } }> =
+  record({
+    error: record({ code: text, message: text }),
+  });
+export type ErrorLine = Shaped<typeof errorLine>;
 
-/** `facts`: of the memory that is shown. */
-export interface Facts {
-  readonly tenant: string;
+const facts = record({
+  tenant: text,
   /** Where the sealed objects lie, for people: `s3://bucket/prefix`. */
-  readonly store: string;
-  /** What every object key of the tenant's files begins with. */
-  readonly keyPrefix: string;
+  store: text,
+  /** The beginning of every object key of the tenant's files. */
+  keyPrefix: text,
   /** Files above so many bytes are not read. */
-  readonly maxBytes: number;
+  maxBytes: number,
   /** The page may change what it shows. */
-  readonly canWrite: boolean;
+  canWrite: flag,
   /** An export is shown: there is no store behind it, and no history. */
-  readonly isExport: boolean;
-}
+  isExport: flag,
+});
+
+/** The memory that is shown. */
+export type Facts = Shaped<typeof facts>;
+
+const listedFile = record({
+  path: text,
+  /** Bytes of content. */
+  size: number,
+  /** Bytes of the object. */
+  stored: number,
+  /** Milliseconds since the epoch, by the store's clock. */
+  modified: number,
+  version: text,
+  /** The object key, below the prefix of the tenant's files. */
+  key: text,
+});
 
 /** A file as a listing of the store tells it; nothing of this is authenticated. */
-export interface ListedFile {
-  readonly path: string;
-  /** Bytes of content. */
-  readonly size: number;
-  /** Bytes of the object. */
-  readonly stored: number;
-  /** Milliseconds since the epoch, by the store's clock. */
-  readonly modified: number;
-  readonly version: string;
-  /** The object key, below the prefix of the tenant's files. */
-  readonly key: string;
-}
+export type ListedFile = Shaped<typeof listedFile>;
 
-/** A line of `watch`: the whole tree first, in several lines where it is large, then what changed. */
-export interface TreeChange extends Costed {
-  /** What was there before counts no more. */
-  readonly whole: boolean;
+const treeChange = record({
+  /** The files that were told before count no more. */
+  whole: flag,
   /** More of the tree comes. */
-  readonly isPartial: boolean;
-  readonly changed: readonly ListedFile[];
-  readonly removed: readonly string[];
+  isPartial: flag,
+  changed: list(listedFile),
+  removed: list(text),
   /** Objects among the files that no writer of this tenant made. */
-  readonly foreign: number;
+  foreign: number,
   /** Milliseconds from one look to the next. */
-  readonly everyMs: number;
-}
+  everyMs: number,
+  requests,
+});
 
-/** `file`: one that was read and opened. */
-export interface FileReading extends Costed {
-  readonly path: string;
-  readonly size: number;
-  readonly version: string;
-  /** On whose behalf it was written, where its writer said so. */
-  readonly writer?: string;
-  readonly content: Content & { readonly reply?: string };
-}
+/** The whole tree first, in several lines where it is large, then what changed. */
+export type TreeChange = Shaped<typeof treeChange>;
 
-/** `reply`, of a text: what `view` answers. */
-export type Content =
-  | { readonly kind: 'text'; readonly text: string }
-  | { readonly kind: 'image'; readonly type: string; readonly base64: string }
-  | { readonly kind: 'bytes' };
+const content = either(
+  record({
+    kind: word('text'),
+    text,
+    /** The answer of the tool's `view`, of a file that was read for itself. */
+    reply: optional(text),
+  }),
+  record({ kind: word('image'), type: text, base64: text }),
+  record({ kind: word('bytes') }),
+);
+export type Content = Shaped<typeof content>;
 
-/** `writers`: who wrote files last, which costs a GET for each. */
-export interface WritersReading extends Costed {
-  readonly writers: readonly { readonly path: string; readonly version: string; readonly writer?: string }[];
-}
+const fileReading = record({
+  path: text,
+  size: number,
+  version: text,
+  /** The actor on whose behalf it was written, where its writer said so. */
+  writer: optional(text),
+  content,
+});
 
-/** What happened to a file, as the history has it. */
-export interface VersionEntry {
-  /** `written`, or what was done to the file as that version. */
-  readonly kind: 'written' | 'renamed' | 'deleted';
-  readonly path: string;
-  readonly version: string;
+/** A file that was read and opened. */
+export type FileReading = Shaped<typeof fileReading>;
+
+const writersReading = record({
+  writers: list(record({ path: text, version: text, writer: optional(text) })),
+});
+
+const versionEntry = record({
+  /** `written`, or the deed that was done to the file as that version. */
+  kind: word('written', 'renamed', 'deleted'),
+  path: text,
+  version: text,
   /** Milliseconds since the epoch, by its writer's clock. */
-  readonly time: number;
-  readonly writer?: string;
-  /** Of a rename: the new path. */
-  readonly to?: string;
-  /** Of what was written: bytes of content. */
-  readonly size?: number;
+  time: number,
+  writer: optional(text),
+  /** The new path of a rename. */
+  to: optional(text),
+  /** Bytes of the content that was written. */
+  size: optional(number),
   /** The version that it replaced; absent for a new file. */
-  readonly previous?: string;
+  previous: optional(text),
   /** `redacted` was taken out. */
-  readonly text?: 'kept' | 'redacted';
-  /** What became of it. */
-  readonly end?: string;
-}
+  text: optional(word('kept', 'redacted')),
+  /** Its fate. */
+  end: optional(text),
+});
 
-/** `versions`: of a file, or of all of them for the root; the newest first. */
-export interface VersionsReading extends Costed {
-  readonly path: string;
-  readonly entries: readonly VersionEntry[];
-}
+/** A deed that was done to a file, as the history has it. */
+export type VersionEntry = Shaped<typeof versionEntry>;
 
-/** `version`: one of them. */
-export interface VersionReading extends Costed {
-  readonly path: string;
-  readonly version: string;
-  readonly size: number;
-  readonly content: Content;
-}
+const versionsReading = record({ path: text, entries: list(versionEntry) });
 
-/** `plan`: what would become of the files, and `carryOut`: what became of them. */
-export interface PlanReading extends Costed {
-  readonly outcome: 'planned' | 'written' | 'nothing' | 'withheld';
-  readonly changes: readonly {
-    readonly path: string;
-    readonly what: 'create' | 'replace' | 'delete' | 'rename';
-    readonly to?: string;
-  }[];
+/** The entries of a file, or of all files for the root; the newest first. */
+export type VersionsReading = Shaped<typeof versionsReading>;
+
+const versionReading = record({ path: text, version: text, size: number, content });
+export type VersionReading = Shaped<typeof versionReading>;
+
+const planReading = record({
+  outcome: word('planned', 'written', 'nothing', 'withheld'),
+  changes: list(
+    record({ path: text, what: word('create', 'replace', 'delete', 'rename'), to: optional(text) }),
+  ),
   /** Files that stay as they are, though they were meant. */
-  readonly left: readonly { readonly path: string; readonly reason: string }[];
-  /** Names what is planned: this plan is carried out, or nothing. */
-  readonly digest?: string;
-}
+  left: list(record({ path: text, reason: text })),
+  /** The name of the plan: this plan is carried out, or nothing. */
+  digest: optional(text),
+});
 
-/** `write`, `remove`, `rename` and `restore`: what was done. */
-export interface Changed extends Costed {
-  readonly path: string;
-  /** Of the file that was written. */
-  readonly version?: string;
+/** A plan for the files, or the outcome of one that was carried out. */
+export type PlanReading = Shaped<typeof planReading>;
+
+const changedFields = {
+  path: text,
+  /** The version of the file that was written. */
+  version: optional(text),
   /** The policy had something replaced in what was written. */
-  readonly isRedacted: boolean;
-}
+  isRedacted: flag,
+};
+const changed = record(changedFields);
 
-/** `remove` of a directory: it deletes the versions that the page has listed, and no others. */
-export interface DirectoryRemoved extends Changed {
+/** A change that was made. */
+export type Changed = Shaped<typeof changed>;
+
+const directoryRemoved = record({
+  ...changedFields,
   /** Files that were deleted; none where `differing` was seen before. */
-  readonly deleted: number;
+  deleted: number,
   /** Files that are not as the page has listed them. They stay. */
-  readonly differing: readonly { readonly path: string; readonly what: 'created' | 'changed' | 'gone' }[];
-}
+  differing: list(record({ path: text, what: word('created', 'changed', 'gone') })),
+});
 
-/** `directory`: what `view` answers for it. */
-export interface DirectoryReading extends Costed {
-  readonly path: string;
-  readonly reply: string;
-}
+/** A directory that was deleted: the versions that the page has listed, and no others. */
+export type DirectoryRemoved = Shaped<typeof directoryRemoved>;
 
-/** `object`: what lies in the store for a path, as it lies there. */
-export interface ObjectReading extends Costed {
-  readonly path: string;
+const directoryReading = record({ path: text, reply: text });
+
+const objectReading = record({
+  path: text,
   /** The whole object key. */
-  readonly key: string;
-  readonly size: number;
-  readonly version: string;
-  readonly modified: number;
-  readonly base64: string;
-}
+  key: text,
+  size: number,
+  version: text,
+  modified: number,
+  base64: text,
+});
 
-/** A line of `search` before its result, as are `Step`s. */
-export interface FoundLine {
-  readonly path: string;
+/** An object as it lies in the store. */
+export type ObjectReading = Shaped<typeof objectReading>;
+
+const foundLine = record({
+  path: text,
   /** From 1. */
-  readonly line: number;
-  readonly text: string;
-}
+  line: number,
+  text,
+});
+export type FoundLine = Shaped<typeof foundLine>;
 
-/** How far a search or a verification is. */
-export interface Step {
-  readonly done: number;
-  readonly total: number;
-}
+const step = record({ done: number, total: number });
 
-/** `search`. */
-export interface SearchReading extends Costed {
-  readonly files: number;
-  readonly lines: number;
+/** The progress of a search or a verification. */
+export type Step = Shaped<typeof step>;
+
+const searchReading = record({
+  files: number,
+  lines: number,
   /** Files that are damaged or too large. */
-  readonly unread: number;
+  unread: number,
   /** There may be more lines than were sent. */
-  readonly isCut: boolean;
-}
+  isCut: flag,
+});
+export type SearchReading = Shaped<typeof searchReading>;
 
-/** `verify`. */
-export interface VerifyReading extends Costed {
-  readonly files: number;
-  readonly bytes: number;
-  readonly findings: readonly {
-    /** `FAIL`, `wait` or `fixed`. */
-    readonly level: string;
-    readonly sentence: string;
-    /** Something is still to be done about it. */
-    readonly isLeft: boolean;
-    /** A file that can be looked at. */
-    readonly path?: string;
-  }[];
-  readonly keyVersions: readonly KeyVersionUse[];
-}
+const verifyReading = record({
+  files: number,
+  bytes: number,
+  findings: list(
+    record({
+      /** `FAIL`, `wait` or `fixed`. */
+      level: text,
+      sentence: text,
+      /** Something is still to be done about it. */
+      isLeft: flag,
+      /** A file that can be looked at. */
+      path: optional(text),
+    }),
+  ),
+});
+export type VerifyReading = Shaped<typeof verifyReading>;
 
-/** `keys`. */
-export interface KeyReading extends Costed {
-  readonly status: KeyStatus;
+const keyReading = record({
+  status: either(
+    record({ state: word('absent', 'shredded', 'locked') }),
+    record({
+      state: word('open'),
+      epoch: number,
+      nameMode: text,
+      rootId: text,
+      wrappedByFirst: flag,
+      writtenAt: number,
+      keys: list(record({ version: number, created: number, active: flag })),
+    }),
+  ),
+});
+export type KeyReading = Shaped<typeof keyReading>;
+
+/** Every question by its name. */
+export const QUESTIONS = {
+  facts: { forms: [{}], result: facts },
+  watch: { forms: [{}], line: treeChange },
+  file: { forms: [{ path: 'path' }], result: fileReading },
+  directory: { forms: [{ path: 'path' }], result: directoryReading },
+  object: { forms: [{ path: 'path' }], result: objectReading },
+  /** Costs a GET for each file. */
+  writers: { forms: [{ paths: 'paths' }], result: writersReading },
+  versions: { forms: [{ path: 'path' }], result: versionsReading },
+  version: { forms: [{ path: 'path', version: 'text' }], result: versionReading },
+  search: { forms: [{ text: 'text' }], line: either(foundLine, step), result: searchReading },
+  verify: { forms: [{}], line: step, result: verifyReading },
+  keys: { forms: [{}], result: keyReading },
+  /** Takes back what an actor did, or all since a moment; writes nothing. */
+  plan: { forms: [{ undo: 'text' }, { at: 'text' }], result: planReading },
+  /** Carries out the plan with the digest, and no other. */
+  carryOut: {
+    forms: [
+      { digest: 'text', undo: 'text' },
+      { digest: 'text', at: 'text' },
+    ],
+    result: planReading,
+  },
+  /** `version`: the one that is replaced; null for a new file. */
+  write: { forms: [{ path: 'path', text: 'text', version: 'version' }], result: changed },
+  /** Deletes a file as the version, or a directory as its files are listed. */
+  remove: {
+    forms: [
+      { path: 'path', version: 'text' },
+      { path: 'path', version: 'null', files: 'listed' },
+    ],
+    result: either(directoryRemoved, changed),
+  },
+  rename: { forms: [{ to: 'path', path: 'path' }], result: changed },
+  /** `base`: the version of the history that `version` replaces; null for a file that is gone. */
+  restore: { forms: [{ path: 'path', base: 'version', version: 'text' }], result: changed },
+} as const satisfies Readonly<Record<string, Question>>;
+
+export type QuestionName = keyof typeof QUESTIONS;
+
+/** The questions that end with a result. */
+export type EndingName = { [N in QuestionName]: ResultOf<N> extends never ? never : N }[QuestionName];
+
+export type FormOf<N extends QuestionName> = (typeof QUESTIONS)[N]['forms'][number];
+
+/** The input of a question, as the browser sends it. */
+export type InputOf<N extends QuestionName> =
+  FormOf<N> extends infer F ? { readonly [K in keyof F]: SentFields[F[K] & FieldKind] } : never;
+
+export type LineOf<N extends QuestionName> = (typeof QUESTIONS)[N] extends { readonly line: Shape<infer T> }
+  ? T
+  : never;
+
+export type ResultOf<N extends QuestionName> = (typeof QUESTIONS)[N] extends {
+  readonly result: Shape<infer T extends object>;
 }
+  ? T
+  : never;

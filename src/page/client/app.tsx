@@ -59,7 +59,7 @@ export function App() {
   }, []);
 
   useEffect(() => {
-    ask<Facts>('facts', {}).then(setFacts, fail);
+    ask('facts', {}).then(setFacts, fail);
   }, [fail]);
   useWatch({
     isOn: facts !== undefined,

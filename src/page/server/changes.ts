@@ -5,62 +5,47 @@ import type { Memory } from '../../tool/memory-tool.ts';
 import { eachConcurrently } from '../../tree/concurrency.ts';
 import type { Tree } from '../../tree/tree.ts';
 import type { Changed, DirectoryRemoved } from '../protocol.ts';
-import { costed } from './costs.ts';
-import { listedIn, pathIn, textIn, versionIn } from './inputs.ts';
-import type { Asking, Questions } from './questions.ts';
+import type { Answerers } from './questions.ts';
 
 /** Who writes, for events and for the history. */
 export const PAGE_ACTOR = 'page';
 
 /**
- * What a page that may write asks beside the rest. Everything goes through the policies and limits of any writer, and
+ * Answers what a page that may write asks beside the rest. Everything goes through the policies and limits of any writer, and
  * replaces or deletes nothing but the version that the page has shown.
  *
  * @param tree what the page reads.
  * @param open opens what writes, for the first of them.
  * @param onChanged is called after each.
  */
-export function changeQuestions(
+export function answerChanges(
   tree: Tree,
   { open, onChanged }: { readonly open: () => Promise<Memory>; readonly onChanged: () => void },
-): Questions {
-  const changing = (
-    change: (input: Readonly<Record<string, unknown>>, asking: Asking) => Promise<Omit<Changed, 'requests'>>,
-  ): Questions[string] =>
-    costed<Changed>(async (input, asking) => {
+): Answerers {
+  const changing =
+    <Q extends readonly unknown[], R>(change: (...question: Q) => Promise<R>) =>
+    async (...question: Q): Promise<R> => {
       try {
-        return await change(input, asking);
+        return await change(...question);
       } finally {
         onChanged();
       }
-    });
+    };
   return {
-    /** `version`: what is replaced; null for a new file. */
-    write: changing(async (input, { signal }) => {
-      const path = pathIn(input);
-      const text = textIn(input, 'text');
-      return write(await open(), { path, content: text, version: versionIn(input, 'version') }, signal);
-    }),
-    /** Takes the `version` of a file that is deleted; for a directory null, and `files`, as the page has listed them below it. */
-    remove: changing(async (input, { signal }) => {
-      const path = pathIn(input);
-      const version = versionIn(input, 'version');
-      if (version === undefined) {
-        return removeListed(await open(), { path, listed: listedIn(input, 'files') }, signal);
-      }
-      await (await open()).files.remove(path, { signal, ifUnchanged: version });
+    write: changing(async ({ path, text, version }, { signal }) =>
+      write(await open(), { path, content: text, version }, signal),
+    ),
+    remove: changing(async ({ path, ...wanted }, { signal }) => {
+      const memory = await open();
+      if ('files' in wanted) return removeListed(memory, { path, listed: wanted.files }, signal);
+      await memory.files.remove(path, { signal, ifUnchanged: wanted.version });
       return { path, isRedacted: false };
     }),
-    rename: changing(async (input, { signal }) => {
-      const path = pathIn(input, 'to');
-      await (await open()).files.rename(pathIn(input), path, { signal });
-      return { path, isRedacted: false };
+    rename: changing(async ({ path, to }, { signal }) => {
+      await (await open()).files.rename(path, to, { signal });
+      return { path: to, isRedacted: false };
     }),
-    /** `version`, and `base`, the one that it replaces: both of the history; null for a file that is gone. */
-    restore: changing(async (input, { signal }) => {
-      const path = pathIn(input);
-      const base = versionIn(input, 'base');
-      const version = textIn(input, 'version');
+    restore: changing(async ({ path, base, version }, { signal }) => {
       const { history } = await open();
       const now = base === undefined ? undefined : await tree.readVersion(path, { signal });
       if (base !== undefined && (now === undefined || toBase64url(now.id) !== base)) {
@@ -88,7 +73,7 @@ async function removeListed(
   { files }: Memory,
   { path, listed }: { readonly path: MemoryPath; readonly listed: ReadonlyMap<string, string> },
   signal: AbortSignal,
-): Promise<Omit<DirectoryRemoved, 'requests'>> {
+): Promise<DirectoryRemoved> {
   if (path === MEMORY_ROOT) {
     throw new MemoryError('invalid_command', 'the root cannot be deleted', { details: { reason: 'root' } });
   }
@@ -134,7 +119,7 @@ async function write(
     readonly version: string | undefined;
   },
   signal: AbortSignal,
-): Promise<Omit<Changed, 'requests'>> {
+): Promise<Changed> {
   const { path, content, version } = file;
   let isRedacted = false;
   const onRedacted = (): void => {

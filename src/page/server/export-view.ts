@@ -2,10 +2,10 @@ import { MemoryError } from '../../errors.ts';
 import { createDirectoryView } from '../../language/listing.ts';
 import { isWithin, MEMORY_ROOT, type MemoryPath } from '../../language/path.ts';
 import { viewFile } from '../../language/view.ts';
-import type { DirectoryReading, Facts, FileReading, SearchReading, TreeChange } from '../protocol.ts';
+import { untilAborted } from '../../time.ts';
+import type { Facts } from '../protocol.ts';
 import { contentOf } from './content.ts';
-import { pathIn, textIn } from './inputs.ts';
-import type { Questions } from './questions.ts';
+import { type Questions, questionsOf } from './questions.ts';
 import { searchFiles } from './search-files.ts';
 
 /** A file of an export. */
@@ -25,9 +25,7 @@ export interface ExportedFiles {
   readonly foreign: number;
 }
 
-const NO_REQUESTS = { requests: {} };
-
-/** What a page asks of an export: nothing is sealed, watched or written, and there are no versions. */
+/** Answers what a page asks of an export: nothing is sealed, watched or written, and there are no versions. */
 export function exportQuestions(
   { files, foreign }: ExportedFiles,
   { name, maxBytes }: { readonly name: string; readonly maxBytes: number },
@@ -46,7 +44,7 @@ export function exportQuestions(
     canWrite: false,
     isExport: true,
   };
-  return {
+  return questionsOf({
     facts: async () => facts,
     async watch(_, { signal, send }) {
       const changed = files.map(({ path, size, modified }) => ({
@@ -64,37 +62,26 @@ export function exportQuestions(
         removed: [],
         foreign,
         everyMs: 0,
-        ...NO_REQUESTS,
-      } satisfies TreeChange);
-      await new Promise<void>((resolve) => {
-        if (signal.aborted) resolve();
-        signal.addEventListener('abort', () => resolve(), { once: true });
+        requests: {},
       });
-      return {};
+      return untilAborted(new Promise<never>(() => {}), signal);
     },
-    async file(input) {
-      const path = pathIn(input);
+    async file({ path }) {
       const bytes = await read(path);
       const content = contentOf(path, bytes);
       const reply = content.kind === 'text' && { reply: viewFile({ given: path, text: content.text }) };
       return {
-        path,
-        size: bytes.length,
-        version: 'exported',
-        content: { ...content, ...reply },
-        ...NO_REQUESTS,
-      } satisfies FileReading;
+        ...{ path, size: bytes.length, version: 'exported', content: { ...content, ...reply } },
+      };
     },
-    async directory(input) {
-      const path = pathIn(input);
+    async directory({ path }) {
       const view = createDirectoryView(path);
       view.add(files.filter((file) => path === MEMORY_ROOT || isWithin(file.path, path)));
-      return { path, reply: view.reply({ given: path }), ...NO_REQUESTS } satisfies DirectoryReading;
+      return { path, reply: view.reply({ given: path }) };
     },
-    async search(input, asking) {
+    search({ text }, asking) {
       const places = { paths: async () => files.map(({ path }) => path), read };
-      const found = await searchFiles(places, textIn(input, 'text'), asking);
-      return { ...found, ...NO_REQUESTS } satisfies SearchReading;
+      return searchFiles(places, text, asking);
     },
-  };
+  });
 }

@@ -1,19 +1,42 @@
 import { isForTheOperator, MemoryError } from '../../errors.ts';
 import { failureSentence } from '../../language/sentences.ts';
-import type { ErrorLine } from '../protocol.ts';
+import { countFor, createCounts } from '../../tool/call-counts.ts';
+import type { ErrorLine, LineOf, QuestionName, ResultOf } from '../protocol.ts';
+import { type FieldsOf, type GivenFields, readFields } from './read-fields.ts';
 
 /** What an answer has besides its question. */
-export interface Asking {
+export interface Asking<L = unknown> {
   /** Fires when the page no longer waits, and when the server stops. */
   readonly signal: AbortSignal;
-  /** A line before the result. Resolves when there is room for the next one. */
-  send(line: object): Promise<void>;
+  /** Sends a line before the result. Resolves when there is room for the next one. */
+  send(line: L): Promise<void>;
 }
 
 /** What the page may ask, by name. Each resolves to the last line. */
-export type Questions = Readonly<
-  Record<string, (input: Readonly<Record<string, unknown>>, asking: Asking) => Promise<object>>
->;
+export type Questions = Readonly<Record<string, (given: GivenFields, asking: Asking) => Promise<object>>>;
+
+/** Answers one question, whose fields were read. */
+type Answerer<N extends QuestionName> = (
+  fields: FieldsOf<N>,
+  asking: Asking<LineOf<N>>,
+) => Promise<ResultOf<N>>;
+
+/** Those who answer the questions of the protocol, or some of them. */
+export type Answerers = { readonly [N in QuestionName]?: Answerer<N> };
+
+/** Makes the questions: their fields are read, and beside the results is put how many requests they took. */
+export function questionsOf(answerers: Answerers): Questions {
+  const names = Object.keys(answerers) as readonly QuestionName[];
+  return Object.fromEntries(names.map((name) => [name, questionOf(name, answerers[name])]));
+}
+
+function questionOf<N extends QuestionName>(name: N, answer: Answerers[N]): Questions[string] {
+  return async (given, asking) => {
+    const counts = createCounts();
+    const result = await countFor(counts, async () => answer?.(readFields(name, given), asking));
+    return { ...result, requests: counts.requests };
+  };
+}
 
 /** The command of the tool that a question comes nearest to, where that is not `view`. */
 const COMMANDS: Readonly<Record<string, string>> = {
@@ -23,12 +46,8 @@ const COMMANDS: Readonly<Record<string, string>> = {
   rename: 'rename',
 };
 
-/** What the page shows for a failure: the sentence of the command that comes nearest, or the operator's. */
-export function errorLine(
-  error: unknown,
-  name: string,
-  { path, to }: Readonly<Record<string, unknown>>,
-): ErrorLine {
+/** Says for the page why a question failed: in the sentence of the command that comes nearest, or in the operator's. */
+export function failureLine(error: unknown, name: string, { path, to }: GivenFields): ErrorLine {
   if (!(error instanceof MemoryError)) {
     return { error: { code: 'unexpected', message: 'The page met a failure that it does not know.' } };
   }

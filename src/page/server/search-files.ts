@@ -3,7 +3,7 @@ import { MEMORY_ROOT, type MemoryPath } from '../../language/path.ts';
 import { decodeText, findInLines } from '../../language/text.ts';
 import { inTurns, throwIfAborted } from '../../time.ts';
 import type { Tree } from '../../tree/tree.ts';
-import type { FoundLine, SearchReading } from '../protocol.ts';
+import type { FoundLine, LineOf, SearchReading } from '../protocol.ts';
 import type { Asking } from './questions.ts';
 
 /** Files that are read at once. */
@@ -34,8 +34,8 @@ export function searchedTree(tree: Tree): Searched {
 export async function searchFiles(
   files: Searched,
   text: string,
-  { signal, send }: Asking,
-): Promise<Omit<SearchReading, 'requests'>> {
+  { signal, send }: Asking<LineOf<'search'>>,
+): Promise<SearchReading> {
   const wanted = text.toLowerCase();
   const paths = await files.paths(signal);
   const waiting = paths.values();
@@ -52,7 +52,7 @@ export async function searchFiles(
       for (const line of found) {
         if (lines === MOST_LINES) return;
         lines += 1;
-        await send({ path, ...line } satisfies FoundLine);
+        await send({ path, ...line });
       }
       if (done % CONCURRENCY === 0) await send({ done, total: paths.length });
     }

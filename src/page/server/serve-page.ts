@@ -1,10 +1,12 @@
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { API, SESSION } from '../protocol.ts';
 import type { Asset } from './assets.ts';
 import { type BoundedServer, createBoundedServer, type ServerBounds } from './bounded-server.ts';
 import { createGuard, type Guard, type Refusal } from './guard.ts';
 import { LOOPBACK, listenOnLoopback } from './loopback.ts';
-import { errorLine, type Questions } from './questions.ts';
+import { failureLine, type Questions } from './questions.ts';
+import type { GivenFields } from './read-fields.ts';
 
 interface PageOptions {
   /** 0: any that is free. */
@@ -28,7 +30,6 @@ const BOUNDS = { connections: 64, headersMs: 5_000, bodyMs: 10_000, idleMs: 5_00
 const QUESTIONS_BYTES = 16_777_216;
 /** The longest body of a request for a cookie. Its sender has proved nothing yet. */
 const MAX_SESSION_BYTES = 1_024;
-const API = '/api/';
 
 /** No script, style, picture or request but its own; what a memory holds can never become any of them. */
 const HEADERS: Readonly<Record<string, string>> = {
@@ -98,13 +99,13 @@ async function serve(served: Served): Promise<void> {
     return;
   }
   if (method !== 'POST') return refuse(response, { status: 405, message: 'GET and POST are served.' });
-  if (url !== '/session' && !url.startsWith(API)) return refuse(response, NOTHING);
+  if (url !== SESSION && !url.startsWith(API)) return refuse(response, NOTHING);
   if (url.startsWith(API) && !guard.isKnown(request.headers)) {
     return refuse(response, { status: 401, message: 'This browser was not given the address.' });
   }
-  const input = await readObject(served, url === '/session' ? MAX_SESSION_BYTES : maxQuestionBytes);
+  const input = await readObject(served, url === SESSION ? MAX_SESSION_BYTES : maxQuestionBytes);
   if ('status' in input) return refuse(response, input);
-  if (url === '/session') {
+  if (url === SESSION) {
     const cookie = guard.exchange(input.value['token']);
     if (cookie === undefined) return refuse(response, { status: 401, message: 'The address was used.' });
     response.writeHead(204, { ...HEADERS, 'set-cookie': cookie }).end();
@@ -126,7 +127,7 @@ function refuse(response: ServerResponse, { status, message }: Refusal): void {
 async function readObject(
   { request, response, readBody }: Served,
   most: number,
-): Promise<{ readonly value: Readonly<Record<string, unknown>> } | Refusal> {
+): Promise<{ readonly value: GivenFields } | Refusal> {
   if (request.headers['content-type'] !== 'application/json') {
     return { status: 415, message: 'Questions are asked in JSON.' };
   }
@@ -135,16 +136,13 @@ async function readObject(
   try {
     const value: unknown = JSON.parse(new TextDecoder().decode(body));
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
-      return { value: value as Readonly<Record<string, unknown>> };
+      return { value: value as GivenFields };
     }
   } catch {}
   return { status: 400, message: 'The question is no JSON object.' };
 }
 
-async function answer(
-  { request, response, questions, signal }: Served,
-  input: Readonly<Record<string, unknown>>,
-): Promise<void> {
+async function answer({ request, response, questions, signal }: Served, input: GivenFields): Promise<void> {
   const name = request.url?.slice(API.length) ?? '';
   const question = Object.hasOwn(questions, name) ? questions[name] : undefined;
   if (question === undefined) return refuse(response, NOTHING);
@@ -159,6 +157,6 @@ async function answer(
       }
     },
   };
-  const last = await question(input, asking).catch((error: unknown) => errorLine(error, name, input));
+  const last = await question(input, asking).catch((error: unknown) => failureLine(error, name, input));
   response.end(`${JSON.stringify(last)}\n`);
 }

@@ -15,23 +15,13 @@ import { wireTenant } from '../../open/wire-tenant.ts';
 import { runCommand } from '../../tool/commands.ts';
 import type { Memory } from '../../tool/memory-tool.ts';
 import { openWork, type Progress } from '../../tree/tenant.ts';
-import type {
-  DirectoryReading,
-  Facts,
-  FileReading,
-  KeyReading,
-  ObjectReading,
-  SearchReading,
-  VerifyReading,
-} from '../protocol.ts';
-import { changeQuestions, PAGE_ACTOR } from './changes.ts';
+import type { Facts, Step, VerifyReading } from '../protocol.ts';
+import { answerChanges, PAGE_ACTOR } from './changes.ts';
 import { contentOf } from './content.ts';
-import { costed } from './costs.ts';
-import { pathIn, textIn } from './inputs.ts';
-import { carryOutQuestions, planQuestions } from './plans.ts';
-import type { Asking, Questions } from './questions.ts';
+import { answerCarryOut, answerPlan } from './plans.ts';
+import { type Asking, type Questions, questionsOf } from './questions.ts';
 import { searchedTree, searchFiles } from './search-files.ts';
-import { createWriterNames, versionQuestions } from './versions.ts';
+import { answerVersions, createWriterNames } from './versions.ts';
 import { watchTree } from './watch-tree.ts';
 
 /** What a page shows, as it asks for it. */
@@ -109,17 +99,16 @@ export async function openTenantView(
     nudged = Promise.withResolvers();
   };
 
-  const questions: Questions = {
-    ...versionQuestions(history, { tree, names }),
-    ...planQuestions(history),
+  const questions = questionsOf({
+    ...answerVersions(history, { tree, names }),
+    ...answerPlan(history),
     ...(canWrite && {
-      ...changeQuestions(tree, { open: openOnce, onChanged: nudge }),
-      ...carryOutQuestions({ open: openOnce, onChanged: nudge }),
+      ...answerChanges(tree, { open: openOnce, onChanged: nudge }),
+      ...answerCarryOut({ open: openOnce, onChanged: nudge }),
     }),
     facts: async () => facts,
     watch: (_, asking) => watchTree(context, asking, () => nudged.promise),
-    file: costed<FileReading>(async (input, { signal }) => {
-      const path = pathIn(input);
+    async file({ path }, { signal }) {
       const found = await tree.readVersion(path, { signal });
       if (found === undefined) throw new MemoryError('not_found', 'there is no file of that path');
       const writer = await names.nameOf(found.writer, signal);
@@ -133,34 +122,29 @@ export async function openTenantView(
         content: { ...content, ...reply },
         ...(writer !== undefined && { writer }),
       };
-    }),
-    directory: costed<DirectoryReading>(async (input, { signal }) => {
-      const path = pathIn(input);
+    },
+    async directory({ path }, { signal }) {
       const { profile, onExists } = settings;
       const command = parseCommand({ command: 'view', path });
       const reply = await runCommand({ tree, profile, onExists, options: { signal } }, command);
       return { path, reply: typeof reply === 'string' ? reply : '' };
-    }),
-    object: costed<ObjectReading>(async (input, { signal }) => {
-      const path = pathIn(input);
+    },
+    async object({ path }, { signal }) {
       const work = await openWork(context, { signal });
       const key = work && fileKey(layout, work.keyring.names, path);
       const found = key && (await store.get(key, { maxBytes: sealedSize(maxFileBytes), signal }));
       if (typeof found !== 'object') throw new MemoryError('not_found', 'there is no object for that path');
       const { body, etag: version, lastModified: modified } = found;
       return { path, key: String(key), size: body.length, version, modified, base64: toBase64(body) };
-    }),
-    search: costed<SearchReading>((input, asking) =>
-      searchFiles(searchedTree(tree), textIn(input, 'text'), asking),
-    ),
-    verify: costed<VerifyReading>(async (_, asking) => {
+    },
+    search: ({ text }, asking) => searchFiles(searchedTree(tree), text, asking),
+    async verify(_, asking) {
       const verification = await parts.verify({ signal: asking.signal, onProgress: progressTo(asking) });
-      return { ...verification, findings: verification.findings.map(toldOf) };
-    }),
-    keys: costed<KeyReading>(async (_, { signal }) => ({
-      status: await readKeyStatus({ rootKeys, editor, signal }),
-    })),
-  };
+      const { files, bytes, findings } = verification;
+      return { files, bytes, findings: findings.map(toldOf) };
+    },
+    keys: async (_, { signal }) => ({ status: await readKeyStatus({ rootKeys, editor, signal }) }),
+  });
   return {
     questions,
     // A text of a file twice, as quotation marks and line breaks take two characters.
@@ -179,7 +163,7 @@ export async function openTenantView(
 }
 
 /** Tells now and then how far a verification is; a page that reads slowly is not waited for. */
-function progressTo({ send }: Asking): (progress: Progress) => void {
+function progressTo({ send }: Asking<Step>): (progress: Progress) => void {
   let toldAt = 0;
   return ({ done, total }) => {
     const now = performance.now();

@@ -5,11 +5,8 @@ import type { History } from '../../history/history.ts';
 import { readActors } from '../../history/save/actors.ts';
 import { openWork, type Tenant } from '../../tree/tenant.ts';
 import type { Tree } from '../../tree/tree.ts';
-import type { VersionReading, VersionsReading, WritersReading } from '../protocol.ts';
 import { contentOf } from './content.ts';
-import { costed } from './costs.ts';
-import { pathIn, pathsIn, textIn } from './inputs.ts';
-import type { Questions } from './questions.ts';
+import type { Answerers } from './questions.ts';
 
 /** Tells who stands behind the hash of a writer. */
 export interface WriterNames {
@@ -39,30 +36,28 @@ export function createWriterNames(tenant: Tenant): WriterNames {
   };
 }
 
-/** What the page asks about versions and who wrote them. Nothing is written. */
-export function versionQuestions(
+/** Answers what the page asks about versions and who wrote them. Nothing is written. */
+export function answerVersions(
   history: History,
   { tree, names }: { readonly tree: Tree; readonly names: WriterNames },
-): Questions {
+): Answerers {
   return {
-    versions: costed<VersionsReading>(async (input, { signal }) => {
-      const path = pathIn(input);
+    async versions({ path }, { signal }) {
       const entries = await history.list(path, { signal });
       return { path, entries: entries.map((entry) => ({ ...entry, time: entry.time.getTime() })) };
-    }),
-    version: costed<VersionReading>(async (input, { signal }) => {
-      const path = pathIn(input);
-      const { version, bytes } = await history.read({ path, version: textIn(input, 'version') }, { signal });
+    },
+    async version({ path, version: wanted }, { signal }) {
+      const { version, bytes } = await history.read({ path, version: wanted }, { signal });
       return { path, version, size: bytes.length, content: contentOf(path, bytes) };
-    }),
-    writers: costed<WritersReading>(async (input, { signal }) => {
-      const writers = pathsIn(input, 'paths').map(async (path) => {
+    },
+    async writers({ paths }, { signal }) {
+      const writers = paths.map(async (path) => {
         const found = await unlessDamaged(tree.readVersion(path, { signal }));
         if (found === undefined) return [];
         const writer = await names.nameOf(found.writer, signal);
         return [{ path, version: String(found.etag), ...(writer !== undefined && { writer }) }];
       });
       return { writers: (await Promise.all(writers)).flat() };
-    }),
+    },
   };
 }

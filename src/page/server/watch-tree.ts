@@ -25,7 +25,7 @@ interface Look {
  */
 export async function watchTree(
   tenant: Tenant,
-  { signal, send }: Asking,
+  { signal, send }: Asking<TreeChange>,
   nudge: () => Promise<void>,
 ): Promise<never> {
   let before: Look | undefined;
@@ -37,14 +37,14 @@ export async function watchTree(
       const changed = [...files.values()].slice(sent);
       const part = { whole: sent === 0, changed, removed: [], foreign, isPartial: true };
       sent = files.size;
-      await send({ ...part, requests: {}, everyMs: 0 } satisfies TreeChange);
+      await send({ ...part, requests: {}, everyMs: 0 });
     };
     const options = { before, signal, ...(before === undefined && { onPage }) };
     const now: Look = await countFor(counts, () => look(tenant, options));
     const { list = 0 } = counts.requests;
     const everyMs = PAUSE_MS * Math.max(1, Math.ceil(list / LISTS_PER_PAUSE));
     const difference = differenceOf(before, now, sent);
-    await send({ ...difference, isPartial: false, requests: counts.requests, everyMs } satisfies TreeChange);
+    await send({ ...difference, isPartial: false, requests: counts.requests, everyMs });
     before = now;
     await pauseOr(nudge(), everyMs, signal);
   }

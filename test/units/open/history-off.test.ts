@@ -47,11 +47,10 @@ describe('taking back where the tenant keeps no history', () => {
   it('is refused by the page as well', async () => {
     await using view = await openTenantView(options(), { lineOf: () => '', canWrite: true });
     const asking = { signal: new AbortController().signal, send: async () => {} };
-    for (const name of ['plan', 'carryOut'] as const) {
-      for (const input of [{ undo: 'ann' }, { at: new Date().toISOString() }]) {
-        const answer = view.questions[name]?.({ ...input, digest: 'x' }, asking);
-        await expect(answer).rejects.toMatchObject(OFF);
-      }
+    for (const input of [{ undo: 'ann' }, { at: new Date().toISOString() }]) {
+      const { plan, carryOut } = view.questions;
+      await expect(plan?.(input, asking)).rejects.toMatchObject(OFF);
+      await expect(carryOut?.({ ...input, digest: 'x' }, asking)).rejects.toMatchObject(OFF);
     }
   });
 

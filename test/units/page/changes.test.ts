@@ -1,6 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { openMemory } from '../../../src/open/open-memory.ts';
-import type { Changed, FileReading, VersionReading, VersionsReading } from '../../../src/page/protocol.ts';
+import type {
+  Changed,
+  Costed,
+  FileReading,
+  VersionReading,
+  VersionsReading,
+} from '../../../src/page/protocol.ts';
 import { openTenantView, type PageView } from '../../../src/page/server/tenant-view.ts';
 import { openSqliteObjectStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { interceptStore } from '../../doubles/intercepted-store.ts';
@@ -72,7 +78,7 @@ describe('a page that may write', () => {
     await agent.memory.files.write('/memories/first.md', 'x');
     await using view = await open(agent);
     const [path, to] = ['/memories/a.md', '/memories/b/c.md'];
-    const made = await ask<Changed>(view, 'write', { path, text: 'one', version: null });
+    const made = await ask<Changed & Costed>(view, 'write', { path, text: 'one', version: null });
     expect(made.requests.put).toBeGreaterThan(0);
     await ask(view, 'write', { path, text: 'two', version: made.version });
     await ask(view, 'rename', { path, to });

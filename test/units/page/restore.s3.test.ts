@@ -41,9 +41,11 @@ describeOnS3('a page, in a bucket that keeps versions', ['minio'], (server) => {
       await using view = await openTenantView({ ...options, policy }, { lineOf: String, canWrite: true });
       const asking = { signal: new AbortController().signal, send: async () => {} };
       const ask = async (question: string, input: object): Promise<unknown> =>
-        view.questions[question]?.({ path: PATH, ...input }, asking);
+        view.questions[question]?.({ ...input }, asking);
       const input =
-        act === 'restore' ? { version: secret.version, base: now.version } : { at: now.time.toISOString() };
+        act === 'restore'
+          ? { path: PATH, version: secret.version, base: now.version }
+          : { at: now.time.toISOString() };
       const plan = act === 'carryOut' ? ((await ask('plan', input)) as PlanReading) : undefined;
       await ask(act, { ...input, digest: plan?.digest }).catch((error: unknown) => {
         expect(error).toMatchObject({ code });

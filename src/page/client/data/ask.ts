@@ -1,4 +1,17 @@
-import type { Costed, ErrorLine } from '../../protocol.ts';
+import {
+  API,
+  costed,
+  type EndingName,
+  type ErrorLine,
+  errorLine,
+  type InputOf,
+  type LineOf,
+  QUESTIONS,
+  type QuestionName,
+  type ResultOf,
+  SESSION,
+} from '../../protocol.ts';
+import type { Shape } from '../../shapes.ts';
 import { countAnswer } from './spent.ts';
 
 /** What the server answered instead of a result. */
@@ -20,54 +33,70 @@ const REFUSED: ReadonlyMap<number, string> = new Map([
   [503, 'The program that shows this page has too much to do. Nothing was changed; try again.'],
 ]);
 
-interface AskOptions {
-  readonly signal?: AbortSignal;
-  /** Sees every line before the last one. */
-  readonly onLine?: (line: unknown) => void;
+/** The shapes of the lines and the result of a question. */
+interface AnswerShapes<N extends QuestionName> {
+  readonly line?: Shape<LineOf<N>>;
+  readonly result?: Shape<ResultOf<N>>;
 }
 
-/** Asks the server a question, and counts what the answer cost. @throws Refused. */
-export async function ask<T>(
-  name: string,
-  input: Readonly<Record<string, unknown>>,
-  { signal, onLine }: AskOptions = {},
-): Promise<T> {
-  const response = await post(`/api/${name}`, input, signal);
+const SHAPES: { readonly [N in QuestionName]: AnswerShapes<N> } = QUESTIONS;
+
+interface AskOptions<L> {
+  readonly signal?: AbortSignal;
+  /** Sees every line before the last one. */
+  readonly onLine?: (line: L) => void;
+}
+
+/**
+ * Asks the server a question, and counts what the answer cost.
+ *
+ * @throws Refused, also for an answer that the protocol does not have.
+ */
+export async function ask<N extends EndingName>(
+  name: N,
+  input: InputOf<N>,
+  { signal, onLine }: AskOptions<LineOf<N>> = {},
+): Promise<ResultOf<N>> {
+  const { line: shape, result } = SHAPES[name];
+  const response = await post(API + name, input, signal);
   if (response.status === 401) throw new Refused({ error: { code: LOCKED, message: 'Not signed in.' } });
   const refused = REFUSED.get(response.status);
   if (refused !== undefined) throw new Refused({ error: { code: 'limit_exceeded', message: refused } });
   if (!response.ok || response.body === null) throw gone();
   let last: unknown;
   for await (const line of linesOf(response.body, signal)) {
-    if (last !== undefined) onLine?.(last);
-    last = JSON.parse(line);
+    if (last !== undefined) onLine?.(checked(last, shape));
+    last = line;
   }
-  if (isError(last)) throw new Refused(last);
   if (last === undefined) throw gone();
-  if (isCosted(last)) countAnswer(last.requests);
-  return last as T;
+  countAnswer(checked(last, costed).requests);
+  return checked(last, result);
 }
 
 /** Follows what never ends: every line at once. @throws Refused when it ends after all. */
 export async function follow(
-  name: string,
-  onLine: (line: unknown) => void,
+  name: 'watch',
+  onLine: (line: LineOf<'watch'>) => void,
   signal: AbortSignal,
 ): Promise<never> {
-  const response = await post(`/api/${name}`, {}, signal);
+  const response = await post(API + name, {}, signal);
   if (response.status === 401) throw new Refused({ error: { code: LOCKED, message: 'Not signed in.' } });
   if (!response.ok || response.body === null) throw gone();
-  for await (const text of linesOf(response.body, signal)) {
-    const line: unknown = JSON.parse(text);
-    if (isError(line)) throw new Refused(line);
-    onLine(line);
-  }
+  for await (const line of linesOf(response.body, signal)) onLine(checked(line, QUESTIONS[name].line));
   throw gone();
 }
 
-/** Whether the token was taken. */
+/** Exchanges the token of the address for the cookie; tells whether it was taken. */
 export async function exchange(token: string): Promise<boolean> {
-  return (await post('/session', { token })).ok;
+  return (await post(SESSION, { token })).ok;
+}
+
+/** Passes on a line that has the shape. @throws Refused for any other. */
+function checked<T>(line: unknown, shape: Shape<T> | undefined): T {
+  if (errorLine(line)) throw new Refused(line);
+  if (shape?.(line)) return line;
+  const message = 'The program that shows this page gave an answer that the page does not understand.';
+  throw new Refused({ error: { code: 'not_understood', message } });
 }
 
 async function post(url: string, input: object, signal?: AbortSignal): Promise<Response> {
@@ -84,10 +113,11 @@ async function post(url: string, input: object, signal?: AbortSignal): Promise<R
   }
 }
 
+/** Reads JSON line by line. */
 async function* linesOf(
   body: ReadableStream<Uint8Array>,
   signal: AbortSignal | undefined,
-): AsyncGenerator<string, void> {
+): AsyncGenerator<unknown, void> {
   const reader = body.getReader();
   const decoder = new TextDecoder();
   let rest = '';
@@ -99,10 +129,19 @@ async function* linesOf(
       if (done) return;
       const lines = (rest + decoder.decode(value, { stream: true })).split('\n');
       rest = lines.pop() ?? '';
-      yield* lines;
+      yield* lines.map(parsed);
     }
   } finally {
     await reader.cancel().catch(() => {});
+  }
+}
+
+/** Returns null for what is no JSON: no line of the protocol is null. */
+function parsed(line: string): unknown {
+  try {
+    return JSON.parse(line);
+  } catch {
+    return null;
   }
 }
 
@@ -110,12 +149,4 @@ function gone(): Refused {
   return new Refused({
     error: { code: GONE, message: 'The program that shows this page has ended, or cannot be reached.' },
   });
-}
-
-function isError(line: unknown): line is ErrorLine {
-  return typeof line === 'object' && line !== null && 'error' in line;
-}
-
-function isCosted(line: unknown): line is Costed {
-  return typeof line === 'object' && line !== null && 'requests' in line;
 }

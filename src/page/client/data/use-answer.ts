@@ -1,5 +1,9 @@
 import { useEffect, useState } from 'preact/hooks';
+import type { InputOf, ResultOf } from '../../protocol.ts';
 import { ask, Refused } from './ask.ts';
+
+/** The questions about a path alone. */
+type PathQuestion = 'file' | 'directory' | 'object' | 'versions';
 
 export interface Answer<T> {
   /** The last one that came; while another is on its way, the one before. */
@@ -8,35 +12,32 @@ export interface Answer<T> {
 }
 
 /** Asks a question about a path, and again whenever `stamp` changes. */
-export function useAnswer<T extends { readonly path: string }>(
-  name: string,
-  {
-    path,
-    stamp,
-    isOn,
-  }: {
-    readonly path: string;
-    readonly stamp: unknown;
-    readonly isOn: boolean;
-  },
-): Answer<T> {
-  const [answer, setAnswer] = useState<Answer<T>>({ value: undefined, failure: undefined });
+export function useAnswer<N extends PathQuestion>(
+  name: N,
+  input: InputOf<N> & { readonly path: string },
+  { stamp, isOn }: { readonly stamp: unknown; readonly isOn: boolean },
+): Answer<ResultOf<N>> {
+  const { path } = input;
+  const [answer, setAnswer] = useState<Answer<ResultOf<N>> & { readonly path?: string }>({
+    value: undefined,
+    failure: undefined,
+  });
   // The stamp makes it ask again.
   useEffect(() => {
     if (!isOn) return undefined;
     const ending = new AbortController();
-    ask<T>(name, { path }, { signal: ending.signal }).then(
+    ask(name, input, { signal: ending.signal }).then(
       (value) => {
         if (ending.signal.aborted) return;
-        setAnswer({ value, failure: undefined });
+        setAnswer({ path, value, failure: undefined });
       },
       (failure: unknown) => {
         if (ending.signal.aborted || !(failure instanceof Refused)) return;
-        setAnswer({ value: undefined, failure });
+        setAnswer({ path, value: undefined, failure });
       },
     );
     return () => ending.abort();
   }, [name, path, stamp, isOn]);
-  const isOfPath = isOn && (answer.value === undefined || answer.value.path === path);
+  const isOfPath = isOn && (answer.value === undefined || answer.path === path);
   return isOfPath ? answer : { value: undefined, failure: undefined };
 }

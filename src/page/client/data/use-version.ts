@@ -1,5 +1,4 @@
 import { useEffect, useState } from 'preact/hooks';
-import type { VersionReading } from '../../protocol.ts';
 import { ask, Refused } from './ask.ts';
 
 interface Version {
@@ -22,7 +21,7 @@ export function useVersion({
   useEffect(() => {
     if (version === undefined) return undefined;
     const ending = new AbortController();
-    ask<VersionReading>('version', { path, version }, { signal: ending.signal }).then(
+    ask('version', { path, version }, { signal: ending.signal }).then(
       ({ content }) => {
         if (ending.signal.aborted) return;
         setRead(

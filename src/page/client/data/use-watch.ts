@@ -37,7 +37,7 @@ export function useWatch({
     const watch = async (): Promise<void> => {
       for (;;) {
         try {
-          await follow('watch', (line) => take(line as TreeChange), ending.signal);
+          await follow('watch', take, ending.signal);
         } catch (error) {
           if (ending.signal.aborted) return;
           if (!(error instanceof Refused) || error.code === GONE || error.code === LOCKED) {

@@ -1,5 +1,5 @@
 import { useCallback, useEffect, useState } from 'preact/hooks';
-import type { ListedFile, WritersReading } from '../../protocol.ts';
+import type { ListedFile } from '../../protocol.ts';
 import { ask, Refused } from './ask.ts';
 
 /** What a question may name. */
@@ -22,11 +22,7 @@ export function useWriters(isOn: boolean): {
     const ending = new AbortController();
     const { signal } = ending;
     const look = async (): Promise<void> => {
-      const { writers } = await ask<WritersReading>(
-        'writers',
-        { paths: missing.map(({ path }) => path) },
-        { signal },
-      );
+      const { writers } = await ask('writers', { paths: missing.map(({ path }) => path) }, { signal });
       // What was changed meanwhile, or cannot be opened, is as good as told for the version that was listed.
       const found = missing.map((file) => [idOf(file), ''] as const);
       const told = writers.map((each) => [idOf(each), each.writer ?? ''] as const);

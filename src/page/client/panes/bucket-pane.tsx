@@ -1,5 +1,5 @@
 import { useMemo, useRef } from 'preact/hooks';
-import type { ListedFile, ObjectReading } from '../../protocol.ts';
+import type { ListedFile } from '../../protocol.ts';
 import { type Files, ROOT } from '../data/tree-rows.ts';
 import { useAnswer } from '../data/use-answer.ts';
 import type { Pane } from '../data/view-state.ts';
@@ -31,11 +31,7 @@ export function BucketPane(props: BucketPaneProps) {
 }
 
 function StoredObject({ path, file, keyPrefix, isReady }: BucketPaneProps & { readonly file: ListedFile }) {
-  const { value, failure } = useAnswer<ObjectReading>('object', {
-    path,
-    stamp: file.version,
-    isOn: isReady,
-  });
+  const { value, failure } = useAnswer('object', { path }, { stamp: file.version, isOn: isReady });
   const bytes = useMemo(() => (value === undefined ? undefined : bytesOf(value.base64)), [value]);
   return (
     <>

@@ -1,5 +1,4 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { Changed, FileReading } from '../../protocol.ts';
 import { ask, Refused } from '../data/ask.ts';
 import type { Draft } from '../data/drafts.ts';
 import { TextDiff } from '../parts/text-diff.tsx';
@@ -28,7 +27,7 @@ export function Editor({
 
   const look = async (): Promise<void> => {
     try {
-      const { content, version } = await ask<FileReading>('file', { path });
+      const { content, version } = await ask('file', { path });
       if (content.kind === 'text') setTheirs({ text: content.text, version });
       else setFailure('The file is no text any more: nothing was written.');
     } catch (error) {
@@ -41,7 +40,7 @@ export function Editor({
     setFailure(undefined);
     setSaving(true);
     try {
-      await ask<Changed>('write', { path, text: draft.text, version });
+      await ask('write', { path, text: draft.text, version });
       onDraft(undefined);
     } catch (error) {
       if (!(error instanceof Refused)) return;

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import type { Changed, DirectoryRemoved, ListedFile } from '../../protocol.ts';
+import type { DirectoryRemoved, ListedFile } from '../../protocol.ts';
 import { ask, Refused } from '../data/ask.ts';
 import { ROOT } from '../data/tree-rows.ts';
 import { Dialog } from '../parts/dialog.tsx';
@@ -65,7 +65,7 @@ function NewFile({ path, onNew, onClose }: Asked) {
 function Rename({ path, onOpen, onClose }: Asked) {
   const [to, setTo] = useState(path);
   const rename = async (): Promise<void> => {
-    const changed = await ask<Changed>('rename', { path, to: to.trim() });
+    const changed = await ask('rename', { path, to: to.trim() });
     onOpen(changed.path);
   };
   return (
@@ -80,12 +80,12 @@ function Delete({ path, version, files, onClose }: Asked) {
   const [shown] = useState({ version, files });
   const remove = async (): Promise<void> => {
     if (shown.version !== null) {
-      await ask<Changed>('remove', { path, version: shown.version });
+      await ask('remove', { path, version: shown.version });
       return;
     }
-    const listed = shown.files.map((file) => [file.path, file.version]);
-    const removed = await ask<DirectoryRemoved>('remove', { path, version: null, files: listed });
-    if (removed.differing.length > 0) throw othersWrote(removed);
+    const listed = shown.files.map((file) => [file.path, file.version] as const);
+    const removed = await ask('remove', { path, version: null, files: listed });
+    if ('differing' in removed && removed.differing.length > 0) throw othersWrote(removed);
   };
   return (
     <Dialog title={`Delete ${visible(path)}?`} act="Delete" isRisky onAct={remove} onClose={onClose}>

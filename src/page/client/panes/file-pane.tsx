@@ -1,5 +1,5 @@
 import { useEffect, useMemo, useRef } from 'preact/hooks';
-import type { DirectoryReading, Facts, FileReading, ListedFile } from '../../protocol.ts';
+import type { Facts, FileReading, ListedFile } from '../../protocol.ts';
 import type { Draft } from '../data/drafts.ts';
 import { useAnswer } from '../data/use-answer.ts';
 import type { Look, Pane } from '../data/view-state.ts';
@@ -45,8 +45,8 @@ export function FilePane(props: FilePaneProps) {
   const { facts, path, version, isGone, isReady, line, stamp, look: chosen, draft, onPane } = props;
   const isFile = version !== undefined;
   const isOn = isReady && !isGone && draft === undefined;
-  const file = useAnswer<FileReading>('file', { path, stamp, isOn: isOn && isFile });
-  const directory = useAnswer<DirectoryReading>('directory', { path, stamp, isOn: isOn && !isFile });
+  const file = useAnswer('file', { path }, { stamp, isOn: isOn && isFile });
+  const directory = useAnswer('directory', { path }, { stamp, isOn: isOn && !isFile });
 
   const content = file.value?.content;
   const looks = draft === undefined && (isFile || isGone) ? looksOf(path, content, facts) : [];

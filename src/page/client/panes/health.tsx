@@ -36,7 +36,7 @@ function Verify({ files, onOpen }: { readonly files: number; readonly onOpen: (p
     setStep(undefined);
     setResult(undefined);
     setFailure(undefined);
-    ask<VerifyReading>('verify', {}, { signal: ending.signal, onLine: (line) => setStep(line as Step) })
+    ask('verify', {}, { signal: ending.signal, onLine: setStep })
       .then(
         (reading) => setResult(reading),
         (error: unknown) => {
@@ -99,7 +99,7 @@ function KeyState() {
   const [failure, setFailure] = useState<string>();
   useEffect(() => {
     const ending = new AbortController();
-    ask<KeyReading>('keys', {}, { signal: ending.signal }).then(
+    ask('keys', {}, { signal: ending.signal }).then(
       (reading) => setStatus(reading.status),
       (error: unknown) => {
         if (error instanceof Refused) setFailure(error.message);

@@ -1,5 +1,5 @@
 import { useEffect, useMemo, useState } from 'preact/hooks';
-import type { PlanReading, VersionEntry, VersionsReading } from '../../protocol.ts';
+import type { PlanReading, VersionEntry } from '../../protocol.ts';
 import { ask, Refused } from '../data/ask.ts';
 import { beginClick } from '../data/spent.ts';
 import { ROOT } from '../data/tree-rows.ts';
@@ -35,22 +35,23 @@ export function HistoryView({
     }
   };
   const read = async (): Promise<void> => {
-    const reading = await ask<VersionsReading>('versions', { path: ROOT });
+    const reading = await ask('versions', { path: ROOT });
     setEntries(reading.entries);
   };
   const preview = (input: PlanInput): void => {
     beginClick();
     void tell(async () => {
-      const reading = await ask<PlanReading>('plan', { ...input });
+      const reading = await ask('plan', input);
       setPlan({ input, reading });
     });
   };
   const carryOut = (): void => {
-    if (plan === undefined) return;
+    const digest = plan?.reading.digest;
+    if (plan === undefined || digest === undefined) return;
     beginClick();
     void tell(async () => {
-      const { input, reading } = plan;
-      const done = await ask<PlanReading>('carryOut', { ...input, digest: reading.digest });
+      const { input } = plan;
+      const done = await ask('carryOut', { ...input, digest });
       setPlan({ input, reading: done });
       await read();
     });

@@ -37,15 +37,14 @@ export function useSearch(): {
       const update = (change: (before: SearchState) => Partial<SearchState>): void => {
         if (!ending.signal.aborted) setState((before) => before && { ...before, ...change(before) });
       };
-      ask<SearchReading>(
+      ask(
         'search',
         { text },
         {
           signal: ending.signal,
           onLine(line) {
-            const told = line as FoundLine | Step;
-            if ('path' in told) update(({ found }) => ({ found: [...found, told] }));
-            else update(() => ({ step: told }));
+            if ('path' in line) update(({ found }) => ({ found: [...found, line] }));
+            else update(() => ({ step: line }));
           },
         },
       ).then(

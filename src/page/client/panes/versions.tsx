@@ -1,5 +1,5 @@
 import { useEffect, useMemo, useState } from 'preact/hooks';
-import type { Changed, VersionEntry, VersionsReading } from '../../protocol.ts';
+import type { VersionEntry } from '../../protocol.ts';
 import { ask } from '../data/ask.ts';
 import { useAnswer } from '../data/use-answer.ts';
 import { useVersion } from '../data/use-version.ts';
@@ -17,7 +17,7 @@ interface VersionsProps {
 /** What a file was, who made it so, and how to have it back. */
 export function Versions(props: VersionsProps) {
   const { path, stamp } = props;
-  const { value, failure } = useAnswer<VersionsReading>('versions', { path, stamp, isOn: true });
+  const { value, failure } = useAnswer('versions', { path }, { stamp, isOn: true });
   const [chosen, choose] = useState<string>();
   useEffect(() => choose(undefined), [path]);
   if (failure !== undefined) {
@@ -153,7 +153,7 @@ function TakeBack({
   const before = useVersion({ path, version: base });
   const after = useVersion({ path, version: shown.version });
   const restore = async (): Promise<void> => {
-    await ask<Changed>('restore', { path, version: shown.version, base: base ?? null });
+    await ask('restore', { path, version: shown.version, base: base ?? null });
   };
   const isReady = after.text !== undefined && (base === undefined || before.text !== undefined);
   return (
