@@ -150,7 +150,7 @@ export interface SharedWork<T> {
   /** True once the work was cancelled, because its last caller left or `abandon` was called. */
   readonly abandoned: boolean;
   /** Resolves when the work has ended, also when it failed. */
-  readonly settled: Promise<void>;
+  readonly ended: Promise<void>;
   /** The result. Rejects with `aborted` when `signal` fires first; the other callers continue to wait. */
   join(signal?: AbortSignal): Promise<T>;
   /** Cancels the work for all its callers. */
@@ -175,7 +175,7 @@ export function shareWork<T>(work: (signal: AbortSignal) => Promise<T>): SharedW
     get abandoned() {
       return controller.signal.aborted;
     },
-    settled: result.then(
+    ended: result.then(
       () => {},
       () => {},
     ),

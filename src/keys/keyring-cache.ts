@@ -136,7 +136,7 @@ export function createKeyringCache(options: KeyringCacheOptions): KeyringCache {
     const before = current();
     let begun = false;
     const shared = shareWork(async (signal) => {
-      await before?.settled;
+      await before?.ended;
       begun = true;
       try {
         return keep(await editor.fetch({ create, signal }), since, signal);

@@ -1,5 +1,5 @@
 import { hasCode } from '../errors.ts';
-import { untilSettled } from '../tree/concurrency.ts';
+import { untilDone } from '../tree/concurrency.ts';
 import { holdRecord, recallRecord, writeRecord } from '../tree/records/sealed-record.ts';
 import type { Work } from '../tree/tenant.ts';
 import { decodePage, encodePage, isFull, roomFor, type TranscriptLine, type TranscriptPage } from './page.ts';
@@ -85,7 +85,7 @@ export async function appendLines(work: Work, append: AppendRequest): Promise<Kn
     rest = rest.slice(sent.length);
     return rest.length === 0 ? 'done' : 'more';
   };
-  while ((await untilSettled(work, step)) === 'more');
+  while ((await untilDone(work, step)) === 'more');
   return known;
 }
 

@@ -1,7 +1,7 @@
 import { hasCode, unlessDamaged } from '../errors.ts';
 import { createRecent } from '../recent.ts';
 import { KEYS_PER_REQUEST } from '../store/port.ts';
-import { eachConcurrently, untilSettled } from '../tree/concurrency.ts';
+import { eachConcurrently, untilDone } from '../tree/concurrency.ts';
 import { deleteObjects } from '../tree/confirmed-put.ts';
 import { type Call, openToWrite, openWork, refuseWriting, type Tenant, type Work } from '../tree/tenant.ts';
 import { appendLines, type SessionFold } from './append-lines.ts';
@@ -217,7 +217,7 @@ async function eachTranscript(
 async function removePages(work: Work, key: SessionKey): Promise<void> {
   const { names } = work.keyring;
   const part = key.subpath === undefined ? sessionPart(names, key) : transcriptId(names, key);
-  await untilSettled(work, async () => {
+  await untilDone(work, async () => {
     const listed = await listPages(work, part);
     if (listed.length === 0) return undefined;
     // The last page goes first, so that a delete that is cut off leaves the beginning of the transcript.

@@ -1,6 +1,6 @@
 import { MemoryError } from '../errors.ts';
 import type { ETag, ListedObject } from '../store/port.ts';
-import { eachConcurrently, untilSettled } from '../tree/concurrency.ts';
+import { eachConcurrently, untilDone } from '../tree/concurrency.ts';
 import { listIds } from '../tree/records/list-ids.ts';
 import { holdRecord, readRecord } from '../tree/records/sealed-record.ts';
 import type { Work } from '../tree/tenant.ts';
@@ -101,7 +101,7 @@ async function readChanged(
   transcript: TranscriptId,
   before: KnownTranscript,
 ): Promise<{ readonly known: KnownTranscript; readonly read: ReadonlyMap<number, ReadPage> }> {
-  return untilSettled(work, async () => {
+  return untilDone(work, async () => {
     const listed = await listPages(work, transcript);
     const etags = new Map(before.map(({ number, etag }) => [number, etag]));
     const kept = before.filter(({ number, etag }) =>

@@ -22,7 +22,7 @@ const ROUNDS = 16;
 export function createAppending(options: AppendingOptions): AppendToFile {
   /** The first of several appends at once, by path: the others follow together, once the file certainly exists. */
   const leading = new Map<MemoryPath, Promise<void>>();
-  const append: AppendToFile = (...call) => appendUntilSettled(options, ...call);
+  const append: AppendToFile = (...call) => appendUntilDone(options, ...call);
 
   return async (...call) => {
     const [path] = call;
@@ -40,10 +40,7 @@ export function createAppending(options: AppendingOptions): AppendToFile {
   };
 }
 
-async function appendUntilSettled(
-  options: AppendingOptions,
-  ...call: Parameters<AppendToFile>
-): Promise<void> {
+async function appendUntilDone(options: AppendingOptions, ...call: Parameters<AppendToFile>): Promise<void> {
   for (let round = 1; ; round++) {
     try {
       return await appendOnce(options, ...call);

@@ -68,10 +68,7 @@ const ATTEMPTS = 64;
  *
  * @throws MemoryError `version_conflict` after 64 attempts.
  */
-export async function untilSettled<T>(
-  { tenant, call }: Work,
-  attempt: () => Promise<T | 'again'>,
-): Promise<T> {
+export async function untilDone<T>({ tenant, call }: Work, attempt: () => Promise<T | 'again'>): Promise<T> {
   for (let failures = 0; failures < ATTEMPTS; failures++) {
     if (failures > 0) {
       const longest = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (failures - 1));

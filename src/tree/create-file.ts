@@ -6,11 +6,11 @@ import { newVersion, type Version } from '../format/version.ts';
 import { type MemoryPath, refuseTooDeep } from '../language/path.ts';
 import type { ETag } from '../store/port.ts';
 import { refuseTooLarge } from './admission/admission.ts';
-import { untilSettled } from './concurrency.ts';
+import { untilDone } from './concurrency.ts';
 import { type ConditionalWrite, type ConfirmedPut, confirmedPut } from './confirmed-put.ts';
-import { clashError, findClash } from './settled/clashes.ts';
-import { headSized, keepWritten, recallSettled, sizedOf, untilSettledAs } from './settled/settled.ts';
-import { notTakenBack, orTakeBack, undoPut, type Written } from './settled/take-back.ts';
+import { clashError, findClash } from './staying/clashes.ts';
+import { headSized, keepWritten, recallStaying, sizedOf, untilStaysAs } from './staying/staying.ts';
+import { notTakenBack, orTakeBack, undoPut, type Written } from './staying/take-back.ts';
 import { type Quota, type SizedVersion, uncancelled, type Work } from './tenant.ts';
 
 /**
@@ -40,7 +40,7 @@ export async function createFile(work: Work, path: MemoryPath, content: Uint8Arr
  */
 export async function overwriteFile(work: Work, path: MemoryPath, content: Uint8Array): Promise<ETag> {
   const key = fileKey(work.tenant.layout, work.keyring.names, path);
-  let held = sizedOf(recallSettled(work, path));
+  let held = sizedOf(recallStaying(work, path));
   let written: ETag | undefined;
   const attempt = async (current: SizedVersion | undefined): Promise<'again' | undefined> => {
     if (current === undefined) refuseTooDeep(path);
@@ -58,7 +58,7 @@ export async function overwriteFile(work: Work, path: MemoryPath, content: Uint8
     written = outcome.etag;
     return undefined;
   };
-  await untilSettled(work, async () => {
+  await untilDone(work, async () => {
     const current = held ?? (await look(work, path));
     held = undefined;
     const file = { key, replaced: current?.size, size: content.length };
@@ -88,11 +88,11 @@ export async function replaceVersion(
     return outcome.etag;
   };
   if (work.tenant.quota === undefined && work.saver === undefined) {
-    await untilSettledAs(work, path, version);
+    await untilStaysAs(work, path, version);
     return replace();
   }
   // The version to be replaced: one request, unless this process has read or written it.
-  const held = sizedOf(recallSettled(work, path));
+  const held = sizedOf(recallStaying(work, path));
   const current = held?.etag === version ? held : await look(work, path);
   if (current?.etag !== version) throw replacedMeanwhile(work, key);
   return withinLimits(work, { key, replaced: current.size, size: content.length }, () => replace(current));

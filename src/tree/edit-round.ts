@@ -3,10 +3,10 @@ import { fileKey } from '../format/object-keys.ts';
 import { MEMORY_ROOT, type MemoryPath } from '../language/path.ts';
 import { LONGEST_ANSWER_MS } from '../time.ts';
 import { admitContent } from './admission/admission.ts';
-import { untilSettled } from './concurrency.ts';
+import { untilDone } from './concurrency.ts';
 import { putText } from './create-file.ts';
 import type { FileVersion } from './read-file.ts';
-import { keep, recallSettled, reviewSettled } from './settled/settled.ts';
+import { keep, recallStaying, reviewStaying } from './staying/staying.ts';
 import type { Call, Room, Work } from './tenant.ts';
 import { versionName } from './touches.ts';
 
@@ -40,13 +40,13 @@ interface JudgedRound {
   readonly judgedBy: number;
 }
 
-/** An edit may be judged several times and is settled once. */
+/** An edit may be judged several times and is finished once. */
 export interface WaitingEdit extends Pick<Call, 'actor'> {
   readonly signal: AbortSignal | undefined;
   /** Judges the edit on `content` and answers with what the next one sees. */
   judge(work: Work, content: Uint8Array, round: JudgedRound): Promise<Judged>;
   /** Makes the last verdict final; `written` names what it wrote, undefined where it wrote nothing. */
-  settle(written: EditedVersion | undefined): void;
+  finish(written: EditedVersion | undefined): void;
   fail(error: unknown): void;
 }
 
@@ -56,7 +56,7 @@ export function waitingEdit<T>(
   call: Call,
 ): { readonly promise: Promise<T>; readonly waiting: WaitingEdit } {
   const { promise, resolve, reject } = Promise.withResolvers<T>();
-  let settle: WaitingEdit['settle'] = () => {};
+  let finish: WaitingEdit['finish'] = () => {};
   /** The failure of a policy: this edit does not ask it again, least of all one that gives no answer. */
   let unjudged: MemoryError | undefined;
   const waiting: WaitingEdit = {
@@ -79,7 +79,7 @@ export function waitingEdit<T>(
           },
         );
         await room?.take(admitted.length);
-        settle = (written) => {
+        finish = (written) => {
           if (written !== undefined) {
             call.onTouch?.({ kind: 'read', path, version: written.base });
             call.onTouch?.({ kind: 'written', path, version: written.version });
@@ -88,11 +88,11 @@ export function waitingEdit<T>(
         };
         return { content: admitted, changes: true };
       } catch (error) {
-        settle = () => reject(error);
+        finish = () => reject(error);
         return { content, changes: false };
       }
     },
-    settle: (written) => settle(written),
+    finish: (written) => finish(written),
     fail: reject,
   };
   return { promise, waiting };
@@ -110,10 +110,10 @@ export async function editTogether(
 ): Promise<void> {
   if (path === MEMORY_ROOT) throw missingFile();
   const key = fileKey(work.tenant.layout, work.keyring.names, path);
-  let held = recallSettled(work, path);
+  let held = recallStaying(work, path);
   let room: Room | undefined;
   const judge = (batch: readonly WaitingEdit[], version: FileVersion): Promise<Judged> => {
-    room?.settle('not_written');
+    room?.close('not_written');
     room = work.tenant.quota?.open(work, { key, replaced: version.content.length });
     return judgeAll(work, { batch, version, room });
   };
@@ -126,7 +126,7 @@ export async function editTogether(
     held = undefined;
     let judged = current && (await judge(batch, current));
     if (current === undefined || judged?.changes !== true) {
-      current = await reviewSettled(work, path);
+      current = await reviewStaying(work, path);
       if (current === undefined) throw missingFile();
       judged = await judge(batch, current);
     }
@@ -140,16 +140,16 @@ export async function editTogether(
         return 'again';
       }
       keep(work, key, outcome);
-      room?.settle('written');
+      room?.close('written');
       written = { base: versionName(replaced), version: versionName(outcome) };
     }
-    for (const edit of batch) edit.settle(written);
+    for (const edit of batch) edit.finish(written);
     return undefined;
   };
   try {
-    await untilSettled(work, attempt);
+    await untilDone(work, attempt);
   } catch (error) {
-    room?.settle(hasCode(error, 'outcome_unknown') ? 'unknown' : 'not_written');
+    room?.close(hasCode(error, 'outcome_unknown') ? 'unknown' : 'not_written');
     throw error;
   }
 }

@@ -19,7 +19,7 @@ import type { HeldVersion } from './version-cache.ts';
  * The age after which the process that put a file there has found out whether it may stay (milliseconds, the server's
  * clock).
  */
-export const SETTLED_MS = 60_000;
+export const STAYS_AFTER_MS = 60_000;
 
 /** One version of a sealed object: its content and fields, and the object as it is stored. */
 export interface SealedVersion extends OpenedVersion<StoredObject> {}
@@ -158,8 +158,8 @@ async function verified<S extends HeldVersion>(
   const { sightings } = work.tenant;
   const identity = identityOf(stored.body);
   sightings.saw({ key, since, version: identity, etag: stored.etag });
-  if (isEdit(version) || (isDated(stored) && ageOf(stored) > SETTLED_MS)) {
-    sightings.settle({ key, etag: stored.etag, version: identity });
+  if (isEdit(version) || (isDated(stored) && ageOf(stored) > STAYS_AFTER_MS)) {
+    sightings.noteStays({ key, etag: stored.etag, version: identity });
   }
   return version;
 }

@@ -1,11 +1,11 @@
 import { hasCode, MemoryError } from '../errors.ts';
 import type { MemoryPath } from '../language/path.ts';
 import { type DeleteFailure, type ETag, KEYS_PER_REQUEST } from '../store/port.ts';
-import { untilSettled } from './concurrency.ts';
+import { untilDone } from './concurrency.ts';
 import { deleteObjects } from './confirmed-put.ts';
 import { type ListedEntry, listDirectory, listPath, type PathKind } from './list-directory.ts';
 import type { RenameRegister } from './rename/rename-register.ts';
-import { notTakenBack } from './settled/take-back.ts';
+import { notTakenBack } from './staying/take-back.ts';
 import { type EndedFile, uncancelled, type Work } from './tenant.ts';
 
 /** The most rounds in which a delete looks again for files that were changed meanwhile, or left without an answer. */
@@ -28,14 +28,14 @@ export async function removePath(
   renames: RenameRegister,
   { path, version }: { readonly path: MemoryPath; readonly version?: ETag | undefined },
 ): Promise<void> {
-  await untilSettled(work, async () => {
+  await untilDone(work, async () => {
     const found = await listPath(work, path);
     if (version !== undefined) refuseOther(found, version);
     if (found.kind === 'file') return removeFile(work, found.file);
     if (found.listing.files.length === 0) {
       throw new MemoryError('not_found', 'there is neither a file nor a directory of that path');
     }
-    if (await renames.settle(work)) return 'again';
+    if (await renames.finishAbandoned(work)) return 'again';
     const gone: EndedFile[] = [];
     try {
       await removeFiles(work, { path, files: found.listing.files, gone });

@@ -56,9 +56,9 @@ export interface Sightings {
   /**
    * Notes that a version, which this process saw or wrote, certainly stays: its writer does not take it back any more.
    */
-  settle(settled: StoredVersion & { readonly version: VersionIdentity }): void;
-  /** Tells whether `settle` noted that version and it has not been forgotten since. */
-  isSettled(stored: StoredVersion): boolean;
+  noteStays(staying: StoredVersion & { readonly version: VersionIdentity }): void;
+  /** Tells whether `noteStays` noted that version and it has not been forgotten since. */
+  stays(stored: StoredVersion): boolean;
 }
 
 interface SightingLimits {
@@ -146,7 +146,7 @@ export function createSightings(
     const seen = versions.find(({ identity }) => identity === version);
     if (seen !== undefined) seen.etag = etag;
     else {
-      versions.push({ identity: version, etag, firstSeen: now, superseded: undefined, settledAs: undefined });
+      versions.push({ identity: version, etag, firstSeen: now, superseded: undefined, staysAs: undefined });
       count++;
     }
     if (versions.length > limits.versionsOfKey) {
@@ -213,11 +213,11 @@ export function createSightings(
       supersede(touch(key), { since, now: next(), by: undefined });
       report();
     },
-    settle({ key, version, etag }) {
+    noteStays({ key, version, etag }) {
       const found = find(key, version);
-      if (found !== undefined) found.settledAs = etag;
+      if (found !== undefined) found.staysAs = etag;
     },
-    isSettled: ({ key, etag }) => known.get(key)?.some(({ settledAs }) => settledAs === etag) ?? false,
+    stays: ({ key, etag }) => known.get(key)?.some(({ staysAs }) => staysAs === etag) ?? false,
   };
 }
 
@@ -229,7 +229,7 @@ interface KnownVersion {
   readonly firstSeen: SightingOrder;
   /** The moment when it was known to have made way for another version, or for none. */
   superseded: SightingOrder | undefined;
-  settledAs: ETag | undefined;
+  staysAs: ETag | undefined;
 }
 
 /** Marks the versions that were there before the request began: they have made way for the one that it met. */

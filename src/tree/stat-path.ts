@@ -3,7 +3,7 @@ import { fileKey } from '../format/object-keys.ts';
 import { contentLength } from '../format/sizes.ts';
 import { MEMORY_ROOT, type MemoryPath } from '../language/path.ts';
 import type { ListedEntry } from './list-directory.ts';
-import { anythingBelow } from './settled/clashes.ts';
+import { anythingBelow } from './staying/clashes.ts';
 import type { Work } from './tenant.ts';
 
 /** The kind of a path, without content. Sizes and times are the store's word. */

@@ -184,8 +184,8 @@ export interface Room {
    * @throws MemoryError `limit_exceeded`; the errors of the listing.
    */
   take(size: number): Promise<void>;
-  /** Says how the write of the file ended; `unknown` leaves the room taken. Without effect once it was settled. */
-  settle(outcome: 'written' | 'not_written' | 'unknown'): void;
+  /** Says how the write of the file ended; `unknown` leaves the room taken. Without effect once it was closed. */
+  close(outcome: 'written' | 'not_written' | 'unknown'): void;
 }
 
 /** A file to be written, and the bytes of the version that it replaces: undefined where it replaces none. */

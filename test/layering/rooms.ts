@@ -124,7 +124,7 @@ export const FOLDERS = {
       ],
       'admin history': ['confirmed-change'],
       open: ['walk-directory'],
-      'open tree/rename tree/settled': ['version-cache'],
+      'open tree/rename tree/staying': ['version-cache'],
     },
   },
   'tree/admission': {
@@ -152,10 +152,10 @@ export const FOLDERS = {
       tree: ['rename', 'rename-file'],
     },
   },
-  'tree/settled': {
+  'tree/staying': {
     has: 'files that a process may still take back: clashes, the wait until a file stays, the taking back',
     offers: {
-      'history tree tree/rename': ['settled'],
+      'history tree tree/rename': ['staying'],
       'tree tree/rename': ['clashes', 'take-back'],
     },
   },

@@ -76,7 +76,7 @@ export const BUGS: Readonly<Record<string, SeededBug>> = {
         const command = underWay.getStore()?.command.command;
         return command !== undefined && EDITS.includes(command);
       };
-      return { ...sightings, isSettled: (stored) => isBuilding() || sightings.isSettled(stored) };
+      return { ...sightings, stays: (stored) => isBuilding() || sightings.stays(stored) };
     },
   },
   'a delete batch resent without a new listing': {

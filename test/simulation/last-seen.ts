@@ -25,7 +25,7 @@ export function createLastSeenSightings(): Sightings {
     wrote: note,
     sawNothing: ({ key }) => last.set(key, undefined),
     knowsOther: () => false,
-    settle: () => {},
-    isSettled: () => false,
+    noteStays: () => {},
+    stays: () => false,
   };
 }

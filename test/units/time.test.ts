@@ -157,7 +157,7 @@ describe('shareWork', () => {
     expect((await Promise.allSettled(leaving)).map(({ status }) => status)).toEqual(['rejected', 'rejected']);
     expect([shared.abandoned, cancelled()]).toEqual([true, [true]]);
     let settled = false;
-    const settling = shared.settled.then(() => {
+    const settling = shared.ended.then(() => {
       settled = true;
     });
     await letOthersRun();

@@ -8,7 +8,7 @@ import { ageOf } from '../../store/port.ts';
 import { eachConcurrently } from '../../tree/concurrency.ts';
 import { filesIn, type ListedEntry } from '../../tree/list-directory.ts';
 import { pagesBelow } from '../../tree/list-objects.ts';
-import { readListed, SETTLED_MS } from '../../tree/read-file.ts';
+import { readListed, STAYS_AFTER_MS } from '../../tree/read-file.ts';
 import { writeRecord } from '../../tree/records/sealed-record.ts';
 import { type Call, openWork, type Tenant, type Work } from '../../tree/tenant.ts';
 import { type Finding, isAlarm, isLeft } from '../findings.ts';
@@ -219,7 +219,7 @@ async function read(work: Work, entry: ListedEntry): Promise<CheckpointEntry | '
   if (file === undefined || file === 'unread') return file;
   const { bound, mtime, previous, writer, content, stored, origin } = file;
   const isNew = equalBytes(previous, NO_ID) && equalBytes(origin, NO_ID);
-  const isYoung = isNew && ageOf(stored) <= SETTLED_MS;
+  const isYoung = isNew && ageOf(stored) <= STAYS_AFTER_MS;
   return {
     path: entry.path,
     id: toBase64url(file.id),

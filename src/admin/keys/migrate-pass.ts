@@ -3,7 +3,7 @@ import type { ObjectKey } from '../../format/object-keys.ts';
 import type { LoadedKeyring } from '../../keys/keyring-cache.ts';
 import { ageOf, type ETag } from '../../store/port.ts';
 import { confirmedPut } from '../../tree/confirmed-put.ts';
-import { bindVersion, copyVersion, SETTLED_MS, type SealedVersion } from '../../tree/read-file.ts';
+import { bindVersion, copyVersion, type SealedVersion, STAYS_AFTER_MS } from '../../tree/read-file.ts';
 import {
   eachRecord,
   type Inspection,
@@ -42,21 +42,21 @@ export interface MigrationPass {
 }
 
 /** Versions of objects that are known to be under the active key, so that they are not read again in the same run. */
-export type SettledVersions = Map<ObjectKey, ETag>;
+export type DoneObjects = Map<ObjectKey, ETag>;
 
 interface PassRequest extends Omit<MigrationWork, 'renames'> {
   /** Stops the pass at an object under the active key whose data key was drawn under an older one. */
   readonly endsWhereKeyIsNeeded: boolean;
   readonly context: Tenant;
   readonly keyring: LoadedKeyring;
-  readonly settled: SettledVersions;
+  readonly done: DoneObjects;
   readonly signal: AbortSignal | undefined;
   readonly onProgress: (progress: Progress) => void;
 }
 
 /** Looks at every object once, several at a time, and brings those under other keys under the active one. */
 export async function migrateOnce(request: PassRequest): Promise<MigrationPass> {
-  const { context, signal, settled, onProgress } = request;
+  const { context, signal, done, onProgress } = request;
   const { active } = request.keyring.keys;
   const work: Work = { tenant: context, keyring: request.keyring, call: { signal, onProgress } };
   const { records, ...counted } = await listRecords(work);
@@ -73,7 +73,7 @@ export async function migrateOnce(request: PassRequest): Promise<MigrationPass> 
   const note = (record: ListedRecord, migrated: MigratedObject): void => {
     const { state } = migrated;
     if (state in counts) counts[state as keyof typeof counts]++;
-    if ('etag' in migrated) settled.set(record.object.key, migrated.etag);
+    if ('etag' in migrated) done.set(record.object.key, migrated.etag);
     const finding = isUnopened(migrated) ? findingOf(record, migrated) : undefined;
     if (finding !== undefined) problems.push(finding);
     const keyVersion = 'keyVersion' in migrated ? migrated.keyVersion : undefined;
@@ -86,7 +86,7 @@ export async function migrateOnce(request: PassRequest): Promise<MigrationPass> 
   const migrateOne = async (record: ListedRecord): Promise<void> => {
     if (needsKey) return;
     const { key, etag } = record.object;
-    if (settled.get(key) === etag && !context.sightings.knowsOther(record.object))
+    if (done.get(key) === etag && !context.sightings.knowsOther(record.object))
       return count(left, active.version);
     // The load takes the keyring from the cache within its time to live: a machine that slept must not continue with a
     // keyring that is too old.
@@ -127,13 +127,13 @@ function count(counts: Map<number, number>, keyVersion: number): void {
 }
 
 /**
- * The outcome for one object, with the key version that it was found under. `settled`: it was under the active key
+ * The outcome for one object, with the key version that it was found under. `done`: it was under the active key
  * already. `rebound`: this pass brought it there. `newer`: another writer has written it meanwhile. `busy`: left alone,
  * because its user would take the change for another writer's. `young`: left alone for a while, because its writer may
  * still take it back by its ETag.
  */
 type MigratedObject =
-  | { readonly state: 'settled'; readonly keyVersion: number; readonly etag: ETag }
+  | { readonly state: 'done'; readonly keyVersion: number; readonly etag: ETag }
   | {
       readonly state: 'rebound';
       readonly keyVersion: number;
@@ -166,10 +166,10 @@ async function migrateObject(
   if (inspection?.state !== 'whole') return inspection;
   const { version, keyVersion } = inspection;
   if (!needsWrite(version, keyVersion, task)) {
-    return { state: 'settled', keyVersion, etag: version.stored.etag };
+    return { state: 'done', keyVersion, etag: version.stored.etag };
   }
   if (task.endsWhereKeyIsNeeded && keyVersion === version.keys.active.version) return 'needs_key';
-  if (ageOf(version.stored) <= SETTLED_MS) return { state: 'young', keyVersion };
+  if (ageOf(version.stored) <= STAYS_AFTER_MS) return { state: 'young', keyVersion };
   if (await isInUse(work, { record, version, renames: task.renames })) return { state: 'busy', keyVersion };
   const etag = await write(work, record, { version, task });
   return etag === undefined

@@ -3,7 +3,7 @@ import type { KeyringEditor } from '../../keys/keyring-editor.ts';
 import type { Progress, Tenant } from '../../tree/tenant.ts';
 import type { Finding } from '../findings.ts';
 import type { KeyVersionUse } from './key-status.ts';
-import { migrateOnce, type SettledVersions } from './migrate-pass.ts';
+import { type DoneObjects, migrateOnce } from './migrate-pass.ts';
 import { judgeOldKeys, readKeyringFacts, retireKeys } from './retire-keys.ts';
 import { rotateKey } from './rotate.ts';
 
@@ -83,14 +83,14 @@ export async function migrateObjects(context: Tenant, options: MigrateRequest): 
   const retired: number[] = [];
   let madeKey: number | undefined;
   /** The objects under the active key that the passes have seen until now. */
-  let known: { readonly active: number; readonly settled: SettledVersions } | undefined;
+  let known: { readonly active: number; readonly done: DoneObjects } | undefined;
 
   for (let inARow = 1; ; inARow++) {
     const facts = await readKeyringFacts(editor, { signal });
     if (facts === undefined) return NOTHING_TO_MIGRATE;
     const keyring = await catchUp(context, facts.epoch, options);
     const { active } = facts;
-    if (known?.active !== active) known = { active, settled: new Map() };
+    if (known?.active !== active) known = { active, done: new Map() };
     const endsWhereKeyIsNeeded = reencrypt && totals.passes === 0;
     totals.passes++;
     const pass = await migrateOnce({
@@ -98,7 +98,7 @@ export async function migrateObjects(context: Tenant, options: MigrateRequest): 
       endsWhereKeyIsNeeded,
       context,
       keyring,
-      settled: known.settled,
+      done: known.done,
       signal,
       onProgress: (progress) => onProgress?.({ ...progress, pass: totals.passes }),
     });

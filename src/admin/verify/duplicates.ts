@@ -10,7 +10,7 @@ import type { Work } from '../../tree/tenant.ts';
 import type { DuplicateFinding, DuplicateState } from '../findings.ts';
 
 /** The age below which a rename may still be on its way between two places (milliseconds, the server's clock). */
-const SETTLED_MS = 60_000;
+const QUIET_MS = 60_000;
 
 /** A file as it was read, at one of the places where its content lies. */
 export interface ReadPlace {
@@ -36,20 +36,20 @@ interface DuplicateRequest {
 }
 
 /** Looks at the places once more and tells the older ones, or removes them with `repair`. */
-export async function settleDuplicates(
+export async function decideDuplicates(
   work: Work,
   request: DuplicateRequest,
 ): Promise<readonly DuplicateFinding[]> {
   const findings: DuplicateFinding[] = [];
-  const settleOne = async (group: readonly ReadPlace[]): Promise<void> => {
-    findings.push(...(await settleGroup(work, request, group)));
+  const decideOne = async (group: readonly ReadPlace[]): Promise<void> => {
+    findings.push(...(await decideGroup(work, request, group)));
   };
   // At most one file of each group is read.
-  await eachConcurrently(work.tenant, request.groups, settleOne, (group) => group.at(-1)?.size ?? 0);
+  await eachConcurrently(work.tenant, request.groups, decideOne, (group) => group.at(-1)?.size ?? 0);
   return findings;
 }
 
-async function settleGroup(
+async function decideGroup(
   work: Work,
   { isRenaming, repair }: DuplicateRequest,
   group: readonly ReadPlace[],
@@ -62,7 +62,7 @@ async function settleGroup(
   const told = (places: readonly ReadPlace[], state: DuplicateState): readonly DuplicateFinding[] =>
     places.map(({ path }) => ({ kind: 'duplicate', state, older: path, newer: newest.path }));
 
-  if (isRenaming || seen.some((meta) => meta !== undefined && ageOf(meta) < SETTLED_MS)) {
+  if (isRenaming || seen.some((meta) => meta !== undefined && ageOf(meta) < QUIET_MS)) {
     return told(others, 'in_progress');
   }
   const older = others.filter(({ lastModified }) => lastModified < newest.lastModified);

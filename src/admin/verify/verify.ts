@@ -20,7 +20,7 @@ import { parseLine } from '../checkpoints/checkpoint-record.ts';
 import type { SinceLine } from '../checkpoints/read-checkpoint.ts';
 import { countFindings, type Finding, findingOf, type RenameFinding, sortFindings } from '../findings.ts';
 import type { KeyVersionUse } from '../keys/key-status.ts';
-import { type ReadPlace, settleDuplicates } from './duplicates.ts';
+import { decideDuplicates, type ReadPlace } from './duplicates.ts';
 import { isMalformed } from './malformed-records.ts';
 import { type SeenHistory, watchHistory } from './verify-history.ts';
 import { type SinceReport, type SinceWatch, watchSince } from './verify-since.ts';
@@ -83,7 +83,7 @@ export async function verifySince(
   const whole = await ofOneVersion(groups, history);
   const { own = [], others = [] } = Object.groupBy(whole, (group) => (isOwn(group) ? 'own' : 'others'));
   const renames = renameFindings(register, recovered, own.length);
-  const duplicates = await settleDuplicates(work, { groups: others, isRenaming: isAlive(register), repair });
+  const duplicates = await decideDuplicates(work, { groups: others, isRenaming: isAlive(register), repair });
   // The comparison with the checkpoint comes first: then one model of the past serves both.
   const since = (await watch?.findings(work, { history, historyDays, renaming: register.entry?.from })) ?? [];
   const versions = await history.findings(work, { historyDays });

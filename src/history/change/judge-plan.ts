@@ -5,11 +5,11 @@ import type { Work } from '../../tree/tenant.ts';
 import type { Past } from '../past/past.ts';
 import {
   type Change,
+  closeDraft,
   type LeftFile,
   leaveChange,
   type PlanDraft,
   planOf,
-  settleDraft,
   type Texts,
 } from './plan.ts';
 
@@ -39,7 +39,7 @@ export async function judgePlan(
   const { tenant } = work;
   const growths = new Map<Change, Growth>();
   for (;;) {
-    settleDraft(draft);
+    closeDraft(draft);
     const refused: Refusals = new Map();
     const judgeOne = async (change: Change): Promise<void> => {
       try {

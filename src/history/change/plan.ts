@@ -125,13 +125,13 @@ export function planOf({ renames, writes, deletes, left, begins }: PlanDraft): D
  * Takes out the changes to files that a mount hides, and those whose new path is occupied when all others are done. Each change
  * that it takes out may block others, so it looks again until all that remain have their paths free.
  */
-export function settleDraft(draft: PlanDraft): void {
+export function closeDraft(draft: PlanDraft): void {
   const { renames, writes, deletes, files, isHidden } = draft;
   for (const changes of [renames, writes, deletes])
     for (const change of changes.values())
       if (isHidden(change.path) || isHidden(change.to ?? change.path))
         leaveChange(draft, change, { reason: 'hidden_by_mount' });
-  for (let isSettled = false; !isSettled; ) {
+  for (let isStable = false; !isStable; ) {
     const staying = new Set(files);
     for (const { path } of [...deletes.values(), ...renames.values()]) staying.delete(path);
     const directories = directoriesOf([...staying]);
@@ -144,7 +144,7 @@ export function settleDraft(draft: PlanDraft): void {
         : isOccupied(change.to) || stuck.includes(change),
     );
     for (const change of occupied) leaveChange(draft, change, { reason: 'occupied' });
-    isSettled = occupied.length === 0;
+    isStable = occupied.length === 0;
   }
 }
 

@@ -7,7 +7,7 @@ import { MEMORY_ROOT, type MemoryPath, rebase } from '../../language/path.ts';
 import { ageOf, type ETag, type ObjectVersions } from '../../store/port.ts';
 import { eachConcurrently } from '../../tree/concurrency.ts';
 import { type ListedEntry, listDirectory } from '../../tree/list-directory.ts';
-import { readSealed, SETTLED_MS, type SealedVersion } from '../../tree/read-file.ts';
+import { readSealed, type SealedVersion, STAYS_AFTER_MS } from '../../tree/read-file.ts';
 import { type ListedId, listIds } from '../../tree/records/list-ids.ts';
 import { readRecord, writeRecord } from '../../tree/records/sealed-record.ts';
 import type { Work } from '../../tree/tenant.ts';
@@ -253,7 +253,7 @@ async function lookAtFiles(work: Work, erasure: Erasure, found: PassFindings): P
 /** Tells whether something may soon join a file to the redacted one: it was renamed a moment ago, or edited after a rename. */
 function mayBeJoined({ stored, origin, previous }: SealedVersion): boolean {
   const isCreated = sameBytes(origin, NO_ID) && sameBytes(previous, NO_ID);
-  return !isCreated && ageOf(stored) <= SETTLED_MS;
+  return !isCreated && ageOf(stored) <= STAYS_AFTER_MS;
 }
 
 function isNew({ seen }: Erasure, name: string, etag: ETag): boolean {

@@ -41,7 +41,7 @@ export function* eventsInOrder(past: Past): Generator<void, readonly PlacedEvent
     const time = placed[start]?.time;
     let end = start + 1;
     while (placed[end]?.time === time) end++;
-    for (const each of yield* settle(placed.slice(start, end))) {
+    for (const each of yield* arrange(placed.slice(start, end))) {
       yield;
       ordered.push(each);
     }
@@ -165,7 +165,7 @@ function nameOf(event: PastEvent): string {
 }
 
 /** Orders the events of one millisecond so that no path holds two files at once, in steps. */
-function* settle(events: readonly Placed[]): Generator<void, Iterable<Placed>> {
+function* arrange(events: readonly Placed[]): Generator<void, Iterable<Placed>> {
   if (events.length === 1) return events;
   const isIn = new Set<Placed>();
   for (const event of events) {
@@ -184,29 +184,29 @@ function* settle(events: readonly Placed[]): Generator<void, Iterable<Placed>> {
     leftAgain.add(arrival);
     push(leaving, event.leaves, event);
   }
-  const settled = new Set<Placed>();
+  const arranged = new Set<Placed>();
   const under = new Set<Placed>();
   /** Tells whether an event of the same file before is still being placed: the order of a file comes first. */
   const isHeldUp = (event: Placed): boolean => {
     for (let at: Placed | undefined = event; at !== undefined && isIn.has(at); at = at.before)
-      if (under.has(at) && !settled.has(at)) return true;
+      if (under.has(at) && !arranged.has(at)) return true;
     return false;
   };
   const add = (event: Placed): void => {
-    if (settled.has(event) || under.has(event)) return;
+    if (arranged.has(event) || under.has(event)) return;
     under.add(event);
     if (event.before !== undefined && isIn.has(event.before)) add(event.before);
     for (const other of (event.comesTo && leaving.get(event.comesTo)) ?? []) {
       const leavesBefore = !leftAgain.has(event) || cameBy.get(other) === undefined;
       if (leavesBefore && !isHeldUp(other)) add(other);
     }
-    settled.add(event);
+    arranged.add(event);
   };
   for (const event of events) {
     yield;
     add(event);
   }
-  return settled;
+  return arranged;
 }
 
 function arrivalOf({ leaves, before }: Placed, isIn: ReadonlySet<Placed>): Placed | undefined {

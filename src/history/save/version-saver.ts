@@ -9,7 +9,7 @@ import { eachConcurrently } from '../../tree/concurrency.ts';
 import { confirmedChange } from '../../tree/confirmed-change.ts';
 import { type FileVersion, reviewFile, reviewListed } from '../../tree/read-file.ts';
 import { readRecord, recordWrite } from '../../tree/records/sealed-record.ts';
-import { headSized, reviewSettled, sizedOf } from '../../tree/settled/settled.ts';
+import { headSized, reviewStaying, sizedOf } from '../../tree/staying/staying.ts';
 import {
   type EndedFile,
   type HistorySaver,
@@ -58,7 +58,7 @@ export const VERSION_SAVER: HistorySaver = {
   },
   async readToSave(work, path) {
     try {
-      return sizedOf(await reviewSettled(withoutLimit(work), path));
+      return sizedOf(await reviewStaying(withoutLimit(work), path));
     } catch (error) {
       if (!hasCode(error, 'integrity')) throw error;
       return headSized(work, path);

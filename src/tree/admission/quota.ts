@@ -115,7 +115,7 @@ export function createQuota(
         usage.held.add(held);
         taken = amountOf(size);
       },
-      settle(outcome) {
+      close(outcome) {
         if (held === undefined) return;
         const left = { written: taken, not_written: before, unknown: held.amount }[outcome];
         usage.total = plus(usage.total, minus(left, held.amount));
@@ -134,10 +134,10 @@ export function createQuota(
       await room.take(size);
       try {
         const result = await write();
-        room.settle(result === 'again' ? 'not_written' : 'written');
+        room.close(result === 'again' ? 'not_written' : 'written');
         return result;
       } catch (error) {
-        room.settle(hasCode(error, 'outcome_unknown') ? 'unknown' : 'not_written');
+        room.close(hasCode(error, 'outcome_unknown') ? 'unknown' : 'not_written');
         throw error;
       }
     },
@@ -154,7 +154,7 @@ export function createQuota(
       }
     },
     async beside(rename) {
-      while (usage.counting !== undefined) await usage.counting.settled;
+      while (usage.counting !== undefined) await usage.counting.ended;
       const running = rename();
       usage.renames.add(running);
       try {

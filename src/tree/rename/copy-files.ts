@@ -4,10 +4,11 @@ import { fileKey, logicalName, type ObjectKey } from '../../format/object-keys.t
 import { equalBytes } from '../../format/sodium.ts';
 import { isTooDeep, type MemoryPath, rebase } from '../../language/path.ts';
 import type { ETag } from '../../store/port.ts';
-import { eachConcurrently, untilSettled } from '../concurrency.ts';
+import { eachConcurrently, untilDone } from '../concurrency.ts';
 import { type ConditionalWrite, confirmedPut } from '../confirmed-put.ts';
 import type { ListedEntry } from '../list-directory.ts';
 import { copyVersion, laterOf, readFile, type SealedVersion } from '../read-file.ts';
+import { identityOf, type VersionIdentity } from '../sightings.ts';
 import {
   hasOrigin,
   isMigrated,
@@ -15,8 +16,7 @@ import {
   isStill,
   type StayingFile,
   type WrittenCopy,
-} from '../settled/take-back.ts';
-import { identityOf, type VersionIdentity } from '../sightings.ts';
+} from '../staying/take-back.ts';
 import type { HeldVersion } from '../version-cache.ts';
 import type { LeasedWork } from './lease.ts';
 import { refuseNewKey, refuseNewPath } from './new-path.ts';
@@ -108,7 +108,7 @@ async function copyFile(
   const to = rebase(from, rename.from, rename.to);
   // A process that knew no limit of segments may have left its copy there.
   const isNeverMade = isTooDeep(to, from);
-  return untilSettled<CopyResult>(work, async () => {
+  return untilDone<CopyResult>(work, async () => {
     const source = await readFile(work, from);
     if (source === undefined) return 'source_gone';
     const written = isNeverMade

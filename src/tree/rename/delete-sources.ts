@@ -2,7 +2,7 @@ import { equalBytes } from '../../format/sodium.ts';
 import { type DeleteFailure, isMissing, isResentConflict } from '../../store/port.ts';
 import { deleteObjects } from '../confirmed-put.ts';
 import { readFile } from '../read-file.ts';
-import { isRefusal, type StayingFile, takeBack, undoPut } from '../settled/take-back.ts';
+import { isRefusal, type StayingFile, takeBack, undoPut } from '../staying/take-back.ts';
 import type { EndedFile } from '../tenant.ts';
 import { type CopiedFile, copyAgain } from './copy-files.ts';
 import type { LeasedWork } from './lease.ts';
@@ -52,10 +52,10 @@ export async function deleteSources(
       // Only versions that were copied before the takeover can be known to the other process.
       if (takenOver && round === 0 && isMissing(failure)) continue;
       try {
-        const settled = await settle(work, rename, { file, failure });
-        if (settled === 'kept_both') keptBoth = true;
-        else if (settled !== 'done' && 'left' in settled) left.push(settled.left);
-        else if (settled !== 'done') again.push(settled.copied);
+        const outcome = await decide(work, rename, { file, failure });
+        if (outcome === 'kept_both') keptBoth = true;
+        else if (outcome !== 'done' && 'left' in outcome) left.push(outcome.left);
+        else if (outcome !== 'done') again.push(outcome.copied);
       } catch (error) {
         problem ??= error;
       }
@@ -90,14 +90,14 @@ async function sendDeletes(
  * The result for a source that was not deleted: the copy of a newer version, whose source is still to be deleted, or
  * its end.
  */
-type SettledSource = { readonly copied: CopiedFile } | { readonly left: StayingFile } | 'kept_both' | 'done';
+type SourceOutcome = { readonly copied: CopiedFile } | { readonly left: StayingFile } | 'kept_both' | 'done';
 
 /** Copies the source again, takes the copy back because the source is gone, or leaves the file behind. */
-async function settle(
+async function decide(
   work: LeasedWork,
   rename: DirectoryRename,
   { file, failure }: { readonly file: CopiedFile; readonly failure: DeleteFailure },
-): Promise<SettledSource> {
+): Promise<SourceOutcome> {
   if ('error' in failure) {
     if (!isResentConflict(failure.error)) return { left: await leave(work, file, failure.error) };
     // Our own delete may have removed the source, and the copy then holds the only text. The source seen now may be a

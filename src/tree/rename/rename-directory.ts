@@ -3,7 +3,7 @@ import { MAX_CONTENT_BYTES } from '../../format/sizes.ts';
 import { ancestorsOf } from '../../language/path.ts';
 import { type ListedEntry, listDirectory } from '../list-directory.ts';
 import { readListed } from '../read-file.ts';
-import { anyFileStays, clashError, clashingPaths, listSettled } from '../settled/clashes.ts';
+import { anyFileStays, clashError, clashingPaths, listStaying } from '../staying/clashes.ts';
 import {
   hasOrigin,
   isRefusal,
@@ -12,7 +12,7 @@ import {
   type StayingFile,
   takeBack,
   type Written,
-} from '../settled/take-back.ts';
+} from '../staying/take-back.ts';
 import { type CopiedFile, type CopyOutcome, copyFiles } from './copy-files.ts';
 import { deleteSources } from './delete-sources.ts';
 import type { LeasedWork, RenameLease } from './lease.ts';
@@ -90,7 +90,7 @@ async function copyAll(
   rename: DirectoryRename,
   listed: readonly ListedEntry[],
 ): Promise<CopyOutcome> {
-  const files = await listSettled(work, rename.from, listed);
+  const files = await listStaying(work, rename.from, listed);
   for (const { path } of files) refuseNewPath(work, rename, path);
   return copyFiles(work, rename, { files, phase: 'copying' });
 }
@@ -108,8 +108,7 @@ async function findRefusal(
   if (copied.length === 0) {
     return new MemoryError('not_found', 'every file of the source vanished meanwhile');
   }
-  // The source's ancestors are asked, too: a young file above may have another one above it, whose clash is not settled
-  // yet.
+  // The source's ancestors are asked, too: a young file above may have another one above it, whose clash is undecided.
   const above = [...ancestorsOf(rename.to), rename.to];
   const ours = new Set<string>(copied.map(({ target }) => target.key));
   const [target, fileAbove] = await Promise.all([listDirectory(work, rename.to), anyFileStays(work, above)]);
@@ -204,7 +203,7 @@ async function goForward(
   // also renames files that others create in the source until then.
   await lease.end().catch(rejectUnknown);
   for (const { target, version } of copied) {
-    work.tenant.sightings.settle({ key: target.key, etag: target.etag, version });
+    work.tenant.sightings.noteStays({ key: target.key, etag: target.etag, version });
   }
   if (left.length > 0) return leftBehind(left);
   return keptBoth ? bothKept() : undefined;

@@ -3,11 +3,11 @@ import { fileKey, logicalName, type ObjectKey } from '../../format/object-keys.t
 import { ID_BYTES } from '../../format/wrap.ts';
 import { ancestorsOf, type MemoryPath } from '../../language/path.ts';
 import type { DeleteFailure, ETag } from '../../store/port.ts';
-import { untilSettled } from '../concurrency.ts';
+import { untilDone } from '../concurrency.ts';
 import { confirmedPut, deleteObjects, type Stamp } from '../confirmed-put.ts';
 import { copyVersion, laterOf, readFile, type SealedVersion } from '../read-file.ts';
-import { clashError, findClash } from '../settled/clashes.ts';
-import { keep } from '../settled/settled.ts';
+import { clashError, findClash } from '../staying/clashes.ts';
+import { keep } from '../staying/staying.ts';
 import {
   isMigrated,
   isStill,
@@ -18,7 +18,7 @@ import {
   undoPut,
   type Written,
   type WrittenCopy,
-} from '../settled/take-back.ts';
+} from '../staying/take-back.ts';
 import type { Work } from '../tenant.ts';
 
 export interface FileRename {
@@ -84,7 +84,7 @@ async function removeSource(work: Work, rename: MarkedRename, first: Copied): Pr
   const key = fileKey(work.tenant.layout, work.keyring.names, rename.from);
   let copied = first;
   try {
-    await untilSettled(work, async () => {
+    await untilDone(work, async () => {
       const target = { key, ifMatch: copied.source.stored.etag };
       const [failure] = await deleteObjects(work, [target], { signal: work.call.signal });
       if (failure === undefined) {
@@ -99,7 +99,7 @@ async function removeSource(work: Work, rename: MarkedRename, first: Copied): Pr
       return 'again';
     });
   } catch (error) {
-    if (settlesRename(error)) throw error;
+    if (endsRename(error)) throw error;
     throw await withdraw(work, { ...copied, key }, error);
   }
 }
@@ -141,7 +141,7 @@ async function copyNewer(work: Work, rename: MarkedRename, copied: Copied): Prom
 }
 
 /** Tells whether the error already says what became of both places. */
-function settlesRename(error: unknown): boolean {
+function endsRename(error: unknown): boolean {
   if (!(error instanceof MemoryError)) return false;
   return error.code === 'outcome_unknown' || error.code === 'not_found' || isBothKept(error);
 }

@@ -30,7 +30,7 @@ export interface RenameRegister {
    *
    * @throws MemoryError `unavailable` after a minute.
    */
-  settle(work: Work): Promise<boolean>;
+  finishAbandoned(work: Work): Promise<boolean>;
   /** Finishes a rename whose process is gone; leaves one alone that is under way. */
   recover(work: Work): Promise<RecoveryOutcome>;
 }
@@ -83,7 +83,7 @@ export function createRenameRegister(): RenameRegister {
         if (lease !== 'overtaken') return remembering(lease);
       }
     },
-    async settle(work) {
+    async finishAbandoned(work) {
       const state = await look(work);
       await lookUntilIdle(work, state);
       return state.entry !== undefined;

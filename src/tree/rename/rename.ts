@@ -1,7 +1,7 @@
 import { MemoryError } from '../../errors.ts';
 import { isWithin, MEMORY_ROOT } from '../../language/path.ts';
 import { listDirectory, listPath } from '../list-directory.ts';
-import { readSettled } from '../settled/settled.ts';
+import { readStaying } from '../staying/staying.ts';
 import type { Work } from '../tenant.ts';
 import { refuseDeepSource, refuseNewPath, refuseWithoutKey } from './new-path.ts';
 import { anotherVersion, type FileRename, renameFile, targetExists } from './rename-file.ts';
@@ -24,7 +24,7 @@ export async function renamePath(
   { wasThere = false }: { readonly wasThere?: boolean | undefined } = {},
 ): Promise<void> {
   refuseWithoutKey(work, rename.from);
-  const source = await readSettled(work, rename.from);
+  const source = await readStaying(work, rename.from);
   if (rename.version !== undefined && source?.stored.etag !== rename.version) throw anotherVersion();
   if (source !== undefined) {
     refuseTarget(rename, 'file');

@@ -37,7 +37,7 @@ interface Received {
   readonly record: SQSRecord;
   readonly sending: Sending;
   readonly context: LambdaTime;
-  /** Settles when the queue was asked to hide the message while this function may run. */
+  /** Resolves when the queue was asked to hide the message while this function may run. */
   readonly hidden: Promise<void>;
   /** Hides the message from everybody, from now on. Requests for one message follow each other. */
   hide(seconds: number): Promise<void>;

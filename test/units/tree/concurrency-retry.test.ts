@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { untilSettled } from '../../../src/tree/concurrency.ts';
+import { untilDone } from '../../../src/tree/concurrency.ts';
 import type { Call, Tenant, Work } from '../../../src/tree/tenant.ts';
 import { createVirtualTime } from '../../doubles/virtual-time.ts';
 import { withTenant } from '../../support/test-tree.ts';
@@ -20,14 +20,14 @@ describe('an attempt that may have to be repeated', () => {
 
   it('does not pause when the first attempt settles it', async () => {
     const { pauses, work } = contender();
-    expect(await untilSettled(work, async () => 'done')).toBe('done');
+    expect(await untilDone(work, async () => 'done')).toBe('done');
     expect(pauses).toEqual([]);
   });
 
   it('pauses for a random part of a growing time, at most 400 ms', async () => {
     const { pauses, work } = contender();
     let left = 20;
-    await untilSettled(work, async () => (left-- > 0 ? 'again' : undefined));
+    await untilDone(work, async () => (left-- > 0 ? 'again' : undefined));
     expect(pauses).toHaveLength(20);
     pauses.forEach((ms, i) => {
       expect(ms).toBeGreaterThan(0);
@@ -46,7 +46,7 @@ describe('an attempt that may have to be repeated', () => {
       let left = 9;
       pauses.length = 0;
       const random = (length: number): Uint8Array => new Uint8Array(length).fill(byte);
-      await untilSettled(withTenant(work, { random }), async () => (left-- > 0 ? 'again' : undefined));
+      await untilDone(withTenant(work, { random }), async () => (left-- > 0 ? 'again' : undefined));
       expect(pauses).toEqual([8, 16, 32, 64, 128, 256, 400, 400, 400].map((ms) => ms * part));
     }
   });
@@ -54,7 +54,7 @@ describe('an attempt that may have to be repeated', () => {
   it('ends as a version conflict after 64 attempts', async () => {
     const { work } = contender();
     let attempts = 0;
-    const never = untilSettled(work, async () => {
+    const never = untilDone(work, async () => {
       attempts++;
       return 'again';
     });
@@ -64,7 +64,7 @@ describe('an attempt that may have to be repeated', () => {
 
   it('passes an error on at once', async () => {
     const { work } = contender();
-    const failing = untilSettled(work, async () => Promise.reject(new Error('no')));
+    const failing = untilDone(work, async () => Promise.reject(new Error('no')));
     await expect(failing).rejects.toThrow('no');
   });
 
@@ -74,7 +74,7 @@ describe('an attempt that may have to be repeated', () => {
     const { signal } = controller;
     const work = workOf({ pause: time.pause, random: time.randomBytes }, { signal });
     let attempts = 0;
-    const waiting = untilSettled(work, async () => {
+    const waiting = untilDone(work, async () => {
       attempts++;
       controller.abort();
       return 'again';

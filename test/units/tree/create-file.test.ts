@@ -73,7 +73,7 @@ describeOnBothKinds('creating a file', (newSite) => {
         const seen: boolean[] = [];
         const isSettled = async (): Promise<boolean> => {
           const found = await work.tenant.store.head(key);
-          return found !== undefined && work.tenant.sightings.isSettled({ key, etag: found.etag });
+          return found !== undefined && work.tenant.sightings.stays({ key, etag: found.etag });
         };
         client.intercept(
           atFirst('list', async (proceed) => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { sortFindings } from '../../../../src/admin/findings.ts';
-import { type ReadPlace, settleDuplicates } from '../../../../src/admin/verify/duplicates.ts';
+import { decideDuplicates, type ReadPlace } from '../../../../src/admin/verify/duplicates.ts';
 import { verifyTree } from '../../../../src/admin/verify/verify.ts';
 import { MemoryError } from '../../../../src/errors.ts';
 import { seal } from '../../../../src/format/object.ts';
@@ -56,14 +56,14 @@ describe('places of one content', () => {
       [c, d],
       [a, b],
     ];
-    const findings = await settleDuplicates(work, { ...still, groups });
+    const findings = await decideDuplicates(work, { ...still, groups });
     expect(sortFindings(findings)).toMatchObject([{ older: '/memories/a' }, { older: '/memories/c' }]);
   });
 
   it('are none where one has changed since it was read', async () => {
     const { work, a, b } = await places();
     const changed = { ...b, etag: '"another"' as ETag };
-    expect(await settleDuplicates(work, { ...still, groups: [[a, changed]] })).toEqual([]);
+    expect(await decideDuplicates(work, { ...still, groups: [[a, changed]] })).toEqual([]);
   });
 
   it('stay where the newest changes while the repair is at work', async () => {
@@ -78,7 +78,7 @@ describe('places of one content', () => {
       }
       return answer;
     });
-    const findings = await settleDuplicates(work, { ...still, repair: true, groups: [[a, b]] });
+    const findings = await decideDuplicates(work, { ...still, repair: true, groups: [[a, b]] });
     expect(findings).toMatchObject([{ state: 'not_removed' }]);
     expect([await client.text('/memories/a'), await client.text('/memories/b')]).toEqual(['text', 'text!']);
   });
@@ -93,7 +93,7 @@ describe('places of one content', () => {
       client.intercept((call, proceed) =>
         call.verb === 'delete' ? Promise.resolve([{ key: a.key, ...answer }] as never) : proceed(),
       );
-      const findings = await settleDuplicates(work, { ...still, repair: true, groups: [[a, b]] });
+      const findings = await decideDuplicates(work, { ...still, repair: true, groups: [[a, b]] });
       expect(findings).toMatchObject([{ state }]);
     }
   });
@@ -107,7 +107,7 @@ describe('places of one content', () => {
     // A migration by a clock that is hours fast.
     const late = BigInt(site.time.clock() + 7_200_000) << 16n;
     const again = await client.open();
-    const findings = await settleDuplicates(again, {
+    const findings = await decideDuplicates(again, {
       ...still,
       repair: true,
       groups: [[{ ...a, bound: late }, b]],
@@ -123,7 +123,7 @@ describe('places of one content', () => {
     const { client, work, a } = await places();
     await client.create('/memories/young', 'text');
     const young = await placeOf(work, '/memories/young');
-    const findings = await settleDuplicates(work, { ...still, repair: true, groups: [[a, young]] });
+    const findings = await decideDuplicates(work, { ...still, repair: true, groups: [[a, young]] });
     expect(findings).toMatchObject([{ state: 'in_progress', older: '/memories/a' }]);
     expect(await client.text('/memories/a')).toBe('text');
   });
@@ -146,7 +146,7 @@ describe('places of one content', () => {
         [a, b],
       ];
       const bounded = withTenant(work, { concurrentBytes });
-      const findings = await settleDuplicates(bounded, { ...still, repair: true, groups });
+      const findings = await decideDuplicates(bounded, { ...still, repair: true, groups });
       expect(findings).toMatchObject([{ state: 'removed' }, { state: 'removed' }]);
       expect(most).toBe(atOnce);
     }
@@ -157,7 +157,7 @@ describe('places of one content', () => {
     client.intercept((call, proceed) =>
       call.verb === 'delete' ? Promise.reject(new MemoryError('aborted', 'cancelled')) : proceed(),
     );
-    const repairing = settleDuplicates(work, { ...still, repair: true, groups: [[a, b]] });
+    const repairing = decideDuplicates(work, { ...still, repair: true, groups: [[a, b]] });
     await expect(repairing).rejects.toMatchObject({ code: 'aborted' });
   });
 });

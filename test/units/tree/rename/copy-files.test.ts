@@ -3,7 +3,7 @@ import { MemoryError } from '../../../../src/errors.ts';
 import { readFile } from '../../../../src/tree/read-file.ts';
 import { copyAgain, copyFiles } from '../../../../src/tree/rename/copy-files.ts';
 import type { DirectoryRename } from '../../../../src/tree/rename/register.ts';
-import { takeBack } from '../../../../src/tree/settled/take-back.ts';
+import { takeBack } from '../../../../src/tree/staying/take-back.ts';
 import { noAnswer } from '../../../doubles/intercepted-store.ts';
 import { at, describeOnBothKinds, leased, type TestClient, withTenant } from '../../../support/test-tree.ts';
 

@@ -137,7 +137,7 @@ describeOnBothKinds('taking the rename of a directory over', (newSite) => {
       if (call.verb === 'list') return Promise.reject(new MemoryError('aborted', 'the caller cancelled'));
       return proceed();
     });
-    const settling = createRenameRegister().settle(work);
+    const settling = createRenameRegister().finishAbandoned(work);
     await expect(settling).rejects.toMatchObject({ code: 'aborted' });
   });
 });

@@ -74,7 +74,7 @@ describe('waiting for a turn at the register', () => {
   it('takes over what runs out in that very minute', async () => {
     const { client, work } = await start();
     const other = await occupy();
-    const settling = createRenameRegister().settle(work);
+    const settling = createRenameRegister().finishAbandoned(work);
     // The last write of the owner leaves its lease to run out when the minute is over.
     for (const ms of [9_900, 9_900, 9_900, 9_900, 9_900, 400]) {
       await work.tenant.pause(ms);
@@ -166,9 +166,9 @@ describe('waiting for a turn at the register', () => {
     const { work } = await start();
     const renames = createRenameRegister();
     await (await renames.begin(work, MOVE)).end();
-    expect(await renames.settle(work)).toBe(false);
+    expect(await renames.finishAbandoned(work)).toBe(false);
     const other = await occupy();
-    const settling = renames.settle(work);
+    const settling = renames.finishAbandoned(work);
     await work.tenant.pause(1_000);
     await other.end();
     expect(await settling).toBe(true);

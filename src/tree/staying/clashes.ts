@@ -5,11 +5,11 @@ import { ageOf } from '../../store/port.ts';
 import { beginWait } from '../../waits.ts';
 import { type ListedEntry, listDirectory } from '../list-directory.ts';
 import { pagesBelow } from '../list-objects.ts';
-import { readFile, SETTLED_MS } from '../read-file.ts';
+import { readFile, STAYS_AFTER_MS } from '../read-file.ts';
 import type { Work } from '../tenant.ts';
 
 /** A create younger than this may still be about to take itself back (milliseconds, the server's clock). */
-const SETTLING_MS = 3_000;
+const TAKEN_BACK_WITHIN_MS = 3_000;
 const LOOK_AGAIN_MS = 100;
 /**
  * The longest pause between two looks (milliseconds): a waiting command must leave others room to end what it waits
@@ -61,13 +61,13 @@ export async function anythingBelow(work: Work, path: MemoryPath): Promise<boole
 async function fileStays(work: Work, path: MemoryPath): Promise<boolean> {
   const key = fileKey(work.tenant.layout, work.keyring.names, path);
   const { store, sightings, clock, pause } = work.tenant;
-  const deadline = clock() + SETTLING_MS;
-  const tell = beginWait('create', { ms: SETTLING_MS, clock });
+  const deadline = clock() + TAKEN_BACK_WITHIN_MS;
+  const tell = beginWait('create', { ms: TAKEN_BACK_WITHIN_MS, clock });
   for (let isRead = false; ; isRead = true) {
     const found = await store.head(key, { signal: work.call.signal });
     if (found === undefined) return false;
-    const mayGo = (): boolean => !sightings.isSettled({ key, etag: found.etag });
-    if (ageOf(found) > SETTLING_MS || clock() >= deadline || !mayGo()) return true;
+    const mayGo = (): boolean => !sightings.stays({ key, etag: found.etag });
+    if (ageOf(found) > TAKEN_BACK_WITHIN_MS || clock() >= deadline || !mayGo()) return true;
     // This read notes in the sightings whether the file stays. A file that cannot be read may go like any other.
     if (!isRead) await readFile(work, path).catch(() => {});
     if (!mayGo()) return true;
@@ -90,7 +90,7 @@ export function clashingPaths(files: readonly { readonly path: MemoryPath }[]): 
  * created one of the two may still take it back. Files that have lain like this for a minute were left by a process
  * that died, and stay in the answer.
  */
-export async function listSettled(
+export async function listStaying(
   work: Work,
   directory: MemoryPath,
   first: readonly ListedEntry[],
@@ -105,7 +105,7 @@ export async function listSettled(
       .reduce<ListedEntry | undefined>((a, b) => (a && a.lastModified > b.lastModified ? a : b), undefined);
     if (youngest === undefined) return files;
     const found = await work.tenant.store.head(youngest.key, { signal: work.call.signal });
-    return found !== undefined && ageOf(found) > SETTLED_MS ? files : 'again';
+    return found !== undefined && ageOf(found) > STAYS_AFTER_MS ? files : 'again';
   });
 }
 

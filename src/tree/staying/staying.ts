@@ -9,8 +9,8 @@ import {
   readFile,
   recallFile,
   reviewFile,
-  SETTLED_MS,
   type SealedVersion,
+  STAYS_AFTER_MS,
 } from '../read-file.ts';
 import { identityOf } from '../sightings.ts';
 import type { SizedVersion, Work } from '../tenant.ts';
@@ -26,30 +26,30 @@ import { findClash, patiently } from './clashes.ts';
  */
 
 /** Reads the file as `readFile` does, once it stays. */
-export function readSettled(work: Work, path: MemoryPath): Promise<SealedVersion | undefined> {
+export function readStaying(work: Work, path: MemoryPath): Promise<SealedVersion | undefined> {
   const look = (): Promise<SealedVersion | undefined> => readFile(work, path);
-  return onceSettled(work, path, { look, stays: (key, { stored }) => isSettled(work, key, stored.etag) });
+  return onceStaying(work, path, { look, stays: (key, { stored }) => isStaying(work, key, stored.etag) });
 }
 
 /**
  * Reads the file as `reviewFile` does, once it stays. A held version that may still be taken back is transferred again,
  * for its age.
  */
-export function reviewSettled(work: Work, path: MemoryPath): Promise<FileVersion | undefined> {
+export function reviewStaying(work: Work, path: MemoryPath): Promise<FileVersion | undefined> {
   const key = keyOf(work, path);
   const held = findHeld(work, key);
-  if (held !== undefined && !isSettled(work, key, held.etag)) work.tenant.cache.drop(key);
+  if (held !== undefined && !isStaying(work, key, held.etag)) work.tenant.cache.drop(key);
   const look = (): Promise<FileVersion | undefined> => reviewFile(work, path);
-  return onceSettled(work, path, { look, stays: (_, { etag }) => isSettled(work, key, etag) });
+  return onceStaying(work, path, { look, stays: (_, { etag }) => isStaying(work, key, etag) });
 }
 
 /** Looks at the file, once it stays, for a writer that replaces it unread. One HEAD. */
-export function headSettled(work: Work, path: MemoryPath): Promise<DatedMeta | undefined> {
+export function headStaying(work: Work, path: MemoryPath): Promise<DatedMeta | undefined> {
   const { signal } = work.call;
   const look = (): Promise<DatedMeta | undefined> => work.tenant.store.head(keyOf(work, path), { signal });
   const stays = (key: ObjectKey, found: DatedMeta): boolean =>
-    ageOf(found) > SETTLED_MS || isSettled(work, key, found.etag);
-  return onceSettled(work, path, { look, stays });
+    ageOf(found) > STAYS_AFTER_MS || isStaying(work, key, found.etag);
+  return onceStaying(work, path, { look, stays });
 }
 
 /** A file that was read, as a writer replaces it. */
@@ -59,13 +59,13 @@ export function sizedOf(found: FileVersion | undefined): SizedVersion | undefine
 
 /** A file as a writer replaces it unread; undefined where there is none. One HEAD. */
 export async function headSized(work: Work, path: MemoryPath): Promise<SizedVersion | undefined> {
-  const found = await headSettled(work, path);
+  const found = await headStaying(work, path);
   return found && { etag: found.etag, size: contentLength(found.size) ?? 0 };
 }
 
 /** Waits while the version that a writer is about to replace may still be taken back. */
-export async function untilSettledAs(work: Work, path: MemoryPath, version: ETag): Promise<void> {
-  if (!isSettled(work, keyOf(work, path), version)) await headSettled(work, path);
+export async function untilStaysAs(work: Work, path: MemoryPath, version: ETag): Promise<void> {
+  if (!isStaying(work, keyOf(work, path), version)) await headStaying(work, path);
 }
 
 /**
@@ -80,12 +80,12 @@ const CONFIRMED_MS = 300_000;
  * Answers the held file as `recallFile` does, without a request. Undefined where only a request tells whether the file
  * stays or, where history is kept, whether it is still the held version.
  */
-export function recallSettled(work: Work, path: MemoryPath): FileVersion | undefined {
+export function recallStaying(work: Work, path: MemoryPath): FileVersion | undefined {
   const held = recallFile(work, path);
   if (held === undefined) return undefined;
   const key = keyOf(work, path);
   if (work.saver !== undefined && !isConfirmed(work, key)) return undefined;
-  return isSettled(work, key, held.etag) ? held : undefined;
+  return isStaying(work, key, held.etag) ? held : undefined;
 }
 
 function isConfirmed({ tenant }: Work, key: ObjectKey): boolean {
@@ -101,12 +101,12 @@ export function keepWritten(work: Work, path: MemoryPath, written: HeldVersion):
 
 /** Holds a version that this process wrote and will not take back. */
 export function keep(work: Work, key: ObjectKey, written: HeldVersion): void {
-  work.tenant.sightings.settle({ key, etag: written.etag, version: identityOf(written.body) });
+  work.tenant.sightings.noteStays({ key, etag: written.etag, version: identityOf(written.body) });
   work.tenant.cache.hold(key, written);
   work.tenant.cache.confirm(key, createAges(work.tenant).now());
 }
 
-async function onceSettled<T>(
+async function onceStaying<T>(
   work: Work,
   path: MemoryPath,
   { look, stays }: { look(): Promise<T | undefined>; stays(key: ObjectKey, found: T): boolean },
@@ -119,8 +119,8 @@ async function onceSettled<T>(
   });
 }
 
-function isSettled({ tenant: { sightings } }: Work, key: ObjectKey, etag: ETag): boolean {
-  return sightings.isSettled({ key, etag });
+function isStaying({ tenant: { sightings } }: Work, key: ObjectKey, etag: ETag): boolean {
+  return sightings.stays({ key, etag });
 }
 
 function keyOf({ tenant: { layout }, keyring }: Work, path: MemoryPath): ObjectKey {

@@ -3,7 +3,7 @@ import type { ObjectStore } from '../../../../src/store/port.ts';
 import { confirmedPut } from '../../../../src/tree/confirmed-put.ts';
 import { textWrite } from '../../../../src/tree/create-file.ts';
 import { listDirectory } from '../../../../src/tree/list-directory.ts';
-import { findClash, listSettled, patiently } from '../../../../src/tree/settled/clashes.ts';
+import { findClash, listStaying, patiently } from '../../../../src/tree/staying/clashes.ts';
 import type { Work } from '../../../../src/tree/tenant.ts';
 import { type LongWait, onLongWait } from '../../../../src/waits.ts';
 import { countCalls } from '../../../doubles/intercepted-store.ts';
@@ -114,7 +114,7 @@ describe('the look for clashes', () => {
     await put(work, '/memories/d/a');
     await put(work, '/memories/d/a/b');
     const { files: first } = await listDirectory(work, at('/memories/d'));
-    const settling = listSettled(work, at('/memories/d'), first);
+    const settling = listStaying(work, at('/memories/d'), first);
     await work.tenant.pause(150);
     await client.remove('/memories/d/a');
     await put(work, '/memories/d/new');
@@ -128,7 +128,7 @@ describe('the look for clashes', () => {
     await put(work, '/memories/d/a/b');
     const { files: first } = await listDirectory(work, at('/memories/d'));
     await client.remove('/memories/d/a/b');
-    const settled = await listSettled(work, at('/memories/d'), first);
+    const settled = await listStaying(work, at('/memories/d'), first);
     expect(settled.map(({ path }) => path)).toEqual(['/memories/d/a']);
   });
 
@@ -138,7 +138,7 @@ describe('the look for clashes', () => {
     await work.tenant.pause(61_000);
     await put(work, '/memories/d/a/b');
     const { files: first } = await listDirectory(work, at('/memories/d'));
-    const settling = listSettled(work, at('/memories/d'), first);
+    const settling = listStaying(work, at('/memories/d'), first);
     await work.tenant.pause(150);
     await client.remove('/memories/d/a/b');
     expect((await settling).map(({ path }) => path)).toEqual(['/memories/d/a']);

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { createFile } from '../../../../src/tree/create-file.ts';
-import { headSized } from '../../../../src/tree/settled/settled.ts';
+import { headSized } from '../../../../src/tree/staying/staying.ts';
 import { countCalls } from '../../../doubles/intercepted-store.ts';
 import { at, bytes, describeOnBothKinds } from '../../../support/test-tree.ts';
 

@@ -11,7 +11,7 @@ import {
   takeBack,
   undoPut,
   type Written,
-} from '../../../../src/tree/settled/take-back.ts';
+} from '../../../../src/tree/staying/take-back.ts';
 import type { Work } from '../../../../src/tree/tenant.ts';
 import { atFirst, countCalls, noAnswer, sendTwice } from '../../../doubles/intercepted-store.ts';
 import { type NotedOptions, noteOptions } from '../../../doubles/noted-options.ts';

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { MemoryError } from '../../../../src/errors.ts';
 import { fileKey } from '../../../../src/format/object-keys.ts';
 import { readFile } from '../../../../src/tree/read-file.ts';
-import { orTakeBack, undoPut, type Written } from '../../../../src/tree/settled/take-back.ts';
+import { orTakeBack, undoPut, type Written } from '../../../../src/tree/staying/take-back.ts';
 import type { Work } from '../../../../src/tree/tenant.ts';
 import { noAnswer } from '../../../doubles/intercepted-store.ts';
 import { MIGRATIONS, migrateFile } from '../../../support/migrate-file.ts';

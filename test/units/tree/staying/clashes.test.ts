@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { ObjectKey } from '../../../../src/format/object-keys.ts';
 import { createTombstone } from '../../../../src/format/tombstone.ts';
-import { anythingBelow, findClash } from '../../../../src/tree/settled/clashes.ts';
+import { anythingBelow, findClash } from '../../../../src/tree/staying/clashes.ts';
 import { countCalls } from '../../../doubles/intercepted-store.ts';
 import {
   at,
