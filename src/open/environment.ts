@@ -17,7 +17,8 @@ const MOUNT = /^\s*(\/[^=]+)=([a-z0-9-]+)(:ro)?(?::expires=(true|false))?\s*$/;
 /** The variables of the command line alone: its configuration file, and the profile in it. */
 export const CONFIG_VARIABLE = 'SEALED_MEMORY_CONFIG';
 export const PROFILE_NAME_VARIABLE = 'SEALED_MEMORY_PROFILE_NAME';
-const WORKER_PREFIX = 'SEALED_MEMORY_WORKER_';
+/** The names of the worker's variables begin with it. */
+export const WORKER_PREFIX = 'SEALED_MEMORY_WORKER_';
 const WORKER_NAMES = [
   'TENANT_ROLE_ARN',
   'QUEUE_URL',
@@ -35,8 +36,8 @@ const WORKER_NAMES = [
   'EXPIRY_QUEUE_URL',
 ] as const;
 
-/** A variable of the worker. This file knows its name, and `src/worker/settings.ts` what it means. */
-export type WorkerVariable = `${typeof WORKER_PREFIX}${(typeof WORKER_NAMES)[number]}`;
+/** The rest of the name of a worker's variable. `src/worker/settings.ts` knows what each means. */
+export type WorkerName = (typeof WORKER_NAMES)[number];
 
 /** The variables of a memory; the worker has its own. */
 export const VARIABLES: readonly string[] = [

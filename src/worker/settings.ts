@@ -1,7 +1,6 @@
 import { misconfigured } from '../errors.ts';
-import { type Environment, readValue, type WorkerVariable } from '../open/environment.ts';
+import { type Environment, readValue, WORKER_PREFIX, type WorkerName } from '../open/environment.ts';
 
-const TENANT_ROLE_ARN = 'SEALED_MEMORY_WORKER_TENANT_ROLE_ARN';
 const MOST_TOKENS = 1_000_000;
 const MOST_TOKENS_PER_DAY = 1_000_000_000_000;
 
@@ -43,24 +42,25 @@ export interface ExpiryConfig {
 export function readWorkerConfig(env: Environment): WorkerConfig {
   const reply = { kind: 'choice', of: ['pointer', 'inline'] } as const;
   const effort = { kind: 'choice', of: ['low', 'medium', 'high', 'xhigh', 'max'] } as const;
-  const read = (name: WorkerVariable, rule: Parameters<typeof readValue>[2]) => readValue(env, name, rule);
-  const numberOf = (name: WorkerVariable, bounds: { readonly least: number; readonly most: number }) =>
+  const read = (name: WorkerName, rule: Parameters<typeof readValue>[2]) =>
+    readValue(env, WORKER_PREFIX + name, rule);
+  const numberOf = (name: WorkerName, bounds: { readonly least: number; readonly most: number }) =>
     read(name, { kind: 'number', ...bounds }) as number | undefined;
   return Object.freeze({
-    tenantRoleArn: textOf(env, TENANT_ROLE_ARN),
-    queueUrl: requiredText(env, 'SEALED_MEMORY_WORKER_QUEUE_URL', 'the queue whose messages arrive'),
-    deadLetterQueueUrl: textOf(env, 'SEALED_MEMORY_WORKER_DEAD_LETTER_QUEUE_URL'),
-    queueRetentionSeconds: numberOf('SEALED_MEMORY_WORKER_QUEUE_RETENTION_SECONDS', {
+    tenantRoleArn: textOf(env, 'TENANT_ROLE_ARN'),
+    queueUrl: requiredText(env, 'QUEUE_URL', 'the queue whose messages arrive'),
+    deadLetterQueueUrl: textOf(env, 'DEAD_LETTER_QUEUE_URL'),
+    queueRetentionSeconds: numberOf('QUEUE_RETENTION_SECONDS', {
       least: 172_800,
       most: 1_209_600,
     }),
-    replyQueueUrl: textOf(env, 'SEALED_MEMORY_WORKER_REPLY_QUEUE_URL'),
-    reply: (read('SEALED_MEMORY_WORKER_REPLY', reply) as WorkerConfig['reply'] | undefined) ?? 'pointer',
-    model: requiredText(env, 'SEALED_MEMORY_WORKER_MODEL', 'which Claude answers'),
-    maxTokens: numberOf('SEALED_MEMORY_WORKER_MAX_TOKENS', { least: 1, most: MOST_TOKENS }),
-    effort: read('SEALED_MEMORY_WORKER_EFFORT', effort) as WorkerConfig['effort'],
-    tokensPerDay: numberOf('SEALED_MEMORY_WORKER_TOKENS_PER_DAY', { least: 1, most: MOST_TOKENS_PER_DAY }),
-    apiKeySecretArn: textOf(env, 'SEALED_MEMORY_WORKER_API_KEY_SECRET_ARN'),
+    replyQueueUrl: textOf(env, 'REPLY_QUEUE_URL'),
+    reply: (read('REPLY', reply) as WorkerConfig['reply'] | undefined) ?? 'pointer',
+    model: requiredText(env, 'MODEL', 'which Claude answers'),
+    maxTokens: numberOf('MAX_TOKENS', { least: 1, most: MOST_TOKENS }),
+    effort: read('EFFORT', effort) as WorkerConfig['effort'],
+    tokensPerDay: numberOf('TOKENS_PER_DAY', { least: 1, most: MOST_TOKENS_PER_DAY }),
+    apiKeySecretArn: textOf(env, 'API_KEY_SECRET_ARN'),
   });
 }
 
@@ -70,22 +70,23 @@ export function readWorkerConfig(env: Environment): WorkerConfig {
  * @throws MemoryError `misconfigured` that names the variable and what was expected.
  */
 export function readExpiryConfig(env: Environment): ExpiryConfig {
-  const flagOf = (name: WorkerVariable) => (readValue(env, name, { kind: 'flag' }) ?? false) as boolean;
+  const flagOf = (name: WorkerName) =>
+    (readValue(env, WORKER_PREFIX + name, { kind: 'flag' }) ?? false) as boolean;
   return Object.freeze({
-    tenantRoleArn: textOf(env, TENANT_ROLE_ARN),
-    expireDryRun: flagOf('SEALED_MEMORY_WORKER_EXPIRE_DRY_RUN'),
-    checkpoints: flagOf('SEALED_MEMORY_WORKER_CHECKPOINTS'),
-    expiryQueueUrl: textOf(env, 'SEALED_MEMORY_WORKER_EXPIRY_QUEUE_URL'),
+    tenantRoleArn: textOf(env, 'TENANT_ROLE_ARN'),
+    expireDryRun: flagOf('EXPIRE_DRY_RUN'),
+    checkpoints: flagOf('CHECKPOINTS'),
+    expiryQueueUrl: textOf(env, 'EXPIRY_QUEUE_URL'),
   });
 }
 
 /** Reads the text of a variable; undefined where it is absent or empty. */
-function textOf(env: Environment, name: WorkerVariable): string | undefined {
-  return env[name] || undefined;
+function textOf(env: Environment, name: WorkerName): string | undefined {
+  return env[WORKER_PREFIX + name] || undefined;
 }
 
-function requiredText(env: Environment, name: WorkerVariable, what: string): string {
+function requiredText(env: Environment, name: WorkerName, what: string): string {
   const text = textOf(env, name);
-  if (text === undefined) throw misconfigured(`${name} is not set: ${what}.`);
+  if (text === undefined) throw misconfigured(`${WORKER_PREFIX}${name} is not set: ${what}.`);
   return text;
 }
