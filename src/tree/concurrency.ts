@@ -1,4 +1,4 @@
-import { MemoryError } from '../errors.ts';
+import { MemoryError, type MemoryErrorCode } from '../errors.ts';
 import { letOthersRun } from '../time.ts';
 import type { Tenant, Work } from './tenant.ts';
 
@@ -58,6 +58,29 @@ export async function eachConcurrently<T>(
   if (failures.length > 0) throw failures[0];
 }
 
+/**
+ * Runs `attempt` until it answers something other than `'again'`, and answers with that. Where it has answered `'again'` for the `most`th
+ * time, other writers were first at each attempt, and `overtaken` answers or throws.
+ */
+export async function attempts<T, Overtaken>(
+  most: number,
+  attempt: (number: number) => Promise<T | 'again'>,
+  overtaken: () => Overtaken | Promise<Overtaken>,
+): Promise<T | Overtaken> {
+  for (let number = 1; number <= most; number++) {
+    const result = await attempt(number);
+    if (result !== 'again') return result;
+  }
+  return overtaken();
+}
+
+/** Makes the end of attempts that throws. */
+export function throwing(code: MemoryErrorCode, message: string): () => never {
+  return () => {
+    throw new MemoryError(code, message);
+  };
+}
+
 const FIRST_PAUSE_MS = 8;
 const LONGEST_PAUSE_MS = 400;
 const ATTEMPTS = 64;
@@ -68,16 +91,22 @@ const ATTEMPTS = 64;
  *
  * @throws MemoryError `version_conflict` after 64 attempts.
  */
-export async function untilDone<T>({ tenant, call }: Work, attempt: () => Promise<T | 'again'>): Promise<T> {
-  for (let failures = 0; failures < ATTEMPTS; failures++) {
-    if (failures > 0) {
-      const longest = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (failures - 1));
+export async function untilDone<T>(
+  { tenant, call }: Work,
+  attempt: () => Promise<T | 'again'>,
+): Promise<T> {
+  const paused = async (number: number): Promise<T | 'again'> => {
+    if (number > 1) {
+      const longest = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (number - 2));
       await tenant.pause(longest * randomFraction(tenant.random), call.signal);
     }
-    const result = await attempt();
-    if (result !== 'again') return result;
-  }
-  throw new MemoryError('version_conflict', 'the file was changed by others at every attempt');
+    return attempt();
+  };
+  return attempts(
+    ATTEMPTS,
+    paused,
+    throwing('version_conflict', 'the file was changed by others at every attempt'),
+  );
 }
 
 function randomFraction(random: Tenant['random']): number {

@@ -1,14 +1,11 @@
 import { objectRefused } from '../format/object.ts';
-import type { ETag } from '../store/port.ts';
-import type { ConfirmedPut } from '../tree/confirmed-put.ts';
+import { type Lease, type LeasedKind, readLeased } from '../tree/records/leased-record.ts';
 import { numberIn } from '../tree/records/record-values.ts';
 import {
   decodeFields,
   encodeFields,
   parseStoredText,
-  readRecord,
   type StoredText,
-  writeRecord,
 } from '../tree/records/sealed-record.ts';
 import type { Work } from '../tree/tenant.ts';
 import { CLASS } from './conversation-id.ts';
@@ -25,51 +22,26 @@ export interface ConversationHead {
 }
 
 /** The right of one turn to change the conversation. */
-export interface Hold {
-  /** The id of its receipt. */
+export interface Hold extends Lease {
+  /** The id of the turn's receipt. */
   readonly turn: string;
-  /** A random name of the worker, so that it knows its hold again after a migration has re-bound it. */
-  readonly owner: string;
-  /** From the head's last change on, by the server's clock. */
-  readonly leaseMs: number;
-}
-
-interface StoredHead {
-  readonly head: ConversationHead;
-  /** Undefined: there is none so far. */
-  readonly etag: ETag | undefined;
-  readonly ageMs: number;
 }
 
 /** A conversation that would make its head larger lies in a record of its own. */
 export const HEAD_BYTES = 65_536;
+/** The head of a conversation that has none yet. */
+export const NO_HEAD: ConversationHead = { version: 0 };
 
-/** One GET. @throws MemoryError `integrity`, also for what is malformed. */
-export async function readHead(work: Work, id: string): Promise<StoredHead> {
-  const record = await readRecord(work, { cls: CLASS, id, maxBytes: HEAD_BYTES });
-  if (record === undefined) return { head: { version: 0 }, etag: undefined, ageMs: 0 };
-  return { head: parseHead(record.content), etag: record.etag, ageMs: record.ageMs };
-}
-
-/** Replaces the head of that version, or creates it. What `check` throws before it is sent ends the write. */
-export async function writeHead(
-  work: Work,
-  id: string,
-  write: {
-    readonly head: ConversationHead;
-    readonly base: ETag | undefined;
-    readonly check?: (() => void) | undefined;
-  },
-): Promise<ConfirmedPut> {
-  const { head, ...rest } = write;
-  return writeRecord(work, { cls: CLASS, id }, { content: encodeHead(head), ...rest });
+/** Reads the head of a conversation, which is empty where there is none. One GET. @throws MemoryError `integrity`, also for malformed content. */
+export async function readHead(work: Work, id: string): Promise<ConversationHead> {
+  return (await readLeased(work, CONVERSATION_HEAD, id))?.content ?? NO_HEAD;
 }
 
 export function encodeHead(head: ConversationHead): Uint8Array {
   return encodeFields({ ...head });
 }
 
-/** @throws MemoryError `integrity` for what is malformed. */
+/** Decodes the head of a conversation. @throws MemoryError `integrity` for malformed content. */
 export function parseHead(bytes: Uint8Array): ConversationHead {
   const fields = decodeFields(bytes) ?? {};
   const { turn, content: stored, held: hold } = fields;
@@ -79,6 +51,15 @@ export function parseHead(bytes: Uint8Array): ConversationHead {
   if (behind === undefined && (turn !== undefined || stored !== undefined)) throw objectRefused();
   return { version, ...behind, ...(held && { held }) };
 }
+
+/** The heads of conversations, each of which one turn at a time may change. */
+export const CONVERSATION_HEAD: LeasedKind<ConversationHead> = {
+  cls: CLASS,
+  maxBytes: HEAD_BYTES,
+  encode: encodeHead,
+  decode: parseHead,
+  leaseIn: ({ held }) => held,
+};
 
 function parseHold(value: unknown): Hold | undefined {
   const { turn, owner, leaseMs: lease } = Object(value) as Readonly<Record<string, unknown>>;

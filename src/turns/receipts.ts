@@ -1,21 +1,27 @@
 import { MemoryError } from '../errors.ts';
-import { toBase64url } from '../format/encoding.ts';
-import type { RequestOptions } from '../store/port.ts';
+import type { ETag, RequestOptions } from '../store/port.ts';
+import { throwing } from '../tree/concurrency.ts';
+import {
+  type LeasedVersion,
+  newLease,
+  readLeased,
+  remainingMs,
+  type TakenRecord,
+  takeLeased,
+} from '../tree/records/leased-record.ts';
+import { writeRecord } from '../tree/records/sealed-record.ts';
+import { MOST_ATTEMPTS } from '../tree/records/update-record.ts';
 import { openToWrite, openWork, type Tenant, type Work } from '../tree/tenant.ts';
 import {
-  type Held,
   keyedHash,
-  LOOKS,
   leaseOn,
+  type OwnReceipt,
   readAnswer,
   readProgress,
-  readReceipt,
   replaceOwn,
-  type StoredReceipt,
   type TurnLease,
-  writeReceipt,
 } from './turn-lease.ts';
-import type { Receipt, Running } from './turn-records.ts';
+import { encodeReceipt, RECEIPT, type Receipt, type Running } from './turn-records.ts';
 
 /**
  * What becomes of a delivered turn. `ours`: no other worker runs it, until the lease ends; `progress` is what an earlier
@@ -48,47 +54,39 @@ export interface Receipts {
   answer(turn: string, request?: RequestOptions): Promise<Uint8Array | undefined>;
 }
 
-const OWNER_BYTES = 16;
-
 export function createReceipts(context: Tenant): Receipts {
   return {
     async nameOf(turn, { signal } = {}) {
       return receiptId(await openToWrite(context, { signal }), turn);
     },
-    async claim(turn, { leaseMs: exactMs, message: text, signal }) {
-      const leaseMs = Math.ceil(exactMs);
+    async claim(turn, { leaseMs, message: text, signal }) {
       const work = await openToWrite(context, { signal });
       const id = receiptId(work, turn);
       const message = keyedHash(work, 'message', text);
-      const owner = toBase64url(work.tenant.random(OWNER_BYTES));
-      for (let look = 0; look < LOOKS; look++) {
-        const stored = look === 0 ? undefined : await readReceipt(work, id);
-        const verdict = stored && (await judge(work, { id, message, stored }));
-        if (verdict !== undefined) return verdict;
-        const saved =
-          stored !== undefined && 'progress' in stored.receipt ? stored.receipt.progress : undefined;
-        const running: Running = { owner, leaseMs, message, ...(saved && { progress: saved }) };
-        const receipt: Receipt = { state: 'running', ...running };
-        const written = await writeReceipt(work, id, { receipt, base: stored?.etag });
-        if ('conflict' in written) continue;
-        const held: Held = { id, running, etag: written.etag, besideTag: undefined };
-        const answer = stored && (await readAnswer(work, id));
-        if (answer === undefined) {
-          const progress = saved && (await readProgress(work, saved));
-          return { state: 'ours', lease: leaseOn(work, held), progress };
-        }
-        // A process died between storing the answer and closing the receipt: nothing is to be run again.
-        await replaceOwn(work, held, { state: 'done', message });
-        return { state: 'answered', answer };
-      }
-      throw new MemoryError('unavailable', 'the receipt of the turn was changed by others at every look');
+      const running = { state: 'running', ...newLease(work, leaseMs), message } as const;
+      // Most turns are fresh.
+      const fresh = { content: encodeReceipt(running), base: undefined };
+      const created = await writeRecord(work, { cls: RECEIPT.cls, id }, fresh);
+      if ('etag' in created) return ours(work, id, { taken: running, etag: created.etag });
+      const most = MOST_ATTEMPTS - 1;
+      const overtaken = throwing(
+        'unavailable',
+        'the receipt of the turn was changed by others at every look',
+      );
+      const taken = await takeLeased(work, { kind: RECEIPT, id, most, overtaken }, async (found) => {
+        const ended = found && (await judge(work, { id, message, found }));
+        if (ended !== undefined) return { ended };
+        const saved = found !== undefined && 'progress' in found.content && found.content.progress;
+        return { content: { ...running, ...(saved && { progress: saved }) } };
+      });
+      return 'ended' in taken ? taken.ended : ours(work, id, taken);
     },
     async answer(turn, { signal } = {}) {
       const work = await openWork(context, { signal });
       if (work === undefined) return undefined;
       const id = receiptId(work, turn);
-      const stored = await readReceipt(work, id);
-      return stored?.receipt.state === 'done' ? readAnswer(work, id) : undefined;
+      const stored = await readLeased(work, RECEIPT, id);
+      return stored?.content.state === 'done' ? readAnswer(work, id) : undefined;
     },
   };
 }
@@ -101,18 +99,44 @@ function receiptId({ keyring }: Work, turn: string): string {
   return keyring.names.keyedHash('receipts', turn);
 }
 
-/** Undefined: the turn may be taken over. */
+/** Makes the claim of a receipt that was taken. */
+async function ours(
+  work: Work,
+  id: string,
+  {
+    taken: running,
+    etag,
+    found,
+  }: Partial<TakenRecord<Receipt, Running>> & { readonly taken: Running; readonly etag: ETag },
+): Promise<TurnClaim> {
+  const own: OwnReceipt = { id, owner: running.owner, etag, running, besideTag: undefined };
+  const answer = found && (await readAnswer(work, id));
+  if (answer === undefined) {
+    const { progress: saved } = running;
+    const progress = saved && (await readProgress(work, saved));
+    return { state: 'ours', lease: leaseOn(work, own), progress };
+  }
+  // A process died between storing the answer and closing the receipt: nothing is to be run again.
+  await replaceOwn(work, own, { state: 'done', message: running.message });
+  return { state: 'answered', answer };
+}
+
+/** Judges whether a turn is to be run; undefined: it may be taken over. */
 async function judge(
   work: Work,
-  { id, message, stored }: { readonly id: string; readonly message: string; readonly stored: StoredReceipt },
+  {
+    id,
+    message,
+    found,
+  }: { readonly id: string; readonly message: string; readonly found: LeasedVersion<Receipt> },
 ): Promise<TurnClaim | undefined> {
-  const { receipt, ageMs } = stored;
+  const { content: receipt, ageMs } = found;
   if (receipt.message !== message) return { state: 'other_message' };
   if (receipt.state === 'done') {
     const answer = await readAnswer(work, id);
     if (answer !== undefined) return { state: 'answered', answer };
     throw new MemoryError('integrity', 'the answer of a finished turn is gone');
   }
-  if (receipt.state === 'free' || ageMs > receipt.leaseMs) return undefined;
-  return { state: 'running', freeInMs: receipt.leaseMs - ageMs };
+  const freeInMs = remainingMs(RECEIPT.leaseIn(receipt), ageMs);
+  return freeInMs === undefined ? undefined : { state: 'running', freeInMs };
 }

@@ -1,9 +1,17 @@
 import { MemoryError } from '../errors.ts';
 import { decodeText, encodeText } from '../language/text.ts';
-import type { ETag, RequestOptions, WriteResult } from '../store/port.ts';
-import { readRecord, type StoredText, writeRecord } from '../tree/records/sealed-record.ts';
+import type { ETag, RequestOptions } from '../store/port.ts';
+import { throwing } from '../tree/concurrency.ts';
+import { type LeasedRecord, replaceLeased } from '../tree/records/leased-record.ts';
+import {
+  readRecord,
+  type StoredRecord,
+  type StoredText,
+  writeRecord,
+} from '../tree/records/sealed-record.ts';
+import { rewriteRecord } from '../tree/records/update-record.ts';
 import type { Work } from '../tree/tenant.ts';
-import { encodeReceipt, parseReceipt, RECEIPT_BYTES, type Receipt, type Running } from './turn-records.ts';
+import { encodeReceipt, RECEIPT, RECEIPT_BYTES, type Receipt, type Running } from './turn-records.ts';
 
 /** The right to run one turn. */
 export interface TurnLease {
@@ -22,99 +30,77 @@ export interface TurnLease {
   release(request?: RequestOptions): Promise<void>;
 }
 
-export interface StoredReceipt {
-  readonly receipt: Receipt;
-  readonly etag: ETag;
-  readonly ageMs: number;
-}
-
 /** What an answer, or a saved progress, may have, as stored and as read. */
 export const MAX_ANSWER_BYTES = 8_388_608;
-/** So often a conflict is looked into before another writer is taken to be at work. */
-export const LOOKS = 8;
 
-/** The receipt as its owner wrote it last. */
-export interface Held {
-  readonly id: string;
+/** A receipt to which a worker has the lease, and what the worker wrote into it and beside it. */
+export interface OwnReceipt extends LeasedRecord {
   running: Running;
-  etag: ETag;
-  /** Of the record with the owner's progress, if there is one. */
+  /** The version of the record with the owner's progress, if there is one. */
   besideTag: ETag | undefined;
 }
 
-export function leaseOn(work: Work, held: Held): TurnLease {
-  const { id } = held;
-  const { message } = held.running;
+export function leaseOn(work: Work, own: OwnReceipt): TurnLease {
+  const { id } = own;
+  const { message } = own.running;
+  const bySignal = ({ signal }: RequestOptions): Work => ({ ...work, call: { signal } });
   return {
-    async save(content, { signal } = {}) {
+    async save(content, request = {}) {
       if (content.length > MAX_ANSWER_BYTES) return true;
-      const own = { ...work, call: { signal } };
-      const progress = await storeProgress(own, held, content);
-      const running: Running = { ...held.running, progress };
-      const isOurs = await replaceOwn(own, held, { state: 'running', ...running });
-      if (isOurs) held.running = running;
+      const progress = await storeProgress(bySignal(request), own, content);
+      const running: Running = { ...own.running, progress };
+      const isOurs = await replaceOwn(bySignal(request), own, { state: 'running', ...running });
+      if (isOurs) own.running = running;
       return isOurs;
     },
-    async finish(answer, { signal } = {}) {
-      const own = { ...work, call: { signal } };
-      const counting = await storeAnswer(own, id, answer);
-      return (await replaceOwn(own, held, { state: 'done', message })) ? counting : undefined;
+    async finish(answer, request = {}) {
+      const counting = await storeAnswer(bySignal(request), id, answer);
+      return (await replaceOwn(bySignal(request), own, { state: 'done', message })) ? counting : undefined;
     },
-    async release({ signal } = {}) {
-      const { progress } = held.running;
+    async release(request = {}) {
+      const { progress } = own.running;
       const free: Receipt = { state: 'free', message, ...(progress && { progress }) };
-      await replaceOwn({ ...work, call: { signal } }, held, free);
+      await replaceOwn(bySignal(request), own, free);
     },
   };
+}
+
+/** Writes a receipt of ours. False: it is not ours any longer. */
+export async function replaceOwn(work: Work, own: OwnReceipt, next: Receipt): Promise<boolean> {
+  const etag = await replaceLeased(work, { kind: RECEIPT, leased: own }, { next });
+  own.etag = etag ?? own.etag;
+  return etag !== undefined;
 }
 
 export function keyedHash({ keyring }: Work, of: 'message' | 'progress' | 'tokens', text: string): string {
   return keyring.names.keyedHash('receipts', JSON.stringify([of, text]));
 }
 
-/** False: the receipt is not ours any more. */
-export async function replaceOwn(work: Work, held: Held, next: Receipt): Promise<boolean> {
-  for (let attempt = 0; attempt < LOOKS; attempt++) {
-    const written = await writeReceipt(work, held.id, { receipt: next, base: held.etag });
-    if ('etag' in written) {
-      held.etag = written.etag;
-      return true;
-    }
-    const stored = await readReceipt(work, held.id);
-    if (stored?.receipt.state !== 'running' || stored.receipt.owner !== held.running.owner) return false;
-    held.etag = stored.etag;
-  }
-  return false;
-}
-
-/** Into the receipt where it fits, else into a record that only this owner writes. */
-async function storeProgress(work: Work, held: Held, content: Uint8Array): Promise<StoredText> {
+/** Stores a progress in the receipt where it fits, else in a record that only this owner writes. */
+async function storeProgress(work: Work, own: OwnReceipt, content: Uint8Array): Promise<StoredText> {
   const text = decodeText(content) ?? '';
-  const inline: Receipt = { state: 'running', ...held.running, progress: { text } };
+  const inline: Receipt = { state: 'running', ...own.running, progress: { text } };
   if (content.length < RECEIPT_BYTES && encodeReceipt(inline).length <= RECEIPT_BYTES) return { text };
-  const name = {
-    cls: 'receipts',
-    id: keyedHash(work, 'progress', `${held.id} ${held.running.owner}`),
-  } as const;
-  for (let attempt = 0; attempt < LOOKS; attempt++) {
-    const written = await writeRecord(work, name, { content, base: held.besideTag });
-    if ('etag' in written) {
-      held.besideTag = written.etag;
-      return { record: name.id };
-    }
-    held.besideTag = (await readRecord(work, { ...name, maxBytes: MAX_ANSWER_BYTES }))?.etag;
-  }
-  throw new MemoryError('unavailable', 'the progress of the turn was changed by others at every look');
+  const id = keyedHash(work, 'progress', `${own.id} ${own.owner}`);
+  const name = { cls: 'receipts', id, maxBytes: MAX_ANSWER_BYTES } as const;
+  const known = { content, base: own.besideTag };
+  const change = (found: StoredRecord | undefined) => {
+    own.besideTag = found?.etag;
+    return { content };
+  };
+  const overtaken = throwing('unavailable', 'the progress of the turn was changed by others at every look');
+  own.besideTag = await rewriteRecord(work, name, known, change, overtaken);
+  return { record: id };
 }
 
-/** Undefined where it is gone: the turn begins again. */
+/** Reads a progress; undefined where it is gone: the turn begins again. */
 export async function readProgress(work: Work, stored: StoredText): Promise<Uint8Array | undefined> {
   if ('text' in stored) return encodeText(stored.text);
   const name = { cls: 'receipts', id: stored.record, maxBytes: MAX_ANSWER_BYTES } as const;
   return (await readRecord(work, name))?.content;
 }
 
-/** The first answer that was stored counts. */
+/** Stores an answer, and gives the one that counts: the first that was stored. */
 export async function storeAnswer(work: Work, id: string, answer: Uint8Array): Promise<Uint8Array> {
   if (answer.length > MAX_ANSWER_BYTES) {
     throw new MemoryError('limit_exceeded', 'the answer is larger than an answer may be', {
@@ -129,17 +115,4 @@ export async function storeAnswer(work: Work, id: string, answer: Uint8Array): P
 export async function readAnswer(work: Work, id: string): Promise<Uint8Array | undefined> {
   const record = await readRecord(work, { cls: 'answers', id, maxBytes: MAX_ANSWER_BYTES });
   return record?.content;
-}
-
-export async function readReceipt(work: Work, id: string): Promise<StoredReceipt | undefined> {
-  const record = await readRecord(work, { cls: 'receipts', id, maxBytes: RECEIPT_BYTES });
-  return record && { receipt: parseReceipt(record.content), etag: record.etag, ageMs: record.ageMs };
-}
-
-export async function writeReceipt(
-  work: Work,
-  id: string,
-  { receipt, base }: { readonly receipt: Receipt; readonly base: ETag | undefined },
-): Promise<WriteResult> {
-  return writeRecord(work, { cls: 'receipts', id }, { content: encodeReceipt(receipt), base });
 }

@@ -1,5 +1,6 @@
 import { objectRefused } from '../format/object.ts';
 import { decodeText, encodeText } from '../language/text.ts';
+import type { Lease, LeasedKind } from '../tree/records/leased-record.ts';
 import { numberIn } from '../tree/records/record-values.ts';
 import {
   decodeFields,
@@ -21,11 +22,8 @@ interface Begun {
   readonly progress?: StoredText;
 }
 
-export interface Running extends Begun {
-  /** A random name, so that its owner knows the receipt again after a migration has re-bound it. */
-  readonly owner: string;
-  readonly leaseMs: number;
-}
+/** A turn that a worker runs, until its lease ends. */
+export interface Running extends Begun, Lease {}
 
 /** The most bytes of a receipt. A progress that would make it larger lies in a record of its own. */
 export const RECEIPT_BYTES = 65_536;
@@ -47,6 +45,15 @@ export function parseReceipt(content: Uint8Array): Receipt {
   if (state !== 'running' || typeof owner !== 'string' || leaseMs === undefined) throw objectRefused();
   return { state, owner, leaseMs, ...begun };
 }
+
+/** The receipts, each of which one worker at a time may change. */
+export const RECEIPT: LeasedKind<Receipt> = {
+  cls: 'receipts',
+  maxBytes: RECEIPT_BYTES,
+  encode: encodeReceipt,
+  decode: parseReceipt,
+  leaseIn: (receipt) => (receipt.state === 'running' ? receipt : undefined),
+};
 
 /** Decodes a count of tokens. @throws MemoryError `integrity` for malformed content. */
 export function parseCount(content: Uint8Array): number {

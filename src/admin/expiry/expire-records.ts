@@ -370,7 +370,7 @@ async function conversationsAndRemains({
     if (ended.has(group) || group.rest.length < 2) continue;
     const left = group.rest.filter(({ object }) => ageOf(object) > AT_WORK_MS);
     if (left.length === 0) continue;
-    const { content } = (await readConversation(work, head)).head;
+    const { content } = await readConversation(work, head);
     const named = content !== undefined && 'record' in content ? content.record : undefined;
     for (const { id, object } of left) if (id !== named) idle.push([id, object]);
   }

@@ -17,7 +17,7 @@ export interface RecordName {
 }
 
 /** One version of a record. */
-interface StoredRecord {
+export interface StoredRecord {
   readonly content: Uint8Array;
   readonly etag: ETag;
   /** Milliseconds since it was written, by the server's clock. */
@@ -70,7 +70,7 @@ export function recallRecord(
   }
 }
 
-interface RecordWrite {
+export interface RecordWrite {
   readonly content: Uint8Array;
   /** The version that is replaced; undefined: the record is created. */
   readonly base: ETag | undefined;

@@ -6,18 +6,17 @@ import { decodeText } from '../../language/text.ts';
 import type { ETag, RequestOptions } from '../../store/port.ts';
 import { createAges, DAY_MS } from '../../time.ts';
 import { deleteObjects } from '../../tree/confirmed-put.ts';
+import { type LeasedRecord, replaceLeased } from '../../tree/records/leased-record.ts';
 import { type StoredText, writeRecord } from '../../tree/records/sealed-record.ts';
 import { uncancelled, type Work } from '../../tree/tenant.ts';
 import {
+  CONVERSATION_HEAD,
   type ConversationHead,
   encodeHead,
   HEAD_BYTES,
   type Hold,
-  readHead,
-  writeHead,
 } from '../../turns/conversation-head.ts';
 import { bodyId, CLASS } from '../../turns/conversation-id.ts';
-import { LOOKS } from '../../turns/turn-lease.ts';
 import { codeOf } from '../json-log.ts';
 import {
   type Conversation,
@@ -62,10 +61,10 @@ interface BodyRecord {
   readonly etag: ETag;
 }
 
-interface HeldHead {
-  readonly id: string;
+/** A conversation that a turn has taken, as it was then. */
+export interface TakenConversation {
+  readonly leased: LeasedRecord;
   readonly head: ConversationHead & { readonly held: Hold };
-  etag: ETag;
   readonly body: StoredBody | undefined;
 }
 
@@ -75,10 +74,11 @@ const NAMED_WITHIN_MS = DAY_MS / 2;
 /** What a hold adds to a head, at most. */
 const HOLD_BYTES = 1_024;
 
-export function holdOn(given: Work, held: HeldHead): ConversationLease {
+export function leaseConversation(given: Work, { leased, head, body }: TakenConversation): ConversationLease {
   const work = uncancelled(given);
-  const { held: hold, ...stored } = held.head;
-  const { conversation, bytes = 0, record } = held.body ?? {};
+  const { held: hold, ...stored } = head;
+  const { conversation, bytes = 0, record } = body ?? {};
+  const own = { kind: CONVERSATION_HEAD, leased };
   return {
     version: stored.version,
     messages: conversation?.messages ?? [],
@@ -89,18 +89,19 @@ export function holdOn(given: Work, held: HeldHead): ConversationLease {
       const next = conversationBehind(from, { turn: hold.turn, answer });
       const encoded = encodeConversation(next);
       if (encoded.length > MAX_CONVERSATION_BYTES) return 'too_large';
-      const head = { version: stored.version + 1, turn: hold.turn };
+      const behind = { version: stored.version + 1, turn: hold.turn };
       const check = nameable(work);
-      const { content, record: made } = await storeBody(work, { id: held.id, head, encoded });
-      const isOurs = await replaceOwn(work, held, { next: { ...head, content }, check });
-      const idle = isOurs ? record : made;
+      const { content, record: made } = await storeBody(work, { id: leased.id, head: behind, encoded });
+      const etag = await replaceLeased(work, own, { next: { ...behind, content }, check });
+      const idle = etag === undefined ? made : record;
       if (idle !== undefined) await removeBody(work, idle);
-      return isOurs ? lastAnswer(next) : 'taken_over';
+      return etag === undefined ? 'taken_over' : lastAnswer(next);
     },
+    // Behind `keep` the version in `leased` is outdated, so that a release changes nothing.
     async release({ heldMs, signal }) {
       const next =
         heldMs === undefined ? stored : { ...stored, held: { ...hold, leaseMs: Math.ceil(heldMs) } };
-      await replaceOwn({ ...work, call: { signal } }, held, { next });
+      await replaceLeased({ ...work, call: { signal } }, own, { next });
     },
   };
 }
@@ -128,23 +129,6 @@ function nameable({ tenant }: Work): () => void {
       throw new MemoryError('unavailable', 'The process stood still while it stored a conversation.');
     }
   };
-}
-
-/** False: the conversation is another worker's. */
-async function replaceOwn(
-  work: Work,
-  held: HeldHead,
-  { next, check }: { readonly next: ConversationHead; readonly check?: () => void },
-): Promise<boolean> {
-  for (let look = 0; look < LOOKS; look++) {
-    const written = await writeHead(work, held.id, { head: next, base: held.etag, check });
-    if ('etag' in written) return true;
-    const { head, etag } = await readHead(work, held.id);
-    // Ours still: a migration has re-bound it.
-    if (etag === undefined || head.held?.owner !== held.head.held.owner) return false;
-    held.etag = etag;
-  }
-  return false;
 }
 
 /** What no head names is removed by the expiry at last. */

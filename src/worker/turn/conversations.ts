@@ -1,19 +1,38 @@
 import { MemoryError } from '../../errors.ts';
-import { toBase64url } from '../../format/encoding.ts';
 import { classKey } from '../../format/object-keys.ts';
 import { encodeText } from '../../language/text.ts';
 import type { RequestOptions } from '../../store/port.ts';
+import { attempts, throwing } from '../../tree/concurrency.ts';
+import {
+  type LeasedRecord,
+  type LeasedVersion,
+  newLease,
+  remainingMs,
+  type Take,
+  takeLeased,
+} from '../../tree/records/leased-record.ts';
 import { readRecord } from '../../tree/records/sealed-record.ts';
+import { MOST_ATTEMPTS } from '../../tree/records/update-record.ts';
 import { openToWrite, type Tenant, type Work } from '../../tree/tenant.ts';
-import { type ConversationHead, readHead, writeHead } from '../../turns/conversation-head.ts';
+import {
+  CONVERSATION_HEAD,
+  type ConversationHead,
+  NO_HEAD,
+  readHead,
+} from '../../turns/conversation-head.ts';
 import { CLASS, headId } from '../../turns/conversation-id.ts';
-import { LOOKS, storeAnswer } from '../../turns/turn-lease.ts';
+import { storeAnswer } from '../../turns/turn-lease.ts';
 import { type Conversation, decodeConversation, lastAnswer, MAX_CONVERSATION_BYTES } from './conversation.ts';
-import { type ConversationLease, holdOn, type StoredBody } from './conversation-lease.ts';
+import {
+  type ConversationLease,
+  leaseConversation,
+  type StoredBody,
+  type TakenConversation,
+} from './conversation-lease.ts';
 import { encodeAnswer, type TurnAnswer } from './turn-answer.ts';
 
 /**
- * What a turn meets. `ours`: no other turn changes the conversation until the lease ends. `carried`: the conversation
+ * The state of a conversation as a turn meets it. `ours`: no other turn changes the conversation until the lease ends. `carried`: the conversation
  * holds this turn already, which was answered so. `busy`: another turn works on it.
  */
 export type ConversationClaim =
@@ -39,48 +58,57 @@ export interface Conversations {
   claim(conversation: string, request: ConversationRequest): Promise<ConversationClaim>;
 }
 
-const OWNER_BYTES = 16;
-
 export function createConversations(context: Tenant): Conversations {
   return {
-    async claim(conversation, { turn, leaseMs: exactMs, signal }) {
-      const work = await openToWrite(context, { signal });
+    async claim(conversation, request) {
+      const work = await openToWrite(context, { signal: request.signal });
       const id = headId(work.keyring.names, conversation);
-      for (let look = 0; look < LOOKS; look++) {
-        const { head, etag: base, ageMs } = await readHead(work, id);
-        const { held: former, ...stored } = head;
-        if (head.turn === turn) {
-          const body = await readBody(work, head);
-          if (body !== undefined) return { state: 'carried', answer: lastAnswer(body.conversation) };
-        }
-        if (former !== undefined && former.turn !== turn && ageMs <= former.leaseMs) return { state: 'busy' };
-        const owner = toBase64url(work.tenant.random(OWNER_BYTES));
-        const taken = { ...stored, held: { turn, owner, leaseMs: Math.ceil(exactMs) } };
-        const written = await writeHead(work, id, { head: taken, base });
-        if ('conflict' in written) continue;
-        const held = { id, head: taken, etag: written.etag };
-        try {
-          const body = await readBody(work, head);
-          if (body === undefined && head.content !== undefined) {
-            await refuseIfHeld(work, { id, owner });
-            continue;
-          }
-          if (body !== undefined) await completeLast(work, body.conversation);
-          return { state: 'ours', lease: holdOn(work, { ...held, body }) };
-        } catch (error) {
-          // What cannot be read must not keep other turns waiting. The error says more than a release that fails too.
-          await holdOn(work, { ...held, body: undefined })
-            .release({})
-            .catch(() => {});
-          throw error;
-        }
-      }
-      throw new MemoryError('unavailable', 'the conversation was changed by others at every look');
+      const overtaken = throwing('unavailable', 'the conversation was changed by others at every look');
+      return attempts(MOST_ATTEMPTS, () => takeConversation(work, id, request), overtaken);
     },
   };
 }
 
-/** Undefined: there is none, or it was replaced since its head was read. */
+type TakeHead = Take<TakenConversation['head'], Exclude<ConversationClaim, { readonly state: 'ours' }>>;
+
+/** Takes a conversation, whose body may be replaced meanwhile: then all begins again. */
+async function takeConversation(
+  work: Work,
+  id: string,
+  { turn, leaseMs }: ConversationRequest,
+): Promise<ConversationClaim | 'again'> {
+  const take = async (found: LeasedVersion<ConversationHead> | undefined): Promise<TakeHead> => {
+    const { held: former, ...stored } = found?.content ?? NO_HEAD;
+    const body = stored.turn === turn ? await readBody(work, stored) : undefined;
+    if (body !== undefined) return { ended: { state: 'carried', answer: lastAnswer(body.conversation) } };
+    const isHeld = found !== undefined && remainingMs(former, found.ageMs) !== undefined;
+    if (isHeld && former?.turn !== turn) return { ended: { state: 'busy' } };
+    return { content: { ...stored, held: { turn, ...newLease(work, leaseMs) } } };
+  };
+  const overtaken = (): 'again' => 'again';
+  const taken = await takeLeased(work, { kind: CONVERSATION_HEAD, id, most: 1, overtaken }, take);
+  if (taken === 'again') return taken;
+  if ('ended' in taken) return taken.ended;
+  const { taken: head, etag } = taken;
+  const leased = { id, owner: head.held.owner, etag };
+  try {
+    const body = await readBody(work, head);
+    if (body === undefined && head.content !== undefined) {
+      await refuseIfHeld(work, leased);
+      return 'again';
+    }
+    if (body !== undefined) await completeLast(work, body.conversation);
+    return { state: 'ours', lease: leaseConversation(work, { leased, head, body }) };
+  } catch (error) {
+    // What cannot be read must not keep other turns waiting. The error says more than a release that fails too.
+    await leaseConversation(work, { leased, head, body: undefined })
+      .release({})
+      .catch(() => {});
+    throw error;
+  }
+}
+
+/** Reads the body that a head names; undefined where there is none, or where it was replaced since the head was read. */
 async function readBody(work: Work, { content }: ConversationHead): Promise<StoredBody | undefined> {
   if (content === undefined) return undefined;
   if ('text' in content) {
@@ -94,12 +122,9 @@ async function readBody(work: Work, { content }: ConversationHead): Promise<Stor
   return { conversation: decodeConversation(bytes), bytes: bytes.length, record: { id, etag } };
 }
 
-/** No other worker removes what a head of ours names: a part of the conversation is gone. */
-async function refuseIfHeld(
-  work: Work,
-  { id, owner }: { readonly id: string; readonly owner: string },
-): Promise<void> {
-  const { head } = await readHead(work, id);
+/** @throws MemoryError `integrity` where the head is ours: no other worker removes what it names, so a part of the conversation is gone. */
+async function refuseIfHeld(work: Work, { id, owner }: Pick<LeasedRecord, 'id' | 'owner'>): Promise<void> {
+  const head = await readHead(work, id);
   if (head.held?.owner === owner) throw new MemoryError('integrity', 'a part of the conversation is gone');
 }
 

@@ -1,8 +1,14 @@
 import type { TurnUsage } from '../../agent/turn-outcome.ts';
-import { MemoryError } from '../../errors.ts';
 import type { RequestOptions } from '../../store/port.ts';
 import { DAY_MS, pause } from '../../time.ts';
-import { encodeFields, readRecord, writeRecord } from '../../tree/records/sealed-record.ts';
+import { attempts, throwing } from '../../tree/concurrency.ts';
+import {
+  encodeFields,
+  type RecordName,
+  readRecord,
+  type StoredRecord,
+} from '../../tree/records/sealed-record.ts';
+import { updateRecord } from '../../tree/records/update-record.ts';
 import { openToWrite, type Tenant, type Work } from '../../tree/tenant.ts';
 import { keyedHash } from '../../turns/turn-lease.ts';
 import { parseCount } from '../../turns/turn-records.ts';
@@ -21,7 +27,7 @@ export interface TokenBudget {
 
 const MAX_BYTES = 1_024;
 /** One writer of a round succeeds: without pauses between the rounds most of many writers would lose all of theirs. */
-const LOOKS = 64;
+const MOST_ATTEMPTS = 64;
 const LONGEST_PAUSE_MS = 200;
 
 export function createTokenBudget(
@@ -32,8 +38,8 @@ export function createTokenBudget(
   return {
     async refusal({ signal }) {
       const work = await openToWrite(context, { signal });
-      const { tokens } = await readCount(work, today());
-      if (tokens < tokensPerDay) return undefined;
+      const record = await readRecord(work, nameOf(work, today()));
+      if (tokensIn(record) < tokensPerDay) return undefined;
       const untilTomorrow = (today() + 1) * DAY_MS - context.clock();
       const afterSeconds = Math.ceil(untilTomorrow / 1_000);
       return { state: 'later', code: 'tokens_per_day', afterSeconds, isExact: true, isCondition: true };
@@ -42,24 +48,26 @@ export function createTokenBudget(
       const taken = inputTokens + cacheWriteTokens + outputTokens;
       if (taken === 0) return;
       const work = await openToWrite(context, { signal });
-      for (let look = 0; look < LOOKS; look++) {
-        const { tokens, etag } = await readCount(work, today());
-        const content = encodeFields({ tokens: tokens + taken });
-        const written = await writeRecord(work, nameOf(work, today()), { content, base: etag });
-        if ('etag' in written) return;
+      const overtaken = async (): Promise<'again'> => {
         await pause(Math.random() * LONGEST_PAUSE_MS, signal);
-      }
-      throw new MemoryError('unavailable', 'the count of tokens was changed by others at every look');
+        return 'again';
+      };
+      const add = (found: StoredRecord | undefined) => {
+        return { content: encodeFields({ tokens: tokensIn(found) + taken }) };
+      };
+      await attempts(
+        MOST_ATTEMPTS,
+        () => updateRecord(work, nameOf(work, today()), add, { most: 1, overtaken }),
+        throwing('unavailable', 'the count of tokens was changed by others at every look'),
+      );
     },
   };
 }
 
-function nameOf(work: Work, day: number): { readonly cls: 'receipts'; readonly id: string } {
-  return { cls: 'receipts', id: keyedHash(work, 'tokens', String(day)) };
+function nameOf(work: Work, day: number): RecordName {
+  return { cls: 'receipts', id: keyedHash(work, 'tokens', String(day)), maxBytes: MAX_BYTES };
 }
 
-async function readCount(work: Work, day: number) {
-  const record = await readRecord(work, { ...nameOf(work, day), maxBytes: MAX_BYTES });
-  if (record === undefined) return { tokens: 0, etag: undefined };
-  return { tokens: parseCount(record.content), etag: record.etag };
+function tokensIn(record: Pick<StoredRecord, 'content'> | undefined): number {
+  return record === undefined ? 0 : parseCount(record.content);
 }

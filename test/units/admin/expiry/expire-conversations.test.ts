@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { type ExpiryReport, expireTree } from '../../../../src/admin/expiry/expire.ts';
 import type { StoredText } from '../../../../src/tree/records/sealed-record.ts';
-import { writeRecord } from '../../../../src/tree/records/sealed-record.ts';
+import { readRecord, writeRecord } from '../../../../src/tree/records/sealed-record.ts';
 import type { Work } from '../../../../src/tree/tenant.ts';
-import { writeHead } from '../../../../src/turns/conversation-head.ts';
+import { encodeHead, HEAD_BYTES } from '../../../../src/turns/conversation-head.ts';
 import { bodyId, headId } from '../../../../src/turns/conversation-id.ts';
 import { createOperator } from '../../../support/key-operator.ts';
 import { bytes, describeOnBothKinds, type TestSite } from '../../../support/test-tree.ts';
@@ -47,7 +47,9 @@ describeOnBothKinds('expiry of conversations', (newSite) => {
         { content: ANSWER, base: undefined },
       );
     }
-    if (isNamed) await writeHead(work, head, { head: { version: 1, turn: 't', content }, base: undefined });
+    if (!isNamed) return;
+    const named = encodeHead({ version: 1, turn: 't', content });
+    await writeRecord(work, { cls: 'conversations', id: head }, { content: named, base: undefined });
   }
 
   const stored = async (site: TestSite): Promise<readonly string[]> => {
@@ -105,9 +107,9 @@ describeOnBothKinds('expiry of conversations', (newSite) => {
       if (!met && call.verb === 'delete') {
         met = true;
         const id = headId(work.keyring.names, 'chat');
-        const { readHead } = await import('../../../../src/turns/conversation-head.ts');
-        const { head, etag: base } = await readHead(work, id);
-        await writeHead(work, id, { head, base });
+        const head = { cls: 'conversations', id, maxBytes: HEAD_BYTES } as const;
+        const { content = bytes(''), etag: base } = (await readRecord(work, head)) ?? {};
+        await writeRecord(work, head, { content, base });
       }
       return proceed();
     });
