@@ -11,10 +11,10 @@ import { type ListedEntry, listDirectory } from '../../tree/list-directory.ts';
 import { accessHash, accessRecordId, dayOf } from '../../tree/records/access-records.ts';
 import { bytesIn, timeIn } from '../../tree/records/record-values.ts';
 import { decodeFields, encodeFields, readRecord } from '../../tree/records/sealed-record.ts';
+import { writeBeforeDelete } from '../../tree/records/write-before-delete.ts';
 import { readRegister } from '../../tree/rename/register.ts';
 import type { Work } from '../../tree/tenant.ts';
 import type { MigratedVersions, WrittenVersion } from '../keys/migrated-versions.ts';
-import { writeNote } from './write-note.ts';
 
 /** The time for which a file stays marked before it may go. */
 const MARKED_FOR_MS = 3_600_000;
@@ -210,7 +210,7 @@ export async function readMarks(work: Work): Promise<StoredMarks> {
 export async function writeMarks(work: Work, marks: ExpiryMarks, base: ETag | undefined): Promise<boolean> {
   const list = [...marks].slice(0, MOST_MARKS).map(([file, { etag, since }]) => [file, etag, since]);
   try {
-    if (await writeNote(work, RECORD, { content: encodeFields({ marks: list }), base })) return true;
+    if (await writeBeforeDelete(work, RECORD, { content: encodeFields({ marks: list }), base })) return true;
   } catch (error) {
     if (!hasReason(error, 'disk_full')) throw error;
     work.tenant.logger.warn('unused files were not marked, because the disk is full', {

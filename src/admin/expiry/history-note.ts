@@ -1,10 +1,11 @@
-import { MemoryError, unlessDamaged } from '../../errors.ts';
+import { unlessDamaged } from '../../errors.ts';
 import { objectRefused } from '../../format/object.ts';
 import type { ListedObject } from '../../store/port.ts';
+import { attempts, throwing } from '../../tree/concurrency.ts';
 import { timeIn } from '../../tree/records/record-values.ts';
 import { decodeFields, encodeFields, readRecord } from '../../tree/records/sealed-record.ts';
+import { writeBeforeDelete } from '../../tree/records/write-before-delete.ts';
 import type { Work } from '../../tree/tenant.ts';
-import { writeNote } from './write-note.ts';
 
 /** The record that tells a verification up to which time missing versions have expired. */
 const NOTE = { cls: 'journal', id: 'history' } as const;
@@ -47,11 +48,12 @@ export async function noteExpired(
   before: number,
   leaving: readonly ListedObject[],
 ): Promise<void> {
-  for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-    const known = await readNote(work);
-    if (known !== undefined && known.before >= before) return;
-    const content = encodeFields({ expiredBefore: before });
-    if (await writeNote(work, NOTE, { content, base: known?.etag, leaving })) return;
-  }
-  throw new MemoryError('unavailable', 'other runs note what expired of the history');
+  const content = encodeFields({ expiredBefore: before });
+  const attempt = async (): Promise<'noted' | 'again'> => {
+    const earlier = await readNote(work);
+    if (earlier !== undefined && earlier.before >= before) return 'noted';
+    const isWritten = await writeBeforeDelete(work, NOTE, { content, base: earlier?.etag, leaving });
+    return isWritten ? 'noted' : 'again';
+  };
+  await attempts(ATTEMPTS, attempt, throwing('unavailable', 'other runs note what expired of the history'));
 }

@@ -1,7 +1,7 @@
 import { hasCode, MemoryError } from '../../errors.ts';
 import type { ETag } from '../../store/port.ts';
-import { confirmedChange } from '../../tree/confirmed-change.ts';
-import { recordWrite, writeRecord } from '../../tree/records/sealed-record.ts';
+import { writeRecord } from '../../tree/records/sealed-record.ts';
+import { writeBeforeDelete } from '../../tree/records/write-before-delete.ts';
 import type { Work } from '../../tree/tenant.ts';
 
 export interface KeptRecord {
@@ -22,18 +22,15 @@ export interface KeptRecord {
  */
 export async function writeKept(
   work: Work,
-  { cls, id, content, base, before }: KeptRecord,
+  { content, base, before, ...name }: KeptRecord,
 ): Promise<'written' | 'conflict'> {
-  const { store } = work.tenant;
+  const write = { content, base };
   try {
-    if (before === 'delete' && store.changeAll !== undefined) {
-      const writes = [recordWrite(work, { cls, id }, { content, base })];
-      const change = { writes, deletes: [], forDeletes: true };
-      const conflicts = await confirmedChange(work, store.changeAll.bind(store), change);
-      return conflicts.length > 0 ? 'conflict' : 'written';
-    }
-    const written = await writeRecord(work, { cls, id }, { content, base });
-    return 'conflict' in written ? 'conflict' : 'written';
+    const isWritten =
+      before === 'delete'
+        ? await writeBeforeDelete(work, name, write)
+        : 'etag' in (await writeRecord(work, name, write));
+    return isWritten ? 'written' : 'conflict';
   } catch (cause) {
     if (!hasCode(cause, 'outcome_unknown')) throw cause;
     throw new MemoryError('unavailable', 'The history of a file could not be written.', { cause });

@@ -1,30 +1,30 @@
 import { hasReason } from '../../errors.ts';
 import type { ETag, ListedObject } from '../../store/port.ts';
-import { confirmedChange } from '../../tree/confirmed-change.ts';
-import { type RecordName, recordWrite, writeRecord } from '../../tree/records/sealed-record.ts';
-import type { Work } from '../../tree/tenant.ts';
+import { confirmedChange } from '../confirmed-change.ts';
+import type { Work } from '../tenant.ts';
+import { type RecordName, recordWrite, writeRecord } from './sealed-record.ts';
 
-interface Note {
+interface WriteBeforeDelete {
   readonly content: Uint8Array;
-  /** The version that is replaced; undefined: the note is created. */
+  /** The version that is replaced; undefined: the record is created. */
   readonly base: ETag | undefined;
   /** The objects that are deleted next. */
   readonly leaving?: readonly ListedObject[];
 }
 
 /**
- * Writes a note that must be stored before a delete; false where another process was first. On a full disk it takes the
+ * Writes a record that must be stored before a delete; false where another process was first. On a full disk it takes the
  * room that the store keeps for deletes, and where that is used up the room of one object that goes.
  */
-export async function writeNote(
+export async function writeBeforeDelete(
   work: Work,
   name: Pick<RecordName, 'cls' | 'id'>,
-  { leaving = [], ...note }: Note,
+  { leaving = [], ...record }: WriteBeforeDelete,
 ): Promise<boolean> {
   const { store } = work.tenant;
-  if (store.changeAll === undefined) return 'etag' in (await writeRecord(work, name, note));
+  if (store.changeAll === undefined) return 'etag' in (await writeRecord(work, name, record));
   const changeAll = store.changeAll.bind(store);
-  const write = recordWrite(work, name, note);
+  const write = recordWrite(work, name, record);
   const targets = leaving.map(({ key, etag }) => [{ key, ifMatch: etag }]);
   let full: unknown;
   for (const deletes of [[], ...targets]) {
