@@ -56,7 +56,6 @@ export function parseHead(bytes: Uint8Array): ConversationHead {
 export const CONVERSATION_HEAD: LeasedKind<ConversationHead> = {
   cls: CLASS,
   maxBytes: HEAD_BYTES,
-  encode: encodeHead,
   decode: parseHead,
   leaseIn: ({ held }) => held,
 };

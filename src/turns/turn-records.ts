@@ -50,7 +50,6 @@ export function parseReceipt(content: Uint8Array): Receipt {
 export const RECEIPT: LeasedKind<Receipt> = {
   cls: 'receipts',
   maxBytes: RECEIPT_BYTES,
-  encode: encodeReceipt,
   decode: parseReceipt,
   leaseIn: (receipt) => (receipt.state === 'running' ? receipt : undefined),
 };

@@ -5,7 +5,7 @@ import { equalBytes, KEY_BYTES } from '../../format/sodium.ts';
 import { ID_BYTES, NO_ID } from '../../format/wrap.ts';
 import { encodeText } from '../../language/text.ts';
 import { ageOf } from '../../store/port.ts';
-import { eachConcurrently } from '../../tree/concurrency.ts';
+import { attempts, eachConcurrently, throwing } from '../../tree/concurrency.ts';
 import { filesIn, type ListedEntry } from '../../tree/list-directory.ts';
 import { pagesBelow } from '../../tree/list-objects.ts';
 import { readListed, STAYS_AFTER_MS } from '../../tree/read-file.ts';
@@ -268,10 +268,12 @@ function createParts({
 
 /** Writes the head under the first number that is free. The parts that were written before belong to a checkpoint from here on. */
 async function putHead(work: Work, head: Omit<CheckpointHead, 'number'>, newest: number): Promise<number> {
-  for (let number = newest + 1; number <= newest + ATTEMPTS; number++) {
-    if (await create(work, headId(number), encodeHead({ ...head, number }))) return number;
-  }
-  throw new MemoryError('version_conflict', 'other processes wrote checkpoints at every attempt');
+  const attempt = async (after: number): Promise<number | 'again'> => {
+    const number = newest + after;
+    return (await create(work, headId(number), encodeHead({ ...head, number }))) ? number : 'again';
+  };
+  const overtaken = throwing('version_conflict', 'other processes wrote checkpoints at every attempt');
+  return attempts(ATTEMPTS, attempt, overtaken);
 }
 
 /** Creates a record of a checkpoint. False: one is there already. */

@@ -4,8 +4,15 @@ import { classLogicalName, type LogicalName } from '../../format/object-keys.ts'
 import { isHistoryName } from '../../history/save/history-record.ts';
 import type { ETag, ObjectMeta } from '../../store/port.ts';
 import { DAY_MS } from '../../time.ts';
+import { throwing } from '../../tree/concurrency.ts';
 import { timeIn } from '../../tree/records/record-values.ts';
-import { decodeFields, encodeFields, readRecord, writeRecord } from '../../tree/records/sealed-record.ts';
+import {
+  decodeFields,
+  encodeFields,
+  readRecord,
+  type StoredRecord,
+} from '../../tree/records/sealed-record.ts';
+import { updateRecord } from '../../tree/records/update-record.ts';
 import { uncancelled, type Work } from '../../tree/tenant.ts';
 
 /** The version that a writer made, and when, before migrations wrote it again. */
@@ -22,14 +29,9 @@ interface MigratedVersion extends WrittenVersion {
   readonly since: number;
 }
 
-interface StoredVersions {
-  readonly versions: ReadonlyMap<ETag, MigratedVersion>;
-  /** The ETag of the record; undefined where it is missing. */
-  readonly etag: ETag | undefined;
-}
+type Versions = ReadonlyMap<ETag, MigratedVersion>;
 
-const NOTES = { cls: 'journal', id: 'swept' } as const;
-const MAX_BYTES = 16_777_216;
+const NOTES = { cls: 'journal', id: 'swept', maxBytes: 16_777_216 } as const;
 /** The most versions that are noted. Beyond them the youngest are forgotten: they count as written by the migration. */
 const MOST_VERSIONS = 60_000;
 const NOTE_AFTER = 1_000;
@@ -39,10 +41,10 @@ const ATTEMPTS = 5;
 
 /** Reads the notes of migrations. One GET. Without readable notes objects count as written when they were migrated. */
 export async function readMigratedVersions(work: Work): Promise<MigratedVersions> {
-  const stored = await unlessDamaged(readStored(work), ({ code }) => {
+  const versions = await unlessDamaged(readRecord(work, NOTES).then(versionsIn), ({ code }) => {
     work.tenant.logger.warn('what migrations noted cannot be read; files will expire later', { code });
   });
-  return { writtenVersion: (object) => stored?.versions.get(object.etag) ?? object };
+  return { writtenVersion: (object) => versions?.get(object.etag) ?? object };
 }
 
 /**
@@ -103,8 +105,8 @@ async function merge(
   made: ReadonlyMap<ETag, WrittenVersion>,
   listed: ReadonlySet<ETag>,
 ): Promise<void> {
-  for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
-    const { versions, etag: base } = await readStored(work);
+  const change = (found: StoredRecord | undefined) => {
+    const versions = versionsIn(found);
     const replaced = new Set([...made.values()].map(({ etag }) => etag));
     const now = work.tenant.stamps.now();
     // A younger version may be another migration's, and newer than this one's listing.
@@ -124,20 +126,18 @@ async function merge(
         Math.floor(lastModified),
         since,
       ]);
-    const done = await writeRecord(work, NOTES, { content: encodeFields({ versions: list }), base });
-    if ('etag' in done) return;
-  }
-  throw new MemoryError('unavailable', 'other migrations note what they wrote');
+    return { content: encodeFields({ versions: list }) };
+  };
+  const overtaken = throwing('unavailable', 'other migrations note what they wrote');
+  await updateRecord(work, NOTES, change, { most: ATTEMPTS, overtaken });
 }
 
-async function readStored(work: Work): Promise<StoredVersions> {
-  const record = await readRecord(work, { ...NOTES, maxBytes: MAX_BYTES });
-  if (record === undefined) return { versions: new Map(), etag: undefined };
-  return { versions: decodeVersions(record.content), etag: record.etag };
+function versionsIn(notes: StoredRecord | undefined): Versions {
+  return notes === undefined ? new Map() : decodeVersions(notes.content);
 }
 
 /** Decodes the notes of migrations. @throws MemoryError `integrity` for malformed content. */
-export function decodeVersions(content: Uint8Array): StoredVersions['versions'] {
+export function decodeVersions(content: Uint8Array): Versions {
   const { versions } = decodeFields(content) ?? {};
   if (!Array.isArray(versions) || versions.length > MOST_VERSIONS) throw objectRefused();
   return new Map(versions.map(parseVersion));

@@ -12,6 +12,7 @@ import {
 } from '../../store/port.ts';
 import { removalFailure, removeVersions } from '../../store/remove-versions.ts';
 import type { Pause } from '../../time.ts';
+import { attempts, throwing } from '../../tree/concurrency.ts';
 
 export type ShredProgress =
   /**
@@ -87,7 +88,7 @@ interface Marker {
 async function mark(context: ShredContext, signal: AbortSignal | undefined): Promise<Marker> {
   const { store, layout } = context;
   let written = false;
-  for (let round = 0; round < ROUNDS; round++) {
+  const attempt = async (): Promise<Marker | 'again'> => {
     const meta = await store.head(layout.keyring, { signal });
     if (meta !== undefined && (await isMarker(context, meta, signal))) return { meta, written };
     if (meta === undefined && !(await isKnown(context, signal))) {
@@ -101,8 +102,13 @@ async function mark(context: ShredContext, signal: AbortSignal | undefined): Pro
       if (!hasCode(error, 'outcome_unknown')) throw error;
       written = true;
     }
-  }
-  throw new MemoryError('unavailable', 'The keyring kept being changed by another process.');
+    return 'again';
+  };
+  return attempts(
+    ROUNDS,
+    attempt,
+    throwing('unavailable', 'The keyring kept being changed by another process.'),
+  );
 }
 
 async function isMarker(

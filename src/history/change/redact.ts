@@ -5,11 +5,12 @@ import { MAX_CONTENT_BYTES, sealedSize } from '../../format/sizes.ts';
 import { NO_ID } from '../../format/wrap.ts';
 import { MEMORY_ROOT, type MemoryPath, rebase } from '../../language/path.ts';
 import { ageOf, type ETag, type ObjectVersions } from '../../store/port.ts';
-import { eachConcurrently } from '../../tree/concurrency.ts';
+import { eachConcurrently, throwing } from '../../tree/concurrency.ts';
 import { type ListedEntry, listDirectory } from '../../tree/list-directory.ts';
 import { readSealed, type SealedVersion, STAYS_AFTER_MS } from '../../tree/read-file.ts';
 import { type ListedId, listIds } from '../../tree/records/list-ids.ts';
-import { readRecord, writeRecord } from '../../tree/records/sealed-record.ts';
+import { type RecordName, readRecord, type StoredRecord } from '../../tree/records/sealed-record.ts';
+import { rewriteRecord } from '../../tree/records/update-record.ts';
 import type { Work } from '../../tree/tenant.ts';
 import type { Redaction } from '../past/entries.ts';
 import type { Past, VersionId } from '../past/past.ts';
@@ -83,8 +84,6 @@ const PASSES = 64;
  */
 const WAITED_MS = 10_000;
 const LOOK_AGAIN_MS = 500;
-/** The most attempts at a record that migrations or other redactions write meanwhile. */
-const ROUNDS = 8;
 
 /**
  * Takes the text of a version out of the history: out of its record, out of those of other versions of the file with the same
@@ -357,11 +356,18 @@ async function redactFound(work: Work, erasure: Erasure, copy: Copy): Promise<vo
 
 /** Reads a record of the history; undefined where it has expired. */
 async function readCopy(work: Work, id: string): Promise<Copy | undefined> {
-  const stored = await readRecord(work, { cls: 'history', id, maxBytes: MAX_CONTENT_BYTES });
-  if (stored === undefined) return undefined;
-  const record = decodeHistoryRecord(stored.content);
+  const stored = await readRecord(work, nameOf(id));
+  return stored && { id, etag: stored.etag, record: recordIn(stored) };
+}
+
+function nameOf(id: string): RecordName {
+  return { cls: 'history', id, maxBytes: MAX_CONTENT_BYTES };
+}
+
+function recordIn({ content }: Pick<StoredRecord, 'content'>): HistoryRecord {
+  const record = decodeHistoryRecord(content);
   if (record === undefined) throw malformedRecord();
-  return { id, etag: stored.etag, record };
+  return record;
 }
 
 /**
@@ -386,18 +392,22 @@ export async function redactSavedInVain(
 }
 
 /** Takes the text out of a record. Undefined: the record has expired, or another process was first. */
-async function redactCopy(work: Work, found: Copy): Promise<ETag | undefined> {
+async function redactCopy(work: Work, copy: Copy): Promise<ETag | undefined> {
   await nameActor(work, 'delete');
-  let copy: Copy | undefined = found;
-  for (let round = 0; round < ROUNDS; round++) {
-    if (copy?.record.kind !== 'replaced') return undefined;
-    const { id, etag, record }: Copy = copy;
-    const content = encodeHistoryRecord({ kind: 'redacted', ...noted(work), version: record.version });
-    const written = await writeRecord(work, { cls: 'history', id }, { content, base: etag });
-    if ('etag' in written) return written.etag;
-    copy = await readCopy(work, id);
-  }
-  throw new MemoryError('unavailable', 'Another process wrote a record of the history at every attempt.');
+  const redacted = ({ record }: Pick<Copy, 'record'>): { readonly content: Uint8Array } | undefined => {
+    if (record.kind !== 'replaced') return undefined;
+    return { content: encodeHistoryRecord({ kind: 'redacted', ...noted(work), version: record.version }) };
+  };
+  const known = redacted(copy);
+  if (known === undefined) return undefined;
+  const { id, etag } = copy;
+  return rewriteRecord(
+    work,
+    nameOf(id),
+    { ...known, base: etag },
+    (found) => found && redacted({ record: recordIn(found) }),
+    throwing('unavailable', 'Another process wrote a record of the history at every attempt.'),
+  );
 }
 
 /** A file that holds the text, and as which version. */

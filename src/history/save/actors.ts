@@ -1,11 +1,11 @@
-import { hasReason, MemoryError, unlessDamaged } from '../../errors.ts';
+import { hasReason, unlessDamaged } from '../../errors.ts';
 import { toBase64url } from '../../format/encoding.ts';
 import { objectRefused } from '../../format/object.ts';
 import { classKey } from '../../format/object-keys.ts';
 import { NO_ID } from '../../format/wrap.ts';
 import { ageOf, type ETag } from '../../store/port.ts';
 import { createAges, DAY_MS, dateOf, type Instant, oncePerKey } from '../../time.ts';
-import { eachConcurrently } from '../../tree/concurrency.ts';
+import { attempts, eachConcurrently, throwing } from '../../tree/concurrency.ts';
 import { type ListedId, listIds } from '../../tree/records/list-ids.ts';
 import { decodeFields, encodeFields, readRecord } from '../../tree/records/sealed-record.ts';
 import { checkActor, uncancelled, type Work } from '../../tree/tenant.ts';
@@ -69,13 +69,15 @@ async function putActor(work: Work, actor: string, before?: 'delete'): Promise<v
   const record = { cls: 'actors', id, content: encodeFields({ actor }), before } as const;
   const { store, layout } = work.tenant;
   let base: ETag | undefined;
-  for (let round = 0; round < ROUNDS; round++) {
-    if ((await writeKept(work, { ...record, base })) === 'written') return;
+  const attempt = async (): Promise<'named' | 'again'> => {
+    if ((await writeKept(work, { ...record, base })) === 'written') return 'named';
     const found = await store.head(classKey(layout, 'actors', id));
-    if (found !== undefined && ageOf(found) <= RENEWED_AFTER_MS) return;
+    if (found !== undefined && ageOf(found) <= RENEWED_AFTER_MS) return 'named';
     base = found?.etag;
-  }
-  throw new MemoryError('unavailable', 'Other processes wrote who the actor is at every attempt.');
+    return 'again';
+  };
+  const overtaken = throwing('unavailable', 'Other processes wrote who the actor is at every attempt.');
+  await attempts(ROUNDS, attempt, overtaken);
 }
 
 const MOST_ACTOR_BYTES = 4_096;

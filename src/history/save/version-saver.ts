@@ -5,7 +5,7 @@ import { MAX_CONTENT_BYTES, MOST_KEPT_BYTES } from '../../format/sizes.ts';
 import { ID_BYTES, NO_ID, nextBound } from '../../format/wrap.ts';
 import type { MemoryPath } from '../../language/path.ts';
 import type { DeleteFailure, DeleteOptions, ETag, ObjectStore } from '../../store/port.ts';
-import { eachConcurrently } from '../../tree/concurrency.ts';
+import { attempts, eachConcurrently, throwing } from '../../tree/concurrency.ts';
 import { confirmedChange } from '../../tree/confirmed-change.ts';
 import { type FileVersion, reviewFile, reviewListed } from '../../tree/read-file.ts';
 import { readRecord, recordWrite } from '../../tree/records/sealed-record.ts';
@@ -36,12 +36,14 @@ export const VERSION_SAVER: HistorySaver = {
   writerOf,
   nameActor,
   async saveReplaced(work, path, version, before) {
-    let saved: NewRecord | undefined = savedVersion(work, path, version, before);
-    for (let round = 0; saved !== undefined; round++) {
-      if (round > ROUNDS) throw writtenMeanwhile();
-      if ((await writeKept(work, keptRecord(saved))) === 'written') return;
-      saved = await renewal(work, saved);
-    }
+    let saved = savedVersion(work, path, version, before);
+    const attempt = async (): Promise<'saved' | 'again'> => {
+      if ((await writeKept(work, keptRecord(saved))) === 'written') return 'saved';
+      const renewed = await renewal(work, saved);
+      saved = renewed ?? saved;
+      return renewed === undefined ? 'saved' : 'again';
+    };
+    await attempts(ROUNDS + 1, attempt, WRITTEN_MEANWHILE);
   },
   async savedInVain(work, path, { id, bound }) {
     const now = await reviewFile(withoutLimit(work), path);
@@ -215,12 +217,10 @@ function refuseAnother(record: HistoryRecord, earlier: HistoryRecord | undefined
   throw new MemoryError('integrity', 'A record of another version lies where this one is to be saved.');
 }
 
-function writtenMeanwhile(): MemoryError {
-  return new MemoryError(
-    'unavailable',
-    'Other processes wrote the version into the history at every attempt.',
-  );
-}
+const WRITTEN_MEANWHILE = throwing(
+  'unavailable',
+  'Other processes wrote the version into the history at every attempt.',
+);
 
 /** The most that one change holds, so that others have their turn. */
 const MOST_FILES = 100;
@@ -282,8 +282,7 @@ async function deleteBatch(
   const { layout, stamps } = work.tenant;
   const failures: DeleteFailure[] = [];
   let leaving: readonly Leaving[] = await readLeaving(work, files);
-  for (let round = 0; leaving.length > 0; round++) {
-    if (round === ROUNDS) throw writtenMeanwhile();
+  const attempt = async (): Promise<readonly DeleteFailure[] | 'again'> => {
     const ended = leaving.flatMap((each) => (each.ended === undefined ? [] : [each.ended]));
     const records = leaving.flatMap(({ saved }) => saved ?? []);
     if (ended.length > 0) records.push(endRecord(work, deletedAt(work, at)(ended), nextBound(stamps.now())));
@@ -303,8 +302,9 @@ async function deleteBatch(
       else others.push(wasSaved ? { ...each, saved: await renewal(work, saved) } : each);
     }
     leaving = others;
-  }
-  return failures;
+    return leaving.length > 0 ? 'again' : failures;
+  };
+  return attempts(ROUNDS, attempt, WRITTEN_MEANWHILE);
 }
 
 async function readLeaving(work: Work, files: readonly ListedFile[]): Promise<readonly Leaving[]> {

@@ -2,7 +2,7 @@ import { toBase64url } from '../../format/encoding.ts';
 import type { ObjectClass } from '../../format/object-keys.ts';
 import type { ETag } from '../../store/port.ts';
 import type { Work } from '../tenant.ts';
-import { readRecord, type StoredRecord } from './sealed-record.ts';
+import { encodeFields, readRecord, type StoredRecord } from './sealed-record.ts';
 import { type Bound, rewriteRecord, updateRecord } from './update-record.ts';
 
 /** The right of one owner to change a record, as the record holds it. */
@@ -13,12 +13,11 @@ export interface Lease {
   readonly leaseMs: number;
 }
 
-/** A kind of records that one owner at a time may change. */
-export interface LeasedKind<Content> {
+/** A kind of records that one owner at a time may change: each holds one JSON object. */
+export interface LeasedKind<Content extends object> {
   readonly cls: ObjectClass;
   /** The most bytes of content that are read. */
   readonly maxBytes: number;
-  encode(content: Content): Uint8Array;
   /** @throws MemoryError `integrity` for malformed content. */
   decode(bytes: Uint8Array): Content;
   /** Finds the lease in a content; undefined where nobody has one. */
@@ -63,7 +62,7 @@ export function remainingMs(lease: Lease | undefined, ageMs: number): number | u
 }
 
 /** Reads a leased record; undefined where there is none. One GET. @throws MemoryError `integrity`, also for malformed content. */
-export async function readLeased<Content>(
+export async function readLeased<Content extends object>(
   work: Work,
   kind: LeasedKind<Content>,
   id: string,
@@ -73,7 +72,7 @@ export async function readLeased<Content>(
 }
 
 /** Writes a record with a lease, or ends as `take` says. One GET and one PUT an attempt. */
-export async function takeLeased<Content, Taken extends Content, Ended, Overtaken>(
+export async function takeLeased<Content extends object, Taken extends Content, Ended, Overtaken>(
   work: Work,
   { kind, id, ...bound }: Bound<Overtaken> & { readonly kind: LeasedKind<Content>; readonly id: string },
   take: (found: LeasedVersion<Content> | undefined) => Promise<Take<Taken, Ended>>,
@@ -81,7 +80,9 @@ export async function takeLeased<Content, Taken extends Content, Ended, Overtake
   const change = async (record: StoredRecord | undefined) => {
     const found = record && { ...record, content: kind.decode(record.content) };
     const taken = await take(found);
-    return 'ended' in taken ? taken : { content: kind.encode(taken.content), taken: taken.content, found };
+    return 'ended' in taken
+      ? taken
+      : { content: encodeFields({ ...(taken.content as object) }), taken: taken.content, found };
   };
   return updateRecord(work, { ...kind, id }, change, bound);
 }
@@ -92,12 +93,12 @@ export async function takeLeased<Content, Taken extends Content, Ended, Overtake
  *
  * @param write `check` is called before each PUT is sent. An error that it throws ends the write.
  */
-export async function replaceLeased<Content>(
+export async function replaceLeased<Content extends object>(
   work: Work,
   { kind, leased }: { readonly kind: LeasedKind<Content>; readonly leased: LeasedRecord },
   { next, ...checked }: { readonly next: Content; readonly check?: (() => void) | undefined },
 ): Promise<ETag | undefined> {
-  const write = { content: kind.encode(next), ...checked };
+  const write = { content: encodeFields({ ...(next as object) }), ...checked };
   const change = (record: StoredRecord | undefined) => {
     const owner = record && kind.leaseIn(kind.decode(record.content))?.owner;
     if (record === undefined || owner !== leased.owner) return undefined;

@@ -9,7 +9,7 @@ import {
   writeRecord,
 } from './sealed-record.ts';
 
-/** The most attempts at a record, unless its writer says otherwise. */
+/** The most attempts at a record whose other writers are few. */
 export const MOST_ATTEMPTS = 8;
 
 type RecordChange = Omit<RecordWrite, 'base'>;
@@ -18,7 +18,7 @@ type Next<Change, Ended> = Change | { readonly ended: Ended };
 
 /** The bound of an update, and what is done where others were first at each attempt. */
 export interface Bound<Overtaken> {
-  readonly most?: number;
+  readonly most: number;
   readonly overtaken: () => Overtaken | Promise<Overtaken>;
 }
 
@@ -33,7 +33,7 @@ export async function updateRecord<Change extends RecordChange, Ended, Overtaken
   work: Work,
   name: RecordName,
   change: (found: StoredRecord | undefined) => Next<Change, Ended> | Promise<Next<Change, Ended>>,
-  { most = MOST_ATTEMPTS, overtaken }: Bound<Overtaken>,
+  { most, overtaken }: Bound<Overtaken>,
 ): Promise<Next<Change & { readonly etag: ETag }, Ended> | Overtaken> {
   const attempt = async () => {
     const found = await readRecord(work, name);
