@@ -1,6 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import { playSteps, startLocalWorker } from '../../infra/local/local-worker.ts';
 import { createMemoryPool, optionsFromEnvironment } from '../../src/index.ts';
+import { createTestClock } from '../../src/testing/clock.ts';
 import type { Setup } from './setup.ts';
 
 const VENDOR = '/memories/vendors/acme.md';
@@ -60,21 +61,17 @@ interface Story extends Disposable {
 
 /** Has the clock of this process tell a moment, and go on from there, until it is disposed. */
 function tellTime(): Story {
-  const realTime = Date.now;
-  const today = new Date(realTime());
+  const clock = createTestClock();
+  const today = new Date();
   const daysBack = (today.getUTCDay() - TUESDAY + 7) % 7 || 7;
   const tuesday = Date.UTC(today.getUTCFullYear(), today.getUTCMonth(), today.getUTCDate() - daysBack);
-  let ahead = 0;
-  Date.now = () => realTime() + ahead;
   return {
     async is(moment) {
       const [day = '', hour = 0, minute = 0] = moment.split(/[ :]/);
       const back = day === 'Monday' ? DAY_MS : 0;
-      ahead = tuesday - back + (Number(hour) * 60 + Number(minute)) * MINUTE_MS - realTime();
+      clock.set(tuesday - back + (Number(hour) * 60 + Number(minute)) * MINUTE_MS);
     },
-    [Symbol.dispose]() {
-      Date.now = realTime;
-    },
+    [Symbol.dispose]: clock.restore,
   };
 }
 

@@ -52,8 +52,8 @@ export interface PutOptions extends RequestOptions {
   readonly mode: PutMode;
   /**
    * Asked directly before every attempt is put on the wire, between the parts of a large body too, and directly before
-   * the statement of an embedded store. Past it nothing more is sent: `put` throws what `isTooLate` knows where nothing
-   * may have been executed, otherwise `outcome_unknown`. Unlimited unless given.
+   * the statement of an embedded store. Past it nothing more is sent: `put` throws `unavailable` with `details.reason` `too_late`
+   * where nothing may have been executed, otherwise `outcome_unknown`. Unlimited unless given.
    */
   readonly sendBy?: SendBound | undefined;
 }

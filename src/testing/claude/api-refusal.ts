@@ -1,4 +1,15 @@
-/** A refusal in the shape of the API: status, error type, message. */
+/** A refusal's facts; without them it has status 400 and the type `invalid_request_error`. */
+export interface ApiRefusalOptions {
+  /** A status of HTTP. */
+  readonly status?: number;
+  /** A type of error of the API, such as `rate_limit_error`. */
+  readonly type?: string;
+  readonly details?: Readonly<Record<string, unknown>>;
+  /** Sent with the answer, such as `retry-after`. */
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** A refusal by the API, which a script throws: status, type of error, message. */
 export class ApiRefusal extends Error {
   override readonly name = 'ApiRefusal';
   readonly status: number;
@@ -6,15 +17,7 @@ export class ApiRefusal extends Error {
   readonly details: Readonly<Record<string, unknown>> | undefined;
   readonly headers: Readonly<Record<string, string>>;
 
-  constructor(
-    message: string,
-    options: {
-      readonly status?: number;
-      readonly type?: string;
-      readonly details?: Readonly<Record<string, unknown>>;
-      readonly headers?: Readonly<Record<string, string>>;
-    } = {},
-  ) {
+  constructor(message: string, options: ApiRefusalOptions = {}) {
     super(message);
     this.status = options.status ?? 400;
     this.type = options.type ?? 'invalid_request_error';

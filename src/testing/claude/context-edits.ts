@@ -17,7 +17,7 @@ const WARNING = 0.8;
 const CLEARED = '[This result was cleared to save context.]';
 const CHARACTERS_PER_TOKEN = 4;
 
-/** What the request asks the API to do about a long conversation. */
+/** The edits that a request asks for where the conversation is long. */
 export interface ContextEdits {
   readonly clearing?: {
     readonly trigger: number;
@@ -27,12 +27,13 @@ export interface ContextEdits {
     readonly atLeast: number;
     readonly inputs: boolean | readonly string[];
   };
-  /** How many of the newest turns keep their thoughts. */
+  /** The number of the newest turns that keep their thoughts. */
   readonly thinking?: { readonly keep: number };
   readonly compaction?: { readonly trigger: number };
 }
 
-type AppliedEdit =
+/** One entry of the reply's `context_management.applied_edits`. */
+export type AppliedEdit =
   | {
       readonly type: 'clear_tool_uses_20250919';
       readonly cleared_tool_uses: number;
@@ -44,12 +45,15 @@ type AppliedEdit =
       readonly cleared_input_tokens: number;
     };
 
-/** What Claude is shown of a conversation. */
+/** A conversation as Claude is shown it. */
 export interface ScriptedView {
+  /** The messages that context editing leaves. */
   readonly messages: readonly RequestMessage[];
+  /** A token for every four characters. */
   readonly inputTokens: number;
   /** Claude has been told that older results will be cleared soon. */
   readonly isWarned: boolean;
+  /** The edits of this request, as the reply names them. */
   readonly applied: readonly AppliedEdit[];
   /** The conversation is long enough to be replaced by a summary. */
   readonly isFull: boolean;
@@ -206,7 +210,7 @@ const KNOWN_EDITS: ReadonlySet<string> = new Set([
   'compact_20260112',
 ]);
 
-/** Of a number of tool uses, the double knows only that it is one: it clears by tokens. */
+/** Reads a trigger. One by tool uses is judged and never reached: here results are cleared by tokens alone. */
 function triggerOf(value: unknown, at: string): number {
   const { type } = record(value, at);
   if (type !== 'tool_uses') return quantity(value, { at, type: 'input_tokens', least: 1 });

@@ -4,7 +4,7 @@ import { summaryOf } from './summary.ts';
 const MEDIA_TYPES: readonly unknown[] = ['image/jpeg', 'image/png', 'image/gif', 'image/webp'];
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 
-/** A block of a message, as far as a player of Claude has a use for it. */
+/** A block of a message, as far as a script has a use for it. */
 export type RequestBlock =
   | { readonly type: 'text'; readonly text: string }
   | {
@@ -30,6 +30,7 @@ export type RequestBlock =
     }
   | { readonly type: 'thinking'; readonly text: string };
 
+/** A message of the conversation. */
 export interface RequestMessage {
   readonly role: 'user' | 'assistant' | 'system';
   readonly content: readonly RequestBlock[];

@@ -3,11 +3,11 @@ import type { RequestBlock, RequestMessage } from './message-blocks.ts';
 import type { ModelFacts } from './models.ts';
 import type { ThinkingMode } from './request-limits.ts';
 
-/** What the rules about the last message depend on. */
+/** The facts that the rules about the last message depend on. */
 interface Ending {
   readonly facts: ModelFacts;
   readonly mode: ThinkingMode['mode'];
-  /** Whether this reply was handed out unfinished, and may be sent back to be gone on with. */
+  /** Tells whether this reply was handed out unfinished: then it may be sent back to be gone on with. */
   readonly isUnfinished: (message: RequestMessage) => boolean;
 }
 
@@ -37,7 +37,7 @@ export function checkOrder(messages: readonly RequestMessage[], ending: Ending):
 }
 
 /**
- * What may stand last: "Prefill not supported" of the page on errors, and for models that take a prefill "Prefill" of the
+ * Judges the last message: "Prefill not supported" of the page on errors, and for models that take a prefill "Prefill" of the
  * prompting guide (no space at its end). That a final message does not end with a thought, and holds none while thinking
  * is off, is told by the API's own errors; the documentation is silent. In `enabled` thinking, the turn of a tool's use
  * begins with a thought: "Preserving thinking blocks" of the page on extended thinking; "Adaptive thinking" lifts that.
@@ -118,7 +118,7 @@ export function checkToolResults(messages: readonly RequestMessage[]): void {
 
 interface Turn {
   readonly role: RequestMessage['role'];
-  /** Of its last message. */
+  /** The blocks of its last message. */
   readonly at: number;
   readonly content: readonly RequestBlock[];
 }

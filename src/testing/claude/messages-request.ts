@@ -13,11 +13,12 @@ import {
 } from './request-limits.ts';
 import { checkThoughts, type DroppedThought } from './thoughts.ts';
 
+/** A request that the API would take. */
 export interface MessagesRequest {
   readonly model: string;
   readonly system: string;
   readonly stream: boolean;
-  /** The type of each tool by its name. */
+  /** The type of each tool by its name; `custom` for the caller's own. */
   readonly tools: ReadonlyMap<string, string>;
   /** The whole conversation as it was sent. */
   readonly messages: readonly RequestMessage[];
@@ -25,12 +26,12 @@ export interface MessagesRequest {
   readonly edits: ContextEdits;
   readonly thinking: ThinkingMode['mode'];
   readonly maxTokens: number;
-  /** What the thoughts of the reply are signed over. */
+  /** The text that the thoughts of the reply are signed over. */
   readonly prefix: ReturnType<typeof checkThoughts>['prefix'];
-  /** Thoughts that Claude is not shown, as the reply names them. */
+  /** The thoughts that Claude is not shown, as the reply names them. */
   readonly dropped: readonly DroppedThought[];
   /** The body as it was sent. */
-  readonly body: JsonObject;
+  readonly body: Readonly<Record<string, unknown>>;
 }
 
 const FIELDS = [
@@ -53,11 +54,11 @@ const FIELDS = [
   'top_p',
 ];
 
-/** Where a request came from, and what it said besides its body. */
+/** The facts of a request besides its body. */
 export interface RequestContext {
   readonly platform: Platform;
   readonly beta?: unknown;
-  /** Of the API. */
+  /** The version of the API. */
   readonly version?: unknown;
   /** Edits that this server has for no model. */
   readonly lacks?: readonly string[];

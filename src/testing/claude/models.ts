@@ -1,8 +1,9 @@
 import { ApiRefusal } from './api-refusal.ts';
 
+/** A way to the API; `bedrock` and `vertex` take other paths and headers. */
 export type Platform = 'api' | 'bedrock' | 'vertex';
 
-/** What the public documentation says of a model, as far as a request may go wrong by it. */
+/** A model's facts in the public documentation, as far as a request may go wrong by them. */
 export interface ModelFacts {
   /** "Max output" of the model's overview page. */
   readonly maxOutput: number;

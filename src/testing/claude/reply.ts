@@ -6,9 +6,11 @@ import type { CacheUse } from './prompt-cache.ts';
 import type { SummaryBlock } from './summary.ts';
 import { type DroppedThought, signThoughts, type ThinkingBlock } from './thoughts.ts';
 
-/** What Claude says and does in one reply. Without more it ends its turn, or asks for the tools it calls. */
+/** One reply of Claude. It asks for the tools that it calls; one without calls ends the turn. */
 export interface ScriptedPart {
+  /** Claude's words. */
   readonly say?: string;
+  /** The tools that Claude calls, all at once. */
   readonly calls?: readonly ToolCall[];
   /** A search that the API ran itself within the reply. */
   readonly searched?: string;
@@ -18,16 +20,18 @@ export interface ScriptedPart {
   readonly think?: string | false;
   /** Thoughts at the end, behind everything else. */
   readonly thinkLast?: string;
-  /** A stop reason of the API, or one that is not known yet. */
+  /** A stop reason of the API, or one that is not known yet; `tool_use` or `end_turn` unless given. */
   readonly stop?: string;
 }
 
+/** A call of a tool: of `memory`, the name of the tool, and a command as `input`. */
 export interface ToolCall {
   readonly name: string;
   readonly input: unknown;
 }
 
-type ReplyBlock =
+/** A block of a reply. */
+export type ReplyBlock =
   | { readonly type: 'text'; readonly text: string }
   | {
       readonly type: 'tool_use' | 'server_tool_use';
@@ -39,7 +43,7 @@ type ReplyBlock =
   | ThinkingBlock
   | SummaryBlock;
 
-/** What the SDK needs of a reply. */
+/** A reply in the API's words, as far as the SDK reads it. */
 export interface ScriptedReply {
   readonly id: string;
   readonly type: 'message';

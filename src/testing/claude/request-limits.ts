@@ -9,7 +9,7 @@ const BINDING_BETA = 'thinking-binding-controls-2026-08-01';
 const MOST_CACHE_MARKS = 4;
 const EFFORTS: readonly unknown[] = ['low', 'medium', 'high', 'xhigh', 'max'];
 
-/** How Claude thinks in a request. */
+/** The way in which Claude thinks in a request. */
 export interface ThinkingMode {
   readonly mode: 'off' | 'enabled' | 'adaptive';
   readonly onMismatch: 'error' | 'drop_block';
@@ -27,7 +27,7 @@ export function checkMaxTokens(value: unknown, { maxOutput }: ModelFacts, model:
 }
 
 /**
- * Which kinds of thinking a model takes: "Troubleshooting thinking". The budget: "Extended thinking" (at least 1,024, less
+ * Judges the kind of thinking that a model takes: "Troubleshooting thinking". The budget: "Extended thinking" (at least 1,024, less
  * than `max_tokens`). `block_binding` needs its beta header: "Fix a thinking block bound to a different conversation".
  */
 export function parseThinking(

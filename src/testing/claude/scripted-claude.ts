@@ -9,22 +9,26 @@ import { createPromptCache, type PromptCache } from './prompt-cache.ts';
 import { eventsOf, replyOf, type ScriptedEvent, type ScriptedPart, type ScriptedReply } from './reply.ts';
 import { type SummaryBlock, summaryBlock } from './summary.ts';
 
-/** A request as the script reads it: `messages` is what context editing leaves of the conversation. */
-export type ScriptedScene = Omit<MessagesRequest, 'edits' | 'prefix'> & Omit<ScriptedView, 'messages'>;
+/** A request as the script reads it: one that the API would take, its conversation as Claude is shown it. */
+export interface ScriptedScene extends Omit<MessagesRequest, 'edits' | 'prefix' | 'messages'>, ScriptedView {}
 
-/** An answer that is spoilt on its way: `break` cuts the connection, `end` closes it as if all had been said. */
+/**
+ * An answer that is spoilt on its way: `break` cuts the connection, `end` closes it as if all had been said, `overloaded` ends
+ * with that error of the API. An answer that is not streamed breaks before its first byte.
+ */
 export interface ScriptedFault {
   readonly fault: 'break' | 'end' | 'overloaded';
-  /** How many events of the reply get through; the others are lost. */
+  /** The number of events of the reply that get through; the others are lost. */
   readonly afterEvents: number;
   readonly part: ScriptedPart;
 }
 
-/** The script: parts that are played one after the other, a request each, or a function that decides on Claude's next part. */
+/** A script: parts that are played one after the other, a request each, or a function that decides on Claude's next part. */
 export type ClaudeScript =
   | readonly ScriptedPart[]
   | ((scene: ScriptedScene) => ScriptedPart | ScriptedFault | Promise<ScriptedPart | ScriptedFault>);
 
+/** The script, and who hears what is said. */
 export interface ScriptedClaudeOptions {
   /**
    * Claude's part in each request. An `ApiRefusal` that it throws is the API's answer instead; any other error is an answer of

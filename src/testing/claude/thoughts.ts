@@ -23,7 +23,7 @@ export interface SignedRequest {
   readonly messages: readonly { readonly role: unknown; readonly content: unknown }[];
 }
 
-/** What stands before the next block: the digest of it grows block by block. */
+/** Everything before the next block; its digest grows block by block. */
 interface Prefix {
   readonly basis: string;
   readonly blocks: readonly string[];
@@ -34,7 +34,7 @@ interface Prefix {
 /**
  * Checks the thoughts that come back, and gives those that are left out, with the prefix that the reply is signed over.
  *
- * What is compared follows "Prefix checks on thinking blocks": `system`, `tools`, every message before the block, and
+ * The comparison follows "Prefix checks on thinking blocks": `system`, `tools`, every message before the block, and
  * that no thought between others is missing; not the marks of the prompt cache. What lies before a summary is not part
  * of the conversation any more ("Compaction"). A block of another model is dropped without an error ("Preserved
  * thinking"); which models read the blocks of which others is a fixed set that is not played here: each reads its own.

@@ -9,7 +9,7 @@ export interface ContractCase<Subject> {
    * run in any order, at once too.
    */
   readonly run: (subject: Subject) => Promise<void>;
-  /** How long the case may take on a slow server, in milliseconds: the time limit of its test. */
+  /** The time that the case may take on a slow server, in milliseconds; as the time limit of its test. */
   readonly withinMs: number;
 }
 

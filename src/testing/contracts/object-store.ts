@@ -18,16 +18,16 @@ import { CASE_MS, type ContractCase, failsWith, sameBytes, sameFields } from './
 const MIB = 1024 * 1024;
 const BODY: Uint8Array = Uint8Array.of(1, 2, 3);
 const RACERS = 20;
-/** How many objects are written at once where many are. */
+/** The number of objects that are written at once where many are. */
 const AT_ONCE = 32;
 
-/** What a store does more, or less, than every store must. */
+/** A store's differences from what every store does. */
 export interface StoreConformance {
-  /** How often a delete races an edit, and a create; default 40. */
+  /** The number of races of a delete with an edit, and with a create; default 40. */
   readonly rounds?: number;
   /** The store is for reading: that it writes correctly is not judged, though the cases write what they read. */
   readonly readingOnly?: true;
-  /** What the server behind the store does not keep, and is not judged by. A memory is safe on a store that lacks nothing. */
+  /** Promises that the server behind the store does not keep; it is not judged by them. A memory is safe only on a store that lacks none. */
   readonly lacks?: readonly StoreLack[];
   /** The store has `changeAll`, which is judged; one without this must not have it. */
   readonly changesAll?: true;
@@ -43,7 +43,7 @@ export type StoreLack = 'atomicity' | 'conditions on parts' | 'speed' | 'absence
 /**
  * Lists what every object store promises, whatever lies behind it; the promises are those of the type `ObjectStore`. Each case works
  * below a random prefix of its own, `conformance/…`, and removes what it wrote there; one writes `!first-…`. The store is opened
- * before, and closed afterwards, by the caller. All cases together send some thousands of requests, and write 40 MiB.
+ * before, and closed afterwards, by the caller. All cases together send some 2,000 requests, and write 30 MiB.
  */
 export function objectStoreContract(options: StoreConformance = {}): readonly ContractCase<ObjectStore>[] {
   const rows = [
@@ -65,13 +65,13 @@ export function objectStoreContract(options: StoreConformance = {}): readonly Co
 /** One case as it is written down here. */
 interface Row {
   readonly name: string;
-  /** What a store may lack so that it is not judged by this. */
+  /** A store that lacks one of these is not judged by this case. */
   readonly unless?: readonly StoreLack[];
   readonly withinMs?: number;
   readonly work: (place: Place, options: StoreConformance) => Promise<void>;
 }
 
-/** Where one case works in a store. */
+/** A store, seen from the place in it where one case works. */
 interface Place {
   readonly store: ObjectStore;
   /** No key is also the prefix of another. */

@@ -18,6 +18,7 @@ export interface RootKeyPair {
   readonly another: RootKey;
 }
 
+/** A root key's differences from what every root key does. */
 export interface RootKeyConformance {
   /**
    * The codes of the failure for bytes that the root key has not wrapped; default `integrity` alone. A server may look for the key
@@ -30,9 +31,8 @@ export interface RootKeyConformance {
  * Lists what every root key promises, whatever holds it; the promises are those of the type `RootKey`. The cases call `generate` and
  * `unwrap` some forty times in all.
  */
-export function rootKeyContract({
-  foreignCodes = ['integrity'],
-}: RootKeyConformance = {}): readonly ContractCase<RootKeyPair>[] {
+export function rootKeyContract(options: RootKeyConformance = {}): readonly ContractCase<RootKeyPair>[] {
+  const { foreignCodes = ['integrity'] } = options;
   const failsAsForeign = async (root: RootKey, wrapped: Uint8Array): Promise<void> => {
     const error = await root.unwrap(wrapped, SAMPLE_CONTEXT).catch((reason: unknown) => reason);
     ok(error instanceof MemoryError, `unwrap gave ${String(error)} instead of a MemoryError`);
