@@ -10,20 +10,20 @@ import { createReplies } from '../../src/worker/queue/replies.ts';
 import { createWorker, type Worker, type WorkerOptions } from '../../src/worker/worker.ts';
 import { startScriptedClaude } from './scripted-claude.ts';
 
-/** What Claude does, request by request; by default it says the user's last words back. */
+/** Plays Claude, request by request; by default it says the user's last words back. */
 export type Play = (
   scene: ScriptedScene,
 ) => ScriptedPart | ScriptedFault | Promise<ScriptedPart | ScriptedFault>;
 
 export interface LocalWorker extends AsyncDisposable {
   readonly worker: Worker;
-  /** Of the scripted Claude. */
+  /** A client of the scripted Claude. */
   readonly client: Anthropic;
   /** One more process on the same store, with the same Claude and queues. */
   another(options?: Partial<WorkerOptions>): Worker;
   /** Delivers messages in one batch. */
   deliver(messages: readonly unknown[], request?: DeliverRequest): Promise<SQSBatchResponse>;
-  /** What Claude was shown, request by request. */
+  /** The conversations as Claude was shown them, request by request. */
   readonly scenes: readonly ScriptedScene[];
   readonly replies: readonly unknown[];
   /** Seconds after which messages that went back are visible again. */
@@ -33,7 +33,7 @@ export interface LocalWorker extends AsyncDisposable {
   /** Seconds for which messages were hidden next: while their turn runs, if it was taken. */
   readonly taken: readonly (number | undefined)[];
   readonly lines: readonly string[];
-  /** What the queue does with a request instead of taking it. */
+  /** Has the queue refuse what the worker sends. */
   failSending(error: Error | undefined): void;
 }
 

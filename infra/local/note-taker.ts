@@ -6,7 +6,7 @@ import { type Dialogue, listedFiles, readDialogue } from './dialogue.ts';
 const NOTES = '/memories/notes.md';
 const KEEP = /keep this for later: (.+)$/;
 
-/** What a user says so that the note taker keeps a fact, one line of text. Claude itself understands it as well. */
+/** Words a user's wish that a fact, one line of text, is kept. The note taker understands it, and Claude itself as well. */
 export function keepPrompt(fact: string): string {
   return `Please keep this for later: ${fact}`;
 }
