@@ -63,16 +63,16 @@ export function objectStoreContract(options: StoreConformance = {}): readonly Co
 }
 
 /** One case as it is written down here. */
-interface Row {
+interface StoreCase {
   readonly name: string;
   /** A store that lacks one of these is not judged by this case. */
   readonly unless?: readonly StoreLack[];
   readonly withinMs?: number;
-  readonly work: (place: Place, options: StoreConformance) => Promise<void>;
+  readonly work: (place: CasePlace, options: StoreConformance) => Promise<void>;
 }
 
 /** A store, seen from the place in it where one case works. */
-interface Place {
+interface CasePlace {
   readonly store: ObjectStore;
   /** No key is also the prefix of another. */
   freshPrefix(): string;
@@ -85,7 +85,7 @@ interface Place {
   fill(under: string, names: readonly string[]): Promise<void>;
 }
 
-async function runIn(store: ObjectStore, work: Row['work'], options: StoreConformance): Promise<void> {
+async function runIn(store: ObjectStore, work: StoreCase['work'], options: StoreConformance): Promise<void> {
   const prefix = `conformance/${randomBytes(8).toString('hex')}/`;
   const place = placeBelow(prefix, store);
   const clear = async (): Promise<void> => {
@@ -101,9 +101,9 @@ async function runIn(store: ObjectStore, work: Row['work'], options: StoreConfor
   await clear();
 }
 
-function placeBelow(prefix: string, store: ObjectStore): Place {
+function placeBelow(prefix: string, store: ObjectStore): CasePlace {
   let counter = 0;
-  const place: Place = {
+  const place: CasePlace = {
     store,
     freshPrefix: () => `${prefix}${counter++}/`,
     freshKey: () => `${place.freshPrefix()}object` as ObjectKey,
@@ -133,7 +133,7 @@ function placeBelow(prefix: string, store: ObjectStore): Place {
   return place;
 }
 
-const READING: readonly Row[] = [
+const READING: readonly StoreCase[] = [
   {
     name: 'get and head answer undefined for an absent object',
     async work({ store, freshKey }) {
@@ -255,7 +255,7 @@ const READING: readonly Row[] = [
   },
 ];
 
-const WRITING: readonly Row[] = [
+const WRITING: readonly StoreCase[] = [
   {
     name: 'put makes a version that is another one to a reader of the version before',
     async work({ store, freshKey, create }) {
@@ -508,14 +508,14 @@ const WRITING: readonly Row[] = [
   },
 ];
 
-function changing({ changesAll }: StoreConformance): Row {
+function changing({ changesAll }: StoreConformance): StoreCase {
   return {
     name: `the store ${changesAll === true ? 'makes' : 'does not promise to make'} several changes as one`,
     work: async ({ store }) => equal(store.changeAll !== undefined, changesAll === true),
   };
 }
 
-const CHANGING: readonly Row[] = [
+const CHANGING: readonly StoreCase[] = [
   {
     name: 'several changes as one are all made, and the ETags are those of the puts in their order',
     async work({ store, freshKey, create, bodyOf }) {
@@ -618,7 +618,7 @@ const CHANGING: readonly Row[] = [
   },
 ];
 
-const LISTING: readonly Row[] = [
+const LISTING: readonly StoreCase[] = [
   {
     name: 'list is one empty page below a prefix that holds nothing',
     async work({ freshPrefix, pagesOf }) {

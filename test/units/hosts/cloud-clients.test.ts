@@ -4,6 +4,7 @@ import { AnthropicVertex } from '@anthropic-ai/vertex-sdk';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type MessagesClient, runTurn, type TurnRequest } from '../../../src/agent/index.ts';
 import { type Memory, openMemory } from '../../../src/index.ts';
+import { createScriptedClaude } from '../../../src/testing/index.ts';
 import {
   commands,
   lastResults,
@@ -18,15 +19,19 @@ const SIGNED_IN = {
   getRequestHeaders: async () => new Headers({ authorization: 'Bearer google' }),
 } as unknown as NonNullable<ConstructorParameters<typeof AnthropicVertex>[0]>['authClient'];
 
+/** Claude behind a port, or within the process. */
+type ScriptedSite = Pick<PlayedClaude, 'url'> & { readonly fetch?: typeof fetch };
+
 const CLOUDS = [
   {
     cloud: 'Bedrock',
     thinks: 'global.anthropic.claude-sonnet-5-5',
     older: 'us.anthropic.claude-sonnet-4-5-20250929-v1:0',
     compacts: 'anthropic.claude-opus-4-6-v1',
-    open: ({ url }: PlayedClaude): MessagesClient =>
+    open: ({ url, fetch }: ScriptedSite): MessagesClient =>
       new AnthropicBedrock({
         baseURL: url,
+        fetch,
         awsRegion: 'us-east-1',
         maxRetries: 0,
         awsAccessKey: 'access',
@@ -38,8 +43,11 @@ const CLOUDS = [
     thinks: 'claude-sonnet-5-5',
     older: 'claude-sonnet-4-5@20250929',
     compacts: 'claude-opus-4-6',
-    open: ({ url }: PlayedClaude): MessagesClient =>
-      new AnthropicVertex({ baseURL: url, region: 'global', maxRetries: 0, authClient: SIGNED_IN ?? null }),
+    open: ({ url, fetch }: ScriptedSite): MessagesClient =>
+      new AnthropicVertex({
+        ...{ baseURL: url, region: 'global', maxRetries: 0, fetch },
+        authClient: SIGNED_IN ?? null,
+      }),
   },
 ] as const;
 
@@ -71,6 +79,14 @@ describe.each(CLOUDS)('A turn with the client of $cloud', ({ cloud, thinks, olde
     }
     return { claude, outcomes };
   }
+
+  it('takes a scripted Claude as its fetch', async () => {
+    const list = { calls: [{ name: 'memory', input: { command: 'view', path: '/memories' } }] };
+    const scripted = createScriptedClaude({ play: [list, YES] });
+    const client = open({ url: 'http://127.0.0.1:1', fetch: scripted });
+    const turn = await runTurn({ client, memory, model: thinks, messages: QUESTION });
+    expect(turn).toMatchObject({ outcome: 'answered', text: 'Yes.' });
+  });
 
   it('uses the memory, thinks, and goes on with the conversation', async () => {
     const heard: string[] = [];
