@@ -83,7 +83,7 @@ export function FilePane(props: FilePaneProps) {
           </div>
         </div>
       </div>
-      <div class="scroll content" tabIndex={0} data-focus="file" role="region" aria-label="Content">
+      <div class="scroll" tabIndex={0} data-focus="file" role="region" aria-label="Content">
         {draft !== undefined && (
           <Editor
             key={path}

@@ -78,7 +78,7 @@ export function HistoryView({
             <li key={`${entry.kind} ${entry.version} ${entry.time} ${entry.path}`}>
               <button type="button" class="version" onClick={() => onOpen(entry.path)}>
                 <Facts entry={entry} />
-                <span class="path">{visible(entry.path)}</span>
+                <span>{visible(entry.path)}</span>
               </button>
             </li>
           ))}

@@ -30,7 +30,7 @@ export function Plan({
   const isDone = outcome === 'written';
   const what = isDone ? 'Done' : changes.length === 0 ? 'There is nothing to do' : 'This would be done';
   return (
-    <div class="plan">
+    <div>
       <p class="summary" data-well="true" role="status">
         {what}: {counted(changes.length, 'change')}
         {left.length > 0 && `, ${counted(left.length, 'file')} left as it is`}

@@ -63,7 +63,7 @@ function single(token: Token): ComponentChild[] {
     case 'fence':
     case 'code_block':
       return [
-        <pre class="code">
+        <pre>
           <code>{token.content}</code>
         </pre>,
       ];

@@ -46,7 +46,7 @@ export function Row({
       onClick={onOpen}
     >
       {file ? (
-        <span class="glyph leaf" />
+        <span class="glyph" />
       ) : (
         <span
           class="glyph arrow"

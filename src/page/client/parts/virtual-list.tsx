@@ -43,7 +43,7 @@ export function VirtualList<T>({
   useEffect(() => onSeen?.(rows.slice(seen.first, seen.last)), [onSeen, rows, seen]);
   const first = Math.min(seen.first, Math.max(0, rows.length - 1));
   return (
-    <div class="virtual" style={{ height: `${rows.length * height}px` }} role="presentation">
+    <div style={{ height: `${rows.length * height}px` }} role="presentation">
       <div role="presentation" style={{ transform: `translateY(${first * height}px)` }}>
         {rows.slice(first, seen.last).map((row, index) => children(row, first + index))}
       </div>

@@ -298,7 +298,7 @@ describePage('the page in Chromium', ({ browser, stack, show }) => {
       await expect
         .poll(() => page.locator('.row[aria-selected="true"]').getAttribute('id'), PATIENT)
         .toBe(path);
-      await page.locator('.content').locator('.markdown, .lines').first().waitFor();
+      await content(page).locator('.markdown, .lines').first().waitFor();
       for (const look of ['Text', 'As Claude reads it']) {
         const button = page.getByRole('button', { name: look, exact: true });
         if (await button.isVisible()) await button.click();
