@@ -19,10 +19,8 @@ import {
  * its `requests`, or an `ErrorLine`.
  */
 
-/** The place of the questions, before their names. */
-export const API = '/api/';
-/** The place where the token of the address is exchanged for a cookie. */
-export const SESSION = '/session';
+/** The place of the questions, before their names; and that where the token of the address is exchanged for a cookie. */
+export const PLACES = { questions: '/api/', session: '/session' } as const;
 
 /** The kinds of fields that a question is asked with, as the browser sends them. */
 interface SentFields {
@@ -39,12 +37,9 @@ interface SentFields {
 
 export type FieldKind = keyof SentFields;
 
-/** The fields of a question, in the order in which they are read. */
-export type FieldsOfForm = Readonly<Record<string, FieldKind>>;
-
-interface Question {
-  /** A question has the fields of one of its forms, and no others. */
-  readonly forms: readonly [FieldsOfForm, ...FieldsOfForm[]];
+interface QuestionShape {
+  /** A question has the fields of one of its forms, and no others. They are read in this order. */
+  readonly forms: readonly Readonly<Record<string, FieldKind>>[];
   /** A line before the result. */
   readonly line?: Shape<unknown>;
   /** The result, without its `requests`; absent where a question has none and never ends. */
@@ -75,11 +70,11 @@ export type ErrorLine = Shaped<typeof errorLine>;
 
 const facts = record({
   tenant: text,
-  /** Where the sealed objects lie, for people: `s3://bucket/prefix`. */
+  /** The place of the sealed objects, for people: `s3://bucket/prefix`. */
   store: text,
   /** The beginning of every object key of the tenant's files. */
   keyPrefix: text,
-  /** Files above so many bytes are not read. */
+  /** The most bytes of a file that is read. */
   maxBytes: number,
   /** The page may change what it shows. */
   canWrite: flag,
@@ -90,7 +85,7 @@ const facts = record({
 /** The memory that is shown. */
 export type Facts = Shaped<typeof facts>;
 
-const listedFile = record({
+const storedFile = record({
   path: text,
   /** Bytes of content. */
   size: number,
@@ -104,14 +99,14 @@ const listedFile = record({
 });
 
 /** A file as a listing of the store tells it; nothing of this is authenticated. */
-export type ListedFile = Shaped<typeof listedFile>;
+export type StoredFile = Shaped<typeof storedFile>;
 
 const treeChange = record({
   /** The files that were told before count no more. */
   whole: flag,
   /** More of the tree comes. */
   isPartial: flag,
-  changed: list(listedFile),
+  changed: list(storedFile),
   removed: list(text),
   /** Objects among the files that no writer of this tenant made. */
   foreign: number,
@@ -133,8 +128,8 @@ const content = either(
   record({ kind: word('image'), type: text, base64: text }),
   record({ kind: word('bytes') }),
 );
-export type Content = Shaped<typeof content>;
 
+/** A file that was read and opened. */
 const fileReading = record({
   path: text,
   size: number,
@@ -143,9 +138,6 @@ const fileReading = record({
   writer: optional(text),
   content,
 });
-
-/** A file that was read and opened. */
-export type FileReading = Shaped<typeof fileReading>;
 
 const writersReading = record({
   writers: list(record({ path: text, version: text, writer: optional(text) })),
@@ -174,14 +166,12 @@ const versionEntry = record({
 /** A deed that was done to a file, as the history has it. */
 export type VersionEntry = Shaped<typeof versionEntry>;
 
+/** The entries of a file, or of all files for the root; the newest first. */
 const versionsReading = record({ path: text, entries: list(versionEntry) });
 
-/** The entries of a file, or of all files for the root; the newest first. */
-export type VersionsReading = Shaped<typeof versionsReading>;
-
 const versionReading = record({ path: text, version: text, size: number, content });
-export type VersionReading = Shaped<typeof versionReading>;
 
+/** A plan for the files, or the outcome of one that was carried out. */
 const planReading = record({
   outcome: word('planned', 'written', 'nothing', 'withheld'),
   changes: list(
@@ -193,9 +183,6 @@ const planReading = record({
   digest: optional(text),
 });
 
-/** A plan for the files, or the outcome of one that was carried out. */
-export type PlanReading = Shaped<typeof planReading>;
-
 const changedFields = {
   path: text,
   /** The version of the file that was written. */
@@ -203,10 +190,9 @@ const changedFields = {
   /** The policy had something replaced in what was written. */
   isRedacted: flag,
 };
-const changed = record(changedFields);
 
 /** A change that was made. */
-export type Changed = Shaped<typeof changed>;
+const changed = record(changedFields);
 
 const directoryRemoved = record({
   ...changedFields,
@@ -221,6 +207,7 @@ export type DirectoryRemoved = Shaped<typeof directoryRemoved>;
 
 const directoryReading = record({ path: text, reply: text });
 
+/** An object as it lies in the store. */
 const objectReading = record({
   path: text,
   /** The whole object key. */
@@ -231,31 +218,25 @@ const objectReading = record({
   base64: text,
 });
 
-/** An object as it lies in the store. */
-export type ObjectReading = Shaped<typeof objectReading>;
-
 const foundLine = record({
   path: text,
-  /** From 1. */
+  /** The number of the line, from 1. */
   line: number,
   text,
 });
 export type FoundLine = Shaped<typeof foundLine>;
 
-const step = record({ done: number, total: number });
-
 /** The progress of a search or a verification. */
-export type Step = Shaped<typeof step>;
+const progressLine = record({ done: number, total: number });
 
 const searchReading = record({
   files: number,
   lines: number,
   /** Files that are damaged or too large. */
   unread: number,
-  /** There may be more lines than were sent. */
+  /** More lines may have the text than were sent. */
   isCut: flag,
 });
-export type SearchReading = Shaped<typeof searchReading>;
 
 const verifyReading = record({
   files: number,
@@ -272,7 +253,6 @@ const verifyReading = record({
     }),
   ),
 });
-export type VerifyReading = Shaped<typeof verifyReading>;
 
 const keyReading = record({
   status: either(
@@ -288,7 +268,6 @@ const keyReading = record({
     }),
   ),
 });
-export type KeyReading = Shaped<typeof keyReading>;
 
 /** Every question by its name. */
 export const QUESTIONS = {
@@ -301,8 +280,8 @@ export const QUESTIONS = {
   writers: { forms: [{ paths: 'paths' }], result: writersReading },
   versions: { forms: [{ path: 'path' }], result: versionsReading },
   version: { forms: [{ path: 'path', version: 'text' }], result: versionReading },
-  search: { forms: [{ text: 'text' }], line: either(foundLine, step), result: searchReading },
-  verify: { forms: [{}], line: step, result: verifyReading },
+  search: { forms: [{ text: 'text' }], line: either(foundLine, progressLine), result: searchReading },
+  verify: { forms: [{}], line: progressLine, result: verifyReading },
   keys: { forms: [{}], result: keyReading },
   /** Takes back what an actor did, or all since a moment; writes nothing. */
   plan: { forms: [{ undo: 'text' }, { at: 'text' }], result: planReading },
@@ -327,23 +306,23 @@ export const QUESTIONS = {
   rename: { forms: [{ to: 'path', path: 'path' }], result: changed },
   /** `base`: the version of the history that `version` replaces; null for a file that is gone. */
   restore: { forms: [{ path: 'path', base: 'version', version: 'text' }], result: changed },
-} as const satisfies Readonly<Record<string, Question>>;
+} as const satisfies Readonly<Record<string, QuestionShape>>;
 
 export type QuestionName = keyof typeof QUESTIONS;
 
-/** The questions that end with a result. */
-export type EndingName = { [N in QuestionName]: ResultOf<N> extends never ? never : N }[QuestionName];
-
+/** The forms of a question. */
 export type FormOf<N extends QuestionName> = (typeof QUESTIONS)[N]['forms'][number];
 
 /** The input of a question, as the browser sends it. */
 export type InputOf<N extends QuestionName> =
   FormOf<N> extends infer F ? { readonly [K in keyof F]: SentFields[F[K] & FieldKind] } : never;
 
+/** A line before the result of a question. */
 export type LineOf<N extends QuestionName> = (typeof QUESTIONS)[N] extends { readonly line: Shape<infer T> }
   ? T
   : never;
 
+/** The result of a question; never for one that does not end. */
 export type ResultOf<N extends QuestionName> = (typeof QUESTIONS)[N] extends {
   readonly result: Shape<infer T extends object>;
 }

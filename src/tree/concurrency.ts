@@ -91,10 +91,7 @@ const ATTEMPTS = 64;
  *
  * @throws MemoryError `version_conflict` after 64 attempts.
  */
-export async function untilDone<T>(
-  { tenant, call }: Work,
-  attempt: () => Promise<T | 'again'>,
-): Promise<T> {
+export async function untilDone<T>({ tenant, call }: Work, attempt: () => Promise<T | 'again'>): Promise<T> {
   const paused = async (number: number): Promise<T | 'again'> => {
     if (number > 1) {
       const longest = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (number - 2));

@@ -10,7 +10,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startDemoClaude } from '../../examples/demo/demo-claude.ts';
 import { bundleCli } from '../../infra/bundle-cli.ts';
 import { openMemory } from '../../src/index.ts';
-import type { VersionsReading } from '../../src/page/protocol.ts';
+import type { ResultOf } from '../../src/page/protocol.ts';
 import type { ScriptedReply } from '../../src/testing/claude/reply.ts';
 import { runCli } from '../support/cli.ts';
 import { printedCommands, runDemo, SECRET_WORDS, startDemo } from '../support/demo-process.ts';
@@ -126,7 +126,7 @@ describe('npm run demo', { timeout: TIMEOUT }, () => {
       ).at(-1);
     expect(JSON.stringify(await ask('file', { path: '/memories/from-a-stranger.md' }))).toContain('<script>');
     const path = '/memories/customers/acme-bakery.md';
-    const { entries } = (await ask('versions', { path })) as VersionsReading;
+    const { entries } = (await ask('versions', { path })) as ResultOf<'versions'>;
     expect(entries.map(({ writer, end }) => [writer, end])).toEqual([
       ['a stranger', 'current'],
       ['conversation two', 'replaced'],

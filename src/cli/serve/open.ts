@@ -1,8 +1,7 @@
 import { basename, resolve } from 'node:path';
 import { misconfigured } from '../../errors.ts';
-import { readAssets } from '../../page/server/assets.ts';
 import { exportQuestions } from '../../page/server/export-view.ts';
-import { servePage } from '../../page/server/serve-page.ts';
+import { readAssets, servePage } from '../../page/server/serve-page.ts';
 import { openTenantView, type PageView, QUESTION_BYTES } from '../../page/server/tenant-view.ts';
 import type { Invocation } from '../run/invocation.ts';
 import { readFileLimit, readMemoryOptions } from '../run/settings.ts';

@@ -1,11 +1,11 @@
 import { useCallback, useEffect, useMemo, useReducer, useState } from 'preact/hooks';
-import type { Facts, ListedFile, TreeChange } from '../protocol.ts';
-import { ask, GONE, LOCKED, Refused } from './data/ask.ts';
-import { type Draft, type Drafts, useWarning, withDraft } from './data/drafts.ts';
+import type { Facts, StoredFile, TreeChange } from '../protocol.ts';
+import { ask, GONE, LOCKED, QuestionRefused } from './data/ask.ts';
+import { useDrafts } from './data/drafts.ts';
 import { beginClick } from './data/spent.ts';
-import { applied, type Files, ROOT } from './data/tree-rows.ts';
+import { applied, type FilesByPath, ROOT } from './data/tree-rows.ts';
 import { useWatch } from './data/use-watch.ts';
-import type { Look, Pane, View } from './data/view-state.ts';
+import type { FileLook, Pane, View } from './data/view-state.ts';
 import { BucketPane } from './panes/bucket-pane.tsx';
 import { FilePane } from './panes/file-pane.tsx';
 import { Health } from './panes/health.tsx';
@@ -16,8 +16,8 @@ import { Shortcuts } from './parts/shortcuts.tsx';
 import { useShortcuts } from './parts/use-shortcuts.ts';
 import { Ended, Locked } from './parts/verdict.tsx';
 
-interface Tree {
-  readonly files: Files;
+interface ShownTree {
+  readonly files: FilesByPath;
   readonly foreign: number;
   readonly everyMs: number;
   /** The paths that changed last. */
@@ -25,10 +25,9 @@ interface Tree {
   readonly isLoaded: boolean;
 }
 
-const NO_DRAFTS: Drafts = new Map();
-const NO_TREE: Tree = { files: new Map(), foreign: 0, everyMs: 0, changed: new Set(), isLoaded: false };
+const NO_TREE: ShownTree = { files: new Map(), foreign: 0, everyMs: 0, changed: new Set(), isLoaded: false };
 
-function withChange(tree: Tree, change: TreeChange): Tree {
+function withChange(tree: ShownTree, change: TreeChange): ShownTree {
   const files = applied(tree.files, change);
   if (tree.isLoaded && files === tree.files && change.foreign === tree.foreign) return tree;
   const isFirst = change.whole || !tree.isLoaded;
@@ -39,23 +38,19 @@ function withChange(tree: Tree, change: TreeChange): Tree {
 
 export function App() {
   const [facts, setFacts] = useState<Facts>();
-  const [refusal, setRefusal] = useState<Refused>();
+  const [refusal, setRefusal] = useState<QuestionRefused>();
   const [tree, change] = useReducer(withChange, NO_TREE);
   const [selected, select] = useState(ROOT);
   const [line, setLine] = useState<number>();
-  const [look, setLook] = useState<Look>();
-  const [drafts, setDraft] = useReducer(
-    (before: Drafts, [path, draft]: readonly [string, Draft | undefined]) => withDraft(before, path, draft),
-    NO_DRAFTS,
-  );
-  useWarning(drafts.size > 0);
+  const [look, setLook] = useState<FileLook>();
+  const { drafts, setDraft } = useDrafts();
   const [view, setView] = useState<View>('memory');
   const [pane, setPane] = useState<Pane>('tree');
   const [paused, setPaused] = useState<string>();
   const [isHelping, setHelping] = useState(false);
 
   const fail = useCallback((error: unknown) => {
-    if (error instanceof Refused) setRefusal(error);
+    if (error instanceof QuestionRefused) setRefusal(error);
   }, []);
 
   useEffect(() => {
@@ -71,7 +66,7 @@ export function App() {
     onEnd: fail,
   });
 
-  const open = useCallback((path: string, at?: number, how?: Look) => {
+  const open = useCallback((path: string, at?: number, how?: FileLook) => {
     beginClick();
     select(path);
     setLine(at);
@@ -125,7 +120,7 @@ export function App() {
               setLook(next);
             }}
             draft={drafts.get(selected)}
-            onDraft={(path, draft) => setDraft([path, draft])}
+            onDraft={setDraft}
             onOpen={open}
             stamp={isFile ? version : tree.files}
             isReady={tree.isLoaded}
@@ -151,6 +146,6 @@ export function App() {
   );
 }
 
-function listBelow(files: Files, path: string): readonly ListedFile[] {
+function listBelow(files: FilesByPath, path: string): readonly StoredFile[] {
   return [...files.values()].filter((file) => file.path.startsWith(`${path}/`));
 }

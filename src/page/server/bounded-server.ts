@@ -5,18 +5,18 @@ import type { Socket } from 'node:net';
 export interface ServerBounds {
   /** Connections at once. */
   readonly connections: number;
-  /** From the beginning of a connection, or of a further request on it, to the end of the headers. */
+  /** The time from the beginning of a connection, or of a further request on it, to the end of the headers. */
   readonly headersMs: number;
-  /** From there to the end of the body. */
+  /** The time from the end of the headers to the end of the body. */
   readonly bodyMs: number;
-  /** How long a connection stays open between two requests. */
+  /** The time for which a connection stays open between two requests. */
   readonly idleMs: number;
   /** The bytes of all bodies together whose requests are not answered yet. */
   readonly bodiesBytes: number;
 }
 
-/** Why a body was not read. */
-export interface BodyRefusal {
+/** The reason for which a body was not read. */
+interface BodyRefusal {
   readonly status: 413 | 503;
   readonly message: string;
 }
@@ -41,7 +41,7 @@ interface Connection {
   isProven: boolean;
 }
 
-interface Reading {
+interface BodyReading {
   readonly drop: () => void;
 }
 
@@ -64,7 +64,7 @@ export function createBoundedServer(bounds: ServerBounds): BoundedServer {
   boundConnections(server, bounds.connections);
 
   /** The one that began first is the first. */
-  const readings = new Set<Reading>();
+  const readings = new Set<BodyReading>();
   let held = 0;
   const readBody: BoundedServer['readBody'] = async ({ request, response }, most) => {
     if (Number(request.headers['content-length'] ?? 0) > most) return TOO_LONG;
@@ -82,7 +82,7 @@ export function createBoundedServer(bounds: ServerBounds): BoundedServer {
       if ('status' in outcome) release();
       read.resolve(outcome);
     };
-    const reading: Reading = { drop: () => end(TOO_MANY) };
+    const reading: BodyReading = { drop: () => end(TOO_MANY) };
     const take = (chunk: Uint8Array): void => {
       bytes += chunk.length;
       held += chunk.length;

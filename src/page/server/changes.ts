@@ -4,11 +4,8 @@ import { MEMORY_ROOT, type MemoryPath } from '../../language/path.ts';
 import type { Memory } from '../../tool/memory-tool.ts';
 import { eachConcurrently } from '../../tree/concurrency.ts';
 import type { Tree } from '../../tree/tree.ts';
-import type { Changed, DirectoryRemoved } from '../protocol.ts';
+import type { DirectoryRemoved, ResultOf } from '../protocol.ts';
 import type { Answerers } from './questions.ts';
-
-/** Who writes, for events and for the history. */
-export const PAGE_ACTOR = 'page';
 
 /**
  * Answers what a page that may write asks beside the rest. Everything goes through the policies and limits of any writer, and
@@ -119,7 +116,7 @@ async function write(
     readonly version: string | undefined;
   },
   signal: AbortSignal,
-): Promise<Changed> {
+): Promise<ResultOf<'write'>> {
   const { path, content, version } = file;
   let isRedacted = false;
   const onRedacted = (): void => {

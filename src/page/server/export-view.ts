@@ -10,7 +10,7 @@ import { searchFiles } from './search-files.ts';
 
 /** A file of an export. */
 export interface ExportedFile {
-  /** Where it lay in the memory, or below `/memories` where only a part was exported. */
+  /** The path in the memory, or below `/memories` where only a part was exported. */
   readonly path: MemoryPath;
   readonly size: number;
   /** Milliseconds since the epoch. */
@@ -71,7 +71,10 @@ export function exportQuestions(
       const content = contentOf(path, bytes);
       const reply = content.kind === 'text' && { reply: viewFile({ given: path, text: content.text }) };
       return {
-        ...{ path, size: bytes.length, version: 'exported', content: { ...content, ...reply } },
+        path,
+        size: bytes.length,
+        version: 'exported',
+        content: { ...content, ...reply },
       };
     },
     async directory({ path }) {

@@ -2,8 +2,8 @@ import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { foreignSiteOf } from './loopback.ts';
 
-/** Why a request is not served. */
-export interface Refusal {
+/** The reason for which a request is not served. */
+export interface RequestRefusal {
   readonly status: number;
   readonly message: string;
 }
@@ -16,10 +16,10 @@ export interface Guard {
   refusalOf(request: {
     readonly method?: string | undefined;
     readonly headers: IncomingHttpHeaders;
-  }): Refusal | undefined;
+  }): RequestRefusal | undefined;
   /** Returns the cookie for the token, once; undefined for any other text, and when it was exchanged before. */
   exchange(token: unknown): string | undefined;
-  /** Whether the cookie of an exchange comes with the request. */
+  /** Tells whether the cookie of an exchange comes with the request. */
   isKnown(headers: IncomingHttpHeaders): boolean;
 }
 
@@ -54,7 +54,7 @@ export function createGuard(port: number): Guard {
   };
 }
 
-function forbidden(message: string): Refusal {
+function forbidden(message: string): RequestRefusal {
   return { status: 403, message };
 }
 

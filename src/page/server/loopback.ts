@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { misconfigured } from '../../errors.ts';
 import { fileCodeOf } from '../../store/failures.ts';
 
-/** Nothing but programs of this machine can connect. */
+/** The address to which programs of this machine alone can connect. */
 export const LOOPBACK = '127.0.0.1';
 
 /**

@@ -3,8 +3,6 @@ import type { Memory } from '../../tool/memory-tool.ts';
 import type { Answerers } from './questions.ts';
 import type { FieldsOf } from './read-fields.ts';
 
-type Outcome = Awaited<ReturnType<History['undo']>>;
-
 /** Plans: `undo` names an actor, `at` a moment. Nothing is written. */
 export function answerPlan(history: History): Answerers {
   return {
@@ -36,7 +34,7 @@ function run(
   history: History,
   fields: FieldsOf<'plan'>,
   options: { readonly signal: AbortSignal; readonly dryRun?: true; readonly digest?: string },
-): Promise<Outcome> {
+): ReturnType<History['undo']> {
   return 'undo' in fields
     ? history.undo({ ...options, writer: fields.undo })
     : history.restoreAt(fields.at, { ...options, partial: true });

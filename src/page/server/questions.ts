@@ -4,7 +4,7 @@ import { countFor, createCounts } from '../../tool/call-counts.ts';
 import type { ErrorLine, LineOf, QuestionName, ResultOf } from '../protocol.ts';
 import { type FieldsOf, type GivenFields, readFields } from './read-fields.ts';
 
-/** What an answer has besides its question. */
+/** The means of answering, besides the fields of the question. */
 export interface Asking<L = unknown> {
   /** Fires when the page no longer waits, and when the server stops. */
   readonly signal: AbortSignal;
@@ -12,7 +12,7 @@ export interface Asking<L = unknown> {
   send(line: L): Promise<void>;
 }
 
-/** What the page may ask, by name. Each resolves to the last line. */
+/** The questions that the page may ask, by name. Each resolves to the last line. */
 export type Questions = Readonly<Record<string, (given: GivenFields, asking: Asking) => Promise<object>>>;
 
 /** Answers one question, whose fields were read. */
@@ -21,10 +21,10 @@ type Answerer<N extends QuestionName> = (
   asking: Asking<LineOf<N>>,
 ) => Promise<ResultOf<N>>;
 
-/** Those who answer the questions of the protocol, or some of them. */
+/** Functions that answer the questions of the protocol, or some of them. */
 export type Answerers = { readonly [N in QuestionName]?: Answerer<N> };
 
-/** Makes the questions: their fields are read, and beside the results is put how many requests they took. */
+/** Makes the questions: each has its fields read, and tells beside its result how many requests it took. */
 export function questionsOf(answerers: Answerers): Questions {
   const names = Object.keys(answerers) as readonly QuestionName[];
   return Object.fromEntries(names.map((name) => [name, questionOf(name, answerers[name])]));

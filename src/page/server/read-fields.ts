@@ -1,6 +1,6 @@
 import { MemoryError } from '../../errors.ts';
 import { type MemoryPath, parseGivenPath } from '../../language/path.ts';
-import { type FieldKind, type FieldsOfForm, type FormOf, QUESTIONS, type QuestionName } from '../protocol.ts';
+import { type FieldKind, type FormOf, QUESTIONS, type QuestionName } from '../protocol.ts';
 
 /** A question's input as it came from the browser. */
 export type GivenFields = Readonly<Record<string, unknown>>;
@@ -9,7 +9,7 @@ export type GivenFields = Readonly<Record<string, unknown>>;
 interface KindsOfFields {
   readonly path: MemoryPath;
   readonly text: string;
-  /** Undefined: the page has shown none. */
+  /** The version that the page has shown; undefined where it has shown none. */
   readonly version: string | undefined;
   readonly null: null;
   readonly paths: readonly MemoryPath[];
@@ -20,6 +20,8 @@ interface KindsOfFields {
 /** The fields of a question once they were read. */
 export type FieldsOf<N extends QuestionName> =
   FormOf<N> extends infer F ? { readonly [K in keyof F]: KindsOfFields[F[K] & FieldKind] } : never;
+
+type FormFields = Readonly<Record<string, FieldKind>>;
 
 const MOST_PATHS = 200;
 
@@ -62,8 +64,8 @@ export function readFields<N extends QuestionName>(name: N, given: GivenFields):
 }
 
 /** Finds the first form whose fields are all given, null where that alone is a field's kind; the last form otherwise. */
-function formOf(forms: readonly FieldsOfForm[], given: GivenFields): FieldsOfForm {
-  const fits = (form: FieldsOfForm): boolean =>
+function formOf(forms: readonly FormFields[], given: GivenFields): FormFields {
+  const fits = (form: FormFields): boolean =>
     Object.entries(form).every(
       ([field, kind]) => Object.hasOwn(given, field) && (given[field] === null) === (kind === 'null'),
     );

@@ -3,7 +3,7 @@ import { MEMORY_ROOT, type MemoryPath } from '../../language/path.ts';
 import { decodeText, findInLines } from '../../language/text.ts';
 import { inTurns, throwIfAborted } from '../../time.ts';
 import type { Tree } from '../../tree/tree.ts';
-import type { FoundLine, LineOf, SearchReading } from '../protocol.ts';
+import type { FoundLine, LineOf, ResultOf } from '../protocol.ts';
 import type { Asking } from './questions.ts';
 
 /** Files that are read at once. */
@@ -14,7 +14,7 @@ const MOST_LINES = 500;
 const LINE_LENGTH = 160;
 const LEAD = 40;
 
-/** What is searched. */
+/** The files that are searched. */
 interface Searched {
   paths(signal: AbortSignal): Promise<readonly MemoryPath[]>;
   read(path: MemoryPath, signal: AbortSignal): Promise<Uint8Array | undefined>;
@@ -35,7 +35,7 @@ export async function searchFiles(
   files: Searched,
   text: string,
   { signal, send }: Asking<LineOf<'search'>>,
-): Promise<SearchReading> {
+): Promise<ResultOf<'search'>> {
   const wanted = text.toLowerCase();
   const paths = await files.paths(signal);
   const waiting = paths.values();

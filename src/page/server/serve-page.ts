@@ -1,25 +1,32 @@
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { API, SESSION } from '../protocol.ts';
-import type { Asset } from './assets.ts';
+import { misconfigured } from '../../errors.ts';
+import { PLACES } from '../protocol.ts';
 import { type BoundedServer, createBoundedServer, type ServerBounds } from './bounded-server.ts';
-import { createGuard, type Guard, type Refusal } from './guard.ts';
+import { createGuard, type Guard, type RequestRefusal } from './guard.ts';
 import { LOOPBACK, listenOnLoopback } from './loopback.ts';
 import { failureLine, type Questions } from './questions.ts';
 import type { GivenFields } from './read-fields.ts';
+
+/** A file of the page itself. */
+export interface Asset {
+  readonly type: string;
+  readonly body: Uint8Array;
+}
 
 interface PageOptions {
   /** 0: any that is free. */
   readonly port: number;
   readonly assets: ReadonlyMap<string, Asset>;
   readonly questions: Questions;
-  /** Of one question, at most. */
+  /** The most bytes of one question. */
   readonly maxQuestionBytes: number;
   /** The address is good for one browser, once. */
   readonly onListening: (address: string) => Promise<void>;
   /** Called when a browser has exchanged the address for its cookie. */
   readonly onOpened?: (() => void) | undefined;
-  /** Instead of the usual ones. */
+  /** Bounds that replace the usual ones. */
   readonly bounds?: Partial<ServerBounds> | undefined;
   /** Ends the serving; what is still running is cancelled. */
   readonly signal: AbortSignal;
@@ -99,13 +106,13 @@ async function serve(served: Served): Promise<void> {
     return;
   }
   if (method !== 'POST') return refuse(response, { status: 405, message: 'GET and POST are served.' });
-  if (url !== SESSION && !url.startsWith(API)) return refuse(response, NOTHING);
-  if (url.startsWith(API) && !guard.isKnown(request.headers)) {
+  if (url !== PLACES.session && !url.startsWith(PLACES.questions)) return refuse(response, NOTHING);
+  if (url.startsWith(PLACES.questions) && !guard.isKnown(request.headers)) {
     return refuse(response, { status: 401, message: 'This browser was not given the address.' });
   }
-  const input = await readObject(served, url === SESSION ? MAX_SESSION_BYTES : maxQuestionBytes);
+  const input = await readObject(served, url === PLACES.session ? MAX_SESSION_BYTES : maxQuestionBytes);
   if ('status' in input) return refuse(response, input);
-  if (url === SESSION) {
+  if (url === PLACES.session) {
     const cookie = guard.exchange(input.value['token']);
     if (cookie === undefined) return refuse(response, { status: 401, message: 'The address was used.' });
     response.writeHead(204, { ...HEADERS, 'set-cookie': cookie }).end();
@@ -115,9 +122,9 @@ async function serve(served: Served): Promise<void> {
   await answer(served, input.value);
 }
 
-const NOTHING: Refusal = { status: 404, message: 'There is nothing here.' };
+const NOTHING: RequestRefusal = { status: 404, message: 'There is nothing here.' };
 
-function refuse(response: ServerResponse, { status, message }: Refusal): void {
+function refuse(response: ServerResponse, { status, message }: RequestRefusal): void {
   // The body of the request stays unread, so the connection cannot be used again.
   response.writeHead(status, { ...HEADERS, 'content-type': 'text/plain', connection: 'close' });
   response.end(`${message}\n`);
@@ -127,7 +134,7 @@ function refuse(response: ServerResponse, { status, message }: Refusal): void {
 async function readObject(
   { request, response, readBody }: Served,
   most: number,
-): Promise<{ readonly value: GivenFields } | Refusal> {
+): Promise<{ readonly value: GivenFields } | RequestRefusal> {
   if (request.headers['content-type'] !== 'application/json') {
     return { status: 415, message: 'Questions are asked in JSON.' };
   }
@@ -143,7 +150,7 @@ async function readObject(
 }
 
 async function answer({ request, response, questions, signal }: Served, input: GivenFields): Promise<void> {
-  const name = request.url?.slice(API.length) ?? '';
+  const name = request.url?.slice(PLACES.questions.length) ?? '';
   const question = Object.hasOwn(questions, name) ? questions[name] : undefined;
   if (question === undefined) return refuse(response, NOTHING);
   const gone = new AbortController();
@@ -159,4 +166,26 @@ async function answer({ request, response, questions, signal }: Served, input: G
   };
   const last = await question(input, asking).catch((error: unknown) => failureLine(error, name, input));
   response.end(`${JSON.stringify(last)}\n`);
+}
+
+const FILES: readonly (readonly [url: string, name: string, type: string])[] = [
+  ['/', 'index.html', 'text/html; charset=utf-8'],
+  ['/page.js', 'page.js', 'text/javascript; charset=utf-8'],
+  ['/page.css', 'page.css', 'text/css; charset=utf-8'],
+  ['/icon.svg', 'icon.svg', 'image/svg+xml'],
+];
+
+/**
+ * The page's own files by the paths of their URLs, as `infra/bundle-page.ts` writes them.
+ *
+ * @throws MemoryError `misconfigured` where they are not there.
+ */
+export function readAssets(folder: URL): ReadonlyMap<string, Asset> {
+  try {
+    return new Map(
+      FILES.map(([url, name, type]) => [url, { type, body: readFileSync(new URL(name, folder)) }]),
+    );
+  } catch (error) {
+    throw misconfigured('The files of the page are missing: "npm run build" makes them.', error);
+  }
 }

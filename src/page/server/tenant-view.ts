@@ -15,8 +15,8 @@ import { wireTenant } from '../../open/wire-tenant.ts';
 import { runCommand } from '../../tool/commands.ts';
 import type { Memory } from '../../tool/memory-tool.ts';
 import { openWork, type Progress } from '../../tree/tenant.ts';
-import type { Facts, Step, VerifyReading } from '../protocol.ts';
-import { answerChanges, PAGE_ACTOR } from './changes.ts';
+import type { Facts, LineOf, ResultOf } from '../protocol.ts';
+import { answerChanges } from './changes.ts';
 import { contentOf } from './content.ts';
 import { answerCarryOut, answerPlan } from './plans.ts';
 import { type Asking, type Questions, questionsOf } from './questions.ts';
@@ -24,14 +24,16 @@ import { searchedTree, searchFiles } from './search-files.ts';
 import { answerVersions, createWriterNames } from './versions.ts';
 import { watchTree } from './watch-tree.ts';
 
-/** What a page shows, as it asks for it. */
+/** A memory as a page asks for it. */
 export interface PageView extends AsyncDisposable {
   readonly questions: Questions;
-  /** Of one question, at most. */
+  /** The most bytes of one question. */
   readonly maxQuestionBytes: number;
 }
 
-/** Of a question that writes nothing. */
+/** The actor of what the page writes, for events and for the history. */
+const PAGE_ACTOR = 'page';
+/** The longest question that writes nothing. */
 export const QUESTION_BYTES = 65_536;
 /** The longest question that deletes a directory: it lists the files, some 80,000 of them. */
 const LIST_BYTES = 8_388_608;
@@ -155,7 +157,7 @@ export async function openTenantView(
     },
   };
 
-  function toldOf(finding: Finding): VerifyReading['findings'][number] {
+  function toldOf(finding: Finding): ResultOf<'verify'>['findings'][number] {
     const [, level = '', sentence = ''] = /^(\S+)\s+(.*)$/s.exec(lineOf(finding)) ?? [];
     const path = finding.kind === 'damaged' || finding.kind === 'clash' ? finding.path : undefined;
     return { level, sentence, isLeft: isLeft(finding), ...(path !== undefined && { path }) };
@@ -163,7 +165,7 @@ export async function openTenantView(
 }
 
 /** Tells now and then how far a verification is; a page that reads slowly is not waited for. */
-function progressTo({ send }: Asking<Step>): (progress: Progress) => void {
+function progressTo({ send }: Asking<LineOf<'verify'>>): (progress: Progress) => void {
   let toldAt = 0;
   return ({ done, total }) => {
     const now = performance.now();

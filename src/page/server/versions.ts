@@ -9,7 +9,7 @@ import { contentOf } from './content.ts';
 import type { Answerers } from './questions.ts';
 
 /** Tells who stands behind the hash of a writer. */
-export interface WriterNames {
+interface WriterNames {
   /** The actor; the hash where no record names it; undefined for none. Asks the store only for a hash that is new to it. */
   nameOf(writer: Uint8Array, signal: AbortSignal): Promise<string | undefined>;
 }

@@ -4,17 +4,17 @@ import { pause } from '../../time.ts';
 import { countFor, createCounts } from '../../tool/call-counts.ts';
 import { decodeEntry } from '../../tree/list-directory.ts';
 import { openWork, type Tenant } from '../../tree/tenant.ts';
-import type { ListedFile, TreeChange } from '../protocol.ts';
+import type { StoredFile, TreeChange } from '../protocol.ts';
 import type { Asking } from './questions.ts';
 
-/** From the end of a look to the next one: an edit is seen within a second. */
+/** The time from the end of a look to the next one: an edit is seen within a second. */
 const PAUSE_MS = 800;
-/** Beyond so many LISTs a look, the looks are fewer: about one LIST a second, however large the memory is. */
+/** The LISTs that a look may cost in that time. A memory that costs more is looked at less often: about one LIST a second. */
 const LISTS_PER_PAUSE = 1;
 
-/** What one look at the whole tree found. */
-interface Look {
-  readonly files: ReadonlyMap<string, ListedFile>;
+/** The findings of one look at the whole tree. */
+interface TreeLook {
+  readonly files: ReadonlyMap<string, StoredFile>;
   readonly foreign: number;
 }
 
@@ -28,19 +28,19 @@ export async function watchTree(
   { signal, send }: Asking<TreeChange>,
   nudge: () => Promise<void>,
 ): Promise<never> {
-  let before: Look | undefined;
+  let before: TreeLook | undefined;
   for (;;) {
     const counts = createCounts();
     let sent = 0;
-    // Of the first look each page is shown as it comes.
-    const onPage = async ({ files, foreign }: Look): Promise<void> => {
+    // Each page of the first look is shown as it comes.
+    const onPage = async ({ files, foreign }: TreeLook): Promise<void> => {
       const changed = [...files.values()].slice(sent);
       const part = { whole: sent === 0, changed, removed: [], foreign, isPartial: true };
       sent = files.size;
       await send({ ...part, requests: {}, everyMs: 0 });
     };
     const options = { before, signal, ...(before === undefined && { onPage }) };
-    const now: Look = await countFor(counts, () => look(tenant, options));
+    const now: TreeLook = await countFor(counts, () => look(tenant, options));
     const { list = 0 } = counts.requests;
     const everyMs = PAUSE_MS * Math.max(1, Math.ceil(list / LISTS_PER_PAUSE));
     const difference = differenceOf(before, now, sent);
@@ -68,14 +68,14 @@ async function look(
     signal,
     onPage,
   }: {
-    readonly before: Look | undefined;
+    readonly before: TreeLook | undefined;
     readonly signal: AbortSignal;
     /** Called with what was found so far, where there may be more. */
-    readonly onPage?: (found: Look) => Promise<void>;
+    readonly onPage?: (found: TreeLook) => Promise<void>;
   },
-): Promise<Look> {
+): Promise<TreeLook> {
   const work = await openWork(tenant, { signal });
-  const files = new Map<string, ListedFile>();
+  const files = new Map<string, StoredFile>();
   let foreign = 0;
   if (work === undefined) return { files, foreign };
   const prefix = tenant.layout.data;
@@ -106,8 +106,8 @@ async function look(
 
 /** `sent`: so many files of a first look were sent already. */
 function differenceOf(
-  before: Look | undefined,
-  now: Look,
+  before: TreeLook | undefined,
+  now: TreeLook,
   sent: number,
 ): Pick<TreeChange, 'whole' | 'changed' | 'removed' | 'foreign'> {
   const { foreign } = now;

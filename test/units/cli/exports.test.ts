@@ -17,7 +17,7 @@ import { runPut } from '../../../src/cli/files/put.ts';
 import { readExport } from '../../../src/cli/files/read-export.ts';
 import type { Flags } from '../../../src/cli/run/invocation.ts';
 import { runOpen } from '../../../src/cli/serve/open.ts';
-import type { FileReading } from '../../../src/page/protocol.ts';
+import type { ResultOf } from '../../../src/page/protocol.ts';
 import { exportQuestions } from '../../../src/page/server/export-view.ts';
 import { invocationOf } from '../../doubles/invocation.ts';
 
@@ -108,7 +108,7 @@ describe('open EXPORT', () => {
     expect(await questions['file']?.({ path: '/memories/notes/plan.md' }, asking)).toMatchObject({
       content: { text: 'Kestrel', reply: expect.stringContaining('Kestrel') },
       requests: {},
-    } satisfies Partial<FileReading> | object);
+    } satisfies Partial<ResultOf<'file'>> | object);
     expect(await questions['search']?.({ text: 'kestrel' }, asking)).toMatchObject({ files: 2, lines: 1 });
     expect(await questions['directory']?.({ path: '/memories/notes' }, asking)).toMatchObject({
       reply: expect.stringContaining('plan.md'),

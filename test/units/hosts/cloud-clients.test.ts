@@ -45,7 +45,10 @@ const CLOUDS = [
     compacts: 'claude-opus-4-6',
     open: ({ url, fetch }: ScriptedSite): MessagesClient =>
       new AnthropicVertex({
-        ...{ baseURL: url, region: 'global', maxRetries: 0, fetch },
+        baseURL: url,
+        region: 'global',
+        maxRetries: 0,
+        fetch,
         authClient: SIGNED_IN ?? null,
       }),
   },

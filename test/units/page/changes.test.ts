@@ -1,12 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { openMemory } from '../../../src/open/open-memory.ts';
-import type {
-  Changed,
-  Costed,
-  FileReading,
-  VersionReading,
-  VersionsReading,
-} from '../../../src/page/protocol.ts';
+import type { Costed, QuestionName, ResultOf } from '../../../src/page/protocol.ts';
 import { openTenantView, type PageView } from '../../../src/page/server/tenant-view.ts';
 import { openSqliteObjectStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { interceptStore } from '../../doubles/intercepted-store.ts';
@@ -23,17 +17,17 @@ const open = ({ options }: AgentSite, canWrite = true): Promise<PageView> =>
   openTenantView(options, { lineOf: ({ kind }) => `FAIL  a ${kind}`, canWrite });
 
 const asking = { signal: new AbortController().signal, send: async () => {} };
-const ask = async <T>(
+const ask = async <N extends QuestionName>(
   { questions }: PageView,
-  name: string,
+  name: N,
   input: Readonly<Record<string, unknown>>,
-): Promise<T> => {
+): Promise<ResultOf<N> & Costed> => {
   const question = questions[name];
   if (question === undefined) throw new Error(`there is no question ${name}`);
-  return (await question(input, asking)) as T;
+  return (await question(input, asking)) as ResultOf<N> & Costed;
 };
 const versionOf = async (view: PageView, path: string): Promise<string> =>
-  (await ask<FileReading>(view, 'file', { path })).version;
+  (await ask(view, 'file', { path })).version;
 
 const KEY = new Uint8Array(32).fill(9);
 const CHANGES = ['write', 'remove', 'rename', 'restore'];
@@ -78,15 +72,15 @@ describe('a page that may write', () => {
     await agent.memory.files.write('/memories/first.md', 'x');
     await using view = await open(agent);
     const [path, to] = ['/memories/a.md', '/memories/b/c.md'];
-    const made = await ask<Changed & Costed>(view, 'write', { path, text: 'one', version: null });
+    const made = await ask(view, 'write', { path, text: 'one', version: null });
     expect(made.requests.put).toBeGreaterThan(0);
     await ask(view, 'write', { path, text: 'two', version: made.version });
     await ask(view, 'rename', { path, to });
-    expect((await ask<FileReading>(view, 'file', { path: to })).writer).toBe('page');
-    expect((await ask<FileReading>(view, 'file', { path: '/memories/first.md' })).writer).toBe('an agent');
+    expect((await ask(view, 'file', { path: to })).writer).toBe('page');
+    expect((await ask(view, 'file', { path: '/memories/first.md' })).writer).toBe('an agent');
     await ask(view, 'remove', { path: to, version: await versionOf(view, to) });
     expect(await agent.memory.files.exists(to)).toBe(false);
-    const { entries } = await ask<VersionsReading>(view, 'versions', { path: to });
+    const { entries } = await ask(view, 'versions', { path: to });
     expect(entries.map(({ kind, writer, end }) => [kind, writer, end])).toEqual([
       ['deleted', 'page', undefined],
       ['renamed', 'page', undefined],
@@ -144,14 +138,14 @@ describe('a page that may write', () => {
     const path = '/memories/a.md';
     for (const text of ['one', 'two', 'three']) await files.write(path, text);
     await using view = await open(agent);
-    const versions = async () => (await ask<VersionsReading>(view, 'versions', { path })).entries;
+    const versions = async () => (await ask(view, 'versions', { path })).entries;
     const [three, two, one] = await versions();
-    expect((await ask<VersionReading>(view, 'version', { path, version: one?.version })).content).toEqual({
+    expect((await ask(view, 'version', { path, version: one?.version })).content).toEqual({
       kind: 'text',
       text: 'one',
     });
     const restore = (version: string | undefined, base: string | null | undefined) =>
-      ask<Changed>(view, 'restore', { path, version, base });
+      ask(view, 'restore', { path, version, base });
     await expect(restore(one?.version, two?.version)).rejects.toMatchObject({ code: 'version_conflict' });
     await expect(restore(one?.version, null)).rejects.toMatchObject({ code: 'already_exists' });
     expect((await files.read(path))?.text()).toBe('three');
@@ -230,7 +224,7 @@ describe('a page that may write', () => {
       ask(view, 'write', { path: ONE, text: 'by the page', version: versions.get(ONE) }),
     'a new file': (view) => ask(view, 'write', { path: NEW, text: 'by the page', version: null }),
     'a version that is taken back': async (view) => {
-      const { entries } = await ask<VersionsReading>(view, 'versions', { path: ONE });
+      const { entries } = await ask(view, 'versions', { path: ONE });
       const [shown, older] = entries.filter(({ kind }) => kind === 'written').slice(-2);
       await ask(view, 'restore', { path: ONE, version: older?.version, base: shown?.version });
     },
@@ -328,7 +322,7 @@ describe('a page that may write', () => {
     await expect(ask(view, 'write', input)).rejects.toMatchObject({ code: 'policy_refused' });
     await using redacting = await openAgent({ policy: 'email,redact' });
     await using other = await open(redacting);
-    expect(await ask<Changed>(other, 'write', input)).toMatchObject({ isRedacted: true });
+    expect(await ask(other, 'write', input)).toMatchObject({ isRedacted: true });
     expect((await redacting.memory.files.read('/memories/a.md'))?.text()).not.toContain('ada');
   });
 
@@ -344,13 +338,13 @@ describe('a page that may write', () => {
     await agent.memory.files.write('/memories/a.md', 'a', { actor: 'turn 1' });
     await agent.memory.files.write('/memories/b.md', 'b');
     await using view = await open(agent, false);
-    const first = await ask<{ writers: object[]; requests: object }>(view, 'writers', { paths });
+    const first = await ask(view, 'writers', { paths });
     expect(first.writers).toMatchObject([
       { path: '/memories/a.md', writer: 'turn 1' },
       { path: '/memories/b.md' },
     ]);
     expect(first.requests).toEqual({ get: 4, list: 1 });
-    expect((await ask<{ requests: object }>(view, 'writers', { paths })).requests).toEqual({ get: 3 });
+    expect((await ask(view, 'writers', { paths })).requests).toEqual({ get: 3 });
     for (const wrong of ['x', [1], Array.from({ length: 201 }, () => '/memories/a')]) {
       await expect(ask(view, 'writers', { paths: wrong })).rejects.toMatchObject({ code: 'invalid_command' });
     }

@@ -1,14 +1,14 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import type { PlanReading } from '../../../src/page/protocol.ts';
+import type { ResultOf } from '../../../src/page/protocol.ts';
 import { openTenantView, type PageView } from '../../../src/page/server/tenant-view.ts';
 import { DAY_MS } from '../../../src/time.ts';
 import { openAgent } from '../../support/page-site.ts';
 
 const asking = { signal: new AbortController().signal, send: async () => {} };
-const ask = async ({ questions }: PageView, name: string, input: object): Promise<PlanReading> => {
+const ask = async ({ questions }: PageView, name: string, input: object): Promise<ResultOf<'plan'>> => {
   const question = questions[name];
   if (question === undefined) throw new Error(`there is no question ${name}`);
-  return (await question({ ...input }, asking)) as PlanReading;
+  return (await question({ ...input }, asking)) as ResultOf<'plan'>;
 };
 
 afterEach(() => {

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { createLayout, parseTenantId } from '../../../src/format/object-keys.ts';
 import { openAdmin } from '../../../src/open/open-admin.ts';
 import { openMemory } from '../../../src/open/open-memory.ts';
-import type { PlanReading } from '../../../src/page/protocol.ts';
+import type { ResultOf } from '../../../src/page/protocol.ts';
 import { openTenantView } from '../../../src/page/server/tenant-view.ts';
 import { openS3Versions } from '../../../src/store/s3/versions.ts';
 import { describeOnS3 } from '../../servers/s3.ts';
@@ -46,7 +46,7 @@ describeOnS3('a page, in a bucket that keeps versions', ['minio'], (server) => {
         act === 'restore'
           ? { path: PATH, version: secret.version, base: now.version }
           : { at: now.time.toISOString() };
-      const plan = act === 'carryOut' ? ((await ask('plan', input)) as PlanReading) : undefined;
+      const plan = act === 'carryOut' ? ((await ask('plan', input)) as ResultOf<'plan'>) : undefined;
       await ask(act, { ...input, digest: plan?.digest }).catch((error: unknown) => {
         expect(error).toMatchObject({ code });
       });

@@ -1,10 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { MemoryError } from '../../../src/errors.ts';
-import type { Asset } from '../../../src/page/server/assets.ts';
-import { readAssets } from '../../../src/page/server/assets.ts';
 import type { Questions } from '../../../src/page/server/questions.ts';
-import { servePage } from '../../../src/page/server/serve-page.ts';
+import { type Asset, readAssets, servePage } from '../../../src/page/server/serve-page.ts';
 import { askRaw, linesIn, type ServedPage, serveQuestions, signIn } from '../../support/page-site.ts';
 
 const asset = (type: string): Asset => ({ type, body: new TextEncoder().encode('its own') });

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { fileKey } from '../../../src/format/object-keys.ts';
 import { parseMemoryPath } from '../../../src/language/path.ts';
 import { openTenant } from '../../../src/open/open-memory.ts';
-import type { Costed, FileReading, ObjectReading, TreeChange } from '../../../src/page/protocol.ts';
+import type { Costed, ResultOf, TreeChange } from '../../../src/page/protocol.ts';
 import { openTenantView, type PageView } from '../../../src/page/server/tenant-view.ts';
 import { openWork } from '../../../src/tree/tenant.ts';
 import { type AgentSite, listedOnly, openAgent } from '../../support/page-site.ts';
@@ -45,7 +45,7 @@ describe('what the page asks', () => {
     await agent.memory.files.write('/memories/a.png', IMAGE);
     await agent.memory.files.write('/memories/a.bin', Uint8Array.of(0xff, 0xfe));
     await using view = await openView(agent);
-    const file = (await ask(view, 'file', { path: '/memories/a.md' })).last as FileReading;
+    const file = (await ask(view, 'file', { path: '/memories/a.md' })).last as ResultOf<'file'>;
     expect(file).toMatchObject({
       size: 10,
       requests: { get: 1 },
@@ -54,7 +54,8 @@ describe('what the page asks', () => {
     expect(file.content).toMatchObject({
       reply: "Here's the content of /memories/a.md with line numbers:\n     1\t# Kestrel\n     2\t",
     });
-    const object = (await ask(view, 'object', { path: '/memories/a.md' })).last as ObjectReading & Costed;
+    const object = (await ask(view, 'object', { path: '/memories/a.md' })).last as ResultOf<'object'> &
+      Costed;
     expect(object.key).toMatch(/^tenants\/acme\/data\//);
     expect(object.requests).toEqual({ get: 1 });
     const bytes = Buffer.from(object.base64, 'base64');
@@ -207,10 +208,15 @@ describe('what the page asks', () => {
     const before = await objectsIn(agent);
     await using view = await openView(agent);
     const path = '/memories/a.md';
-    for (const [name, input] of Object.entries({
-      ...{ file: { path }, object: { path }, directory: { path: '/memories' } },
-      ...{ search: { text: 'a' }, verify: {}, keys: {}, facts: {} },
-    })) {
+    for (const [name, input] of [
+      ['file', { path }],
+      ['object', { path }],
+      ['directory', { path: '/memories' }],
+      ['search', { text: 'a' }],
+      ['verify', {}],
+      ['keys', {}],
+      ['facts', {}],
+    ] as const) {
       await ask(view, name, input);
     }
     await ask(view, 'watch', {}, (_, end) => end());

@@ -1,23 +1,21 @@
 import {
-  API,
   costed,
-  type EndingName,
   type ErrorLine,
   errorLine,
   type InputOf,
   type LineOf,
+  PLACES,
   QUESTIONS,
   type QuestionName,
   type ResultOf,
-  SESSION,
 } from '../../protocol.ts';
 import type { Shape } from '../../shapes.ts';
 import { countAnswer } from './spent.ts';
 
-/** What the server answered instead of a result. */
-export class Refused extends Error {
+/** A question that got no result, and why. */
+export class QuestionRefused extends Error {
   readonly code: string;
-  constructor({ error: { code, message } }: ErrorLine) {
+  constructor({ code, message }: ErrorLine['error']) {
     super(message);
     this.code = code;
   }
@@ -50,18 +48,18 @@ interface AskOptions<L> {
 /**
  * Asks the server a question, and counts what the answer cost.
  *
- * @throws Refused, also for an answer that the protocol does not have.
+ * @throws QuestionRefused, also for an answer that the protocol does not have.
  */
-export async function ask<N extends EndingName>(
+export async function ask<N extends QuestionName>(
   name: N,
   input: InputOf<N>,
   { signal, onLine }: AskOptions<LineOf<N>> = {},
 ): Promise<ResultOf<N>> {
   const { line: shape, result } = SHAPES[name];
-  const response = await post(API + name, input, signal);
-  if (response.status === 401) throw new Refused({ error: { code: LOCKED, message: 'Not signed in.' } });
+  const response = await post(PLACES.questions + name, input, signal);
+  if (response.status === 401) throw new QuestionRefused({ code: LOCKED, message: 'Not signed in.' });
   const refused = REFUSED.get(response.status);
-  if (refused !== undefined) throw new Refused({ error: { code: 'limit_exceeded', message: refused } });
+  if (refused !== undefined) throw new QuestionRefused({ code: 'limit_exceeded', message: refused });
   if (!response.ok || response.body === null) throw gone();
   let last: unknown;
   for await (const line of linesOf(response.body, signal)) {
@@ -73,14 +71,14 @@ export async function ask<N extends EndingName>(
   return checked(last, result);
 }
 
-/** Follows what never ends: every line at once. @throws Refused when it ends after all. */
+/** Follows what never ends: every line at once. @throws QuestionRefused when it ends after all. */
 export async function follow(
   name: 'watch',
   onLine: (line: LineOf<'watch'>) => void,
   signal: AbortSignal,
 ): Promise<never> {
-  const response = await post(API + name, {}, signal);
-  if (response.status === 401) throw new Refused({ error: { code: LOCKED, message: 'Not signed in.' } });
+  const response = await post(PLACES.questions + name, {}, signal);
+  if (response.status === 401) throw new QuestionRefused({ code: LOCKED, message: 'Not signed in.' });
   if (!response.ok || response.body === null) throw gone();
   for await (const line of linesOf(response.body, signal)) onLine(checked(line, QUESTIONS[name].line));
   throw gone();
@@ -88,15 +86,15 @@ export async function follow(
 
 /** Exchanges the token of the address for the cookie; tells whether it was taken. */
 export async function exchange(token: string): Promise<boolean> {
-  return (await post(SESSION, { token })).ok;
+  return (await post(PLACES.session, { token })).ok;
 }
 
-/** Passes on a line that has the shape. @throws Refused for any other. */
+/** Passes on a line that has the shape. @throws QuestionRefused for any other. */
 function checked<T>(line: unknown, shape: Shape<T> | undefined): T {
-  if (errorLine(line)) throw new Refused(line);
+  if (errorLine(line)) throw new QuestionRefused(line.error);
   if (shape?.(line)) return line;
   const message = 'The program that shows this page gave an answer that the page does not understand.';
-  throw new Refused({ error: { code: 'not_understood', message } });
+  throw new QuestionRefused({ code: 'not_understood', message });
 }
 
 async function post(url: string, input: object, signal?: AbortSignal): Promise<Response> {
@@ -145,8 +143,9 @@ function parsed(line: string): unknown {
   }
 }
 
-function gone(): Refused {
-  return new Refused({
-    error: { code: GONE, message: 'The program that shows this page has ended, or cannot be reached.' },
+function gone(): QuestionRefused {
+  return new QuestionRefused({
+    code: GONE,
+    message: 'The program that shows this page has ended, or cannot be reached.',
   });
 }

@@ -8,7 +8,7 @@ const LONGEST_LINE = 2_000;
 /** Lines with more words that differ are told as changed altogether. */
 const MOST_WORDS = 100;
 
-export interface DiffPart {
+interface DiffPart {
   readonly text: string;
   readonly isChanged: boolean;
 }
@@ -23,16 +23,16 @@ export type DiffLine =
     }
   | { readonly kind: 'gap' };
 
-export interface Comparison {
-  /** Nothing for the same text. */
+interface Comparison {
+  /** The lines that differ and those around them; none for the same text. */
   readonly lines: readonly DiffLine[];
-  /** How many follow on them. */
+  /** The number of lines that follow on them. */
   readonly more: number;
   /** The texts differ so much that lines which both have are told as removed and added. */
   readonly isCoarse: boolean;
 }
 
-/** How two texts differ, line by line; of the lines the first, as many as `most` says. */
+/** Compares two texts line by line, and gives the first `most` lines of the comparison. */
 export function compareTexts(before: string, after: string, most: number): Comparison {
   const found = toEnd(diffLines(before, after));
   const lines: DiffLine[] = [];
@@ -46,7 +46,7 @@ export function compareTexts(before: string, after: string, most: number): Compa
   return { lines: lines.slice(0, most), more, isCoarse: found.isCoarse };
 }
 
-/** Nothing else in a page waits for the some hundred milliseconds that the longest comparison takes. */
+/** Runs the steps at once: the longest comparison takes some hundred milliseconds, and nothing else in a page waits for it. */
 function toEnd<T>(steps: Generator<void, T>): T {
   for (;;) {
     const step = steps.next();
@@ -82,7 +82,7 @@ function numbered(
   });
 }
 
-/** Where as many lines were added as removed, each is compared with its own, word by word; by their places in the hunk. */
+/** Compares removed and added lines word by word where they are as many; gives the parts by the places in the hunk. */
 function partsOf(hunk: readonly string[]): ReadonlyMap<number, readonly DiffPart[]> {
   const parts = new Map<number, readonly DiffPart[]>();
   for (let start = 0; start < hunk.length; ) {

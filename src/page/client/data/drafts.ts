@@ -1,29 +1,44 @@
-import { useEffect } from 'preact/hooks';
+import { useCallback, useEffect, useReducer } from 'preact/hooks';
 
-/** What is being written at a path, and not saved yet. */
-export interface Draft {
+/** A text that is being written at a path, and not saved yet. */
+export interface FileDraft {
   readonly text: string;
   /** The version that saving replaces; null: a new file. */
   readonly version: string | null;
 }
 
-/** By their paths. */
-export type Drafts = ReadonlyMap<string, Draft>;
+/** The drafts by their paths. */
+type DraftsByPath = ReadonlyMap<string, FileDraft>;
 
-/** The drafts with another one at the path; without one there where it is undefined. */
-export function withDraft(drafts: Drafts, path: string, draft: Draft | undefined): Drafts {
+const NO_DRAFTS: DraftsByPath = new Map();
+
+/** Keeps what is written and not saved, and has the browser ask before it leaves it. */
+export function useDrafts(): {
+  readonly drafts: DraftsByPath;
+  /** Keeps another draft at a path; none there where it is undefined. */
+  setDraft(path: string, draft: FileDraft | undefined): void;
+} {
+  const [drafts, change] = useReducer(withDraft, NO_DRAFTS);
+  const isWarning = drafts.size > 0;
+  useEffect(() => {
+    if (!isWarning) return undefined;
+    const warn = (event: BeforeUnloadEvent): void => event.preventDefault();
+    addEventListener('beforeunload', warn);
+    return () => removeEventListener('beforeunload', warn);
+  }, [isWarning]);
+  const setDraft = useCallback(
+    (path: string, draft: FileDraft | undefined): void => change({ path, draft }),
+    [],
+  );
+  return { drafts, setDraft };
+}
+
+function withDraft(
+  drafts: DraftsByPath,
+  { path, draft }: { readonly path: string; readonly draft: FileDraft | undefined },
+): DraftsByPath {
   const next = new Map(drafts);
   if (draft === undefined) next.delete(path);
   else next.set(path, draft);
   return next;
-}
-
-/** The browser asks before it leaves what was written and not saved. */
-export function useWarning(isOn: boolean): void {
-  useEffect(() => {
-    if (!isOn) return undefined;
-    const warn = (event: BeforeUnloadEvent): void => event.preventDefault();
-    addEventListener('beforeunload', warn);
-    return () => removeEventListener('beforeunload', warn);
-  }, [isOn]);
 }

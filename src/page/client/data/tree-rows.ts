@@ -1,4 +1,4 @@
-import type { ListedFile, TreeChange } from '../../protocol.ts';
+import type { StoredFile, TreeChange } from '../../protocol.ts';
 
 export const ROOT = '/memories';
 
@@ -6,10 +6,10 @@ export const ROOT = '/memories';
 export interface TreeRow {
   readonly path: string;
   readonly name: string;
-  /** From 1. */
+  /** The depth in the tree, from 1. */
   readonly level: number;
-  readonly file: ListedFile | undefined;
-  /** Of a directory: all that lies below it. */
+  readonly file: StoredFile | undefined;
+  /** The number of files below a directory; 1 for a file. */
   readonly files: number;
   readonly size: number;
   readonly modified: number;
@@ -20,10 +20,10 @@ export interface TreeRow {
 }
 
 /** The files as a listing, by their paths. */
-export type Files = ReadonlyMap<string, ListedFile>;
+export type FilesByPath = ReadonlyMap<string, StoredFile>;
 
 /** The files after a change; the same map when nothing changed. */
-export function applied(files: Files, { whole, changed, removed }: TreeChange): Files {
+export function applied(files: FilesByPath, { whole, changed, removed }: TreeChange): FilesByPath {
   if (!whole && changed.length === 0 && removed.length === 0) return files;
   const next = new Map(whole ? [] : files);
   for (const path of removed) next.delete(path);
@@ -31,18 +31,18 @@ export function applied(files: Files, { whole, changed, removed }: TreeChange): 
   return next;
 }
 
-interface Branch {
+interface TreeBranch {
   readonly path: string;
   readonly name: string;
-  readonly branches: Map<string, Branch>;
-  readonly leaves: ListedFile[];
+  readonly branches: Map<string, TreeBranch>;
+  readonly leaves: StoredFile[];
   files: number;
   size: number;
   modified: number;
 }
 
 /** Every file in its directory; made once for each change. */
-export function grown(files: Files): Branch {
+export function grown(files: FilesByPath): TreeBranch {
   const root = branch(ROOT, 'memories');
   for (const file of files.values()) {
     const names = file.path.slice(ROOT.length + 1).split('/');
@@ -59,20 +59,20 @@ export function grown(files: Files): Branch {
   return root;
 }
 
-function branch(path: string, name: string): Branch {
+function branch(path: string, name: string): TreeBranch {
   return { path, name, branches: new Map(), leaves: [], files: 0, size: 0, modified: 0 };
 }
 
-function count(at: Branch, { size, modified }: ListedFile): void {
+function count(at: TreeBranch, { size, modified }: StoredFile): void {
   at.files += 1;
   at.size += size;
   at.modified = Math.max(at.modified, modified);
 }
 
 /** The lines of the tree: directories first, each by name; those in `closed` without what lies below them. */
-export function rowsOf(root: Branch, closed: ReadonlySet<string>): readonly TreeRow[] {
+export function rowsOf(root: TreeBranch, closed: ReadonlySet<string>): readonly TreeRow[] {
   const rows: TreeRow[] = [];
-  const add = (at: Branch, level: number, position: number, siblings: number): void => {
+  const add = (at: TreeBranch, level: number, position: number, siblings: number): void => {
     const isOpen = !closed.has(at.path);
     const { path, name, files, size, modified } = at;
     rows.push({ path, name, level, file: undefined, files, size, modified, isOpen, position, siblings });
@@ -101,7 +101,7 @@ export function rowsOf(root: Branch, closed: ReadonlySet<string>): readonly Tree
 }
 
 /** The files whose paths hold the text, whatever its case. */
-export function filtered(files: Files, text: string): Files {
+export function filtered(files: FilesByPath, text: string): FilesByPath {
   const wanted = text.trim().toLowerCase();
   if (wanted === '') return files;
   return new Map([...files].filter(([path]) => path.slice(ROOT.length).toLowerCase().includes(wanted)));
@@ -113,6 +113,6 @@ function byName(a: { readonly name: string }, b: { readonly name: string }): num
   return collator.compare(a.name, b.name);
 }
 
-export function nameOf(path: string): string {
+function nameOf(path: string): string {
   return path.slice(path.lastIndexOf('/') + 1);
 }

@@ -1,14 +1,14 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { InputOf, ResultOf } from '../../protocol.ts';
-import { ask, Refused } from './ask.ts';
+import { ask, QuestionRefused } from './ask.ts';
 
 /** The questions about a path alone. */
 type PathQuestion = 'file' | 'directory' | 'object' | 'versions';
 
-export interface Answer<T> {
+interface LatestAnswer<T> {
   /** The last one that came; while another is on its way, the one before. */
   readonly value: T | undefined;
-  readonly failure: Refused | undefined;
+  readonly failure: QuestionRefused | undefined;
 }
 
 /** Asks a question about a path, and again whenever `stamp` changes. */
@@ -16,9 +16,9 @@ export function useAnswer<N extends PathQuestion>(
   name: N,
   input: InputOf<N> & { readonly path: string },
   { stamp, isOn }: { readonly stamp: unknown; readonly isOn: boolean },
-): Answer<ResultOf<N>> {
+): LatestAnswer<ResultOf<N>> {
   const { path } = input;
-  const [answer, setAnswer] = useState<Answer<ResultOf<N>> & { readonly path?: string }>({
+  const [answer, setAnswer] = useState<LatestAnswer<ResultOf<N>> & { readonly path?: string }>({
     value: undefined,
     failure: undefined,
   });
@@ -32,7 +32,7 @@ export function useAnswer<N extends PathQuestion>(
         setAnswer({ path, value, failure: undefined });
       },
       (failure: unknown) => {
-        if (ending.signal.aborted || !(failure instanceof Refused)) return;
+        if (ending.signal.aborted || !(failure instanceof QuestionRefused)) return;
         setAnswer({ path, value: undefined, failure });
       },
     );

@@ -1,12 +1,12 @@
 import { useEffect, useState } from 'preact/hooks';
-import { ask, Refused } from './ask.ts';
+import { ask, QuestionRefused } from './ask.ts';
 
-interface Version {
+interface VersionText {
   readonly text?: string;
   readonly failure?: string;
 }
 
-const NONE: Version = {};
+const NONE: VersionText = {};
 
 /** The text of a version, which never changes. */
 export function useVersion({
@@ -14,10 +14,10 @@ export function useVersion({
   version,
 }: {
   readonly path: string;
-  /** Undefined: nothing is asked. */
+  /** The version to ask for; none where it is undefined. */
   readonly version: string | undefined;
-}): Version {
-  const [read, setRead] = useState<Version & { readonly version?: string }>(NONE);
+}): VersionText {
+  const [read, setRead] = useState<VersionText & { readonly version?: string }>(NONE);
   useEffect(() => {
     if (version === undefined) return undefined;
     const ending = new AbortController();
@@ -31,7 +31,7 @@ export function useVersion({
         );
       },
       (error: unknown) => {
-        if (ending.signal.aborted || !(error instanceof Refused)) return;
+        if (ending.signal.aborted || !(error instanceof QuestionRefused)) return;
         setRead({ version, failure: error.message });
       },
     );

@@ -1,9 +1,9 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { TreeChange } from '../../protocol.ts';
-import { follow, GONE, LOCKED, Refused } from './ask.ts';
+import { follow, GONE, LOCKED, QuestionRefused } from './ask.ts';
 import { countLook } from './spent.ts';
 
-/** From a failure of the store to the next look. */
+/** The time from a failure of the store to the next look. */
 const RETRY_MS = 2_000;
 
 /** Watches the tree while the page can be seen, and counts what the looks cost. */
@@ -40,7 +40,7 @@ export function useWatch({
           await follow('watch', take, ending.signal);
         } catch (error) {
           if (ending.signal.aborted) return;
-          if (!(error instanceof Refused) || error.code === GONE || error.code === LOCKED) {
+          if (!(error instanceof QuestionRefused) || error.code === GONE || error.code === LOCKED) {
             latest.current.onEnd(error);
             return;
           }

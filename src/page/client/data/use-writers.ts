@@ -1,21 +1,21 @@
 import { useCallback, useEffect, useState } from 'preact/hooks';
-import type { ListedFile } from '../../protocol.ts';
-import { ask, Refused } from './ask.ts';
+import type { StoredFile } from '../../protocol.ts';
+import { ask, QuestionRefused } from './ask.ts';
 
-/** What a question may name. */
+/** The most paths of one question. */
 const MOST_PATHS = 100;
 /** Rows that are scrolled past are not asked for. */
 const PAUSE_MS = 150;
 
-/** Who wrote the files that can be seen, by the versions that they have; while it is wanted. */
+/** Asks who wrote the files that can be seen, once for each of their versions, while that is wanted. */
 export function useWriters(isOn: boolean): {
-  /** Undefined: not known yet. Empty: no actor is named. */
-  writerOf(file: ListedFile): string | undefined;
+  /** The actor; undefined while it is not known, empty where none is named. */
+  writerOf(file: StoredFile): string | undefined;
   /** These are on the screen. */
-  see(files: readonly ListedFile[]): void;
+  see(files: readonly StoredFile[]): void;
 } {
   const [known, setKnown] = useState<ReadonlyMap<string, string>>(new Map());
-  const [seen, setSeen] = useState<readonly ListedFile[]>([]);
+  const [seen, setSeen] = useState<readonly StoredFile[]>([]);
   useEffect(() => {
     const missing = isOn ? seen.filter((file) => !known.has(idOf(file))).slice(0, MOST_PATHS) : [];
     if (missing.length === 0) return undefined;
@@ -23,14 +23,14 @@ export function useWriters(isOn: boolean): {
     const { signal } = ending;
     const look = async (): Promise<void> => {
       const { writers } = await ask('writers', { paths: missing.map(({ path }) => path) }, { signal });
-      // What was changed meanwhile, or cannot be opened, is as good as told for the version that was listed.
+      // A file that was changed meanwhile, or cannot be opened, counts as told for the version that was listed.
       const found = missing.map((file) => [idOf(file), ''] as const);
       const told = writers.map((each) => [idOf(each), each.writer ?? ''] as const);
       setKnown((before) => new Map([...before, ...found, ...told]));
     };
     const timer = setTimeout(() => {
       look().catch((error: unknown) => {
-        if (!(error instanceof Refused) && !signal.aborted) throw error;
+        if (!(error instanceof QuestionRefused) && !signal.aborted) throw error;
       });
     }, PAUSE_MS);
     return () => {
@@ -39,7 +39,7 @@ export function useWriters(isOn: boolean): {
     };
   }, [isOn, seen, known]);
   const writerOf = useCallback(
-    (file: ListedFile) => (isOn ? known.get(idOf(file)) : undefined),
+    (file: StoredFile) => (isOn ? known.get(idOf(file)) : undefined),
     [isOn, known],
   );
   return { writerOf, see: setSeen };

@@ -1,6 +1,6 @@
 export type View = 'memory' | 'history' | 'health';
-/** On a narrow screen one of the three is seen. */
+/** The panes, of which a narrow screen shows one. */
 export type Pane = 'tree' | 'file' | 'bucket';
 
-/** How a file is shown: rendered, as text, as the model reads it, as what it is, or what it was. */
-export type Look = 'read' | 'text' | 'reply' | 'shown' | 'versions';
+/** The forms in which a file is shown: rendered, as text, as the model reads it, as its image or size, or as its versions. */
+export type FileLook = 'read' | 'text' | 'reply' | 'shown' | 'versions';

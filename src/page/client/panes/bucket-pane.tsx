@@ -1,6 +1,6 @@
 import { useMemo, useRef } from 'preact/hooks';
-import type { ListedFile } from '../../protocol.ts';
-import { type Files, ROOT } from '../data/tree-rows.ts';
+import type { StoredFile } from '../../protocol.ts';
+import { type FilesByPath, ROOT } from '../data/tree-rows.ts';
 import { useAnswer } from '../data/use-answer.ts';
 import type { Pane } from '../data/view-state.ts';
 import { Bytes } from '../parts/bytes.tsx';
@@ -10,8 +10,8 @@ import { bytesOf, counted, sizeWords, timeWords } from '../parts/words.ts';
 
 interface BucketPaneProps {
   readonly path: string;
-  readonly file: ListedFile | undefined;
-  readonly files: Files;
+  readonly file: StoredFile | undefined;
+  readonly files: FilesByPath;
   readonly foreign: number;
   readonly keyPrefix: string;
   readonly isReady: boolean;
@@ -19,7 +19,7 @@ interface BucketPaneProps {
   readonly onPane: (pane: Pane) => void;
 }
 
-/** What everybody sees who can read the store and holds no key. */
+/** Shows what everybody sees who can read the store and holds no key. */
 export function BucketPane(props: BucketPaneProps) {
   const { path, file, onPane } = props;
   return (
@@ -30,7 +30,7 @@ export function BucketPane(props: BucketPaneProps) {
   );
 }
 
-function StoredObject({ path, file, keyPrefix, isReady }: BucketPaneProps & { readonly file: ListedFile }) {
+function StoredObject({ path, file, keyPrefix, isReady }: BucketPaneProps & { readonly file: StoredFile }) {
   const { value, failure } = useAnswer('object', { path }, { stamp: file.version, isOn: isReady });
   const bytes = useMemo(() => (value === undefined ? undefined : bytesOf(value.base64)), [value]);
   return (

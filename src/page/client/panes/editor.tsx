@@ -1,9 +1,9 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { ask, Refused } from '../data/ask.ts';
-import type { Draft } from '../data/drafts.ts';
+import { ask, QuestionRefused } from '../data/ask.ts';
+import type { FileDraft } from '../data/drafts.ts';
 import { TextDiff } from '../parts/text-diff.tsx';
 
-/** What another writer has made of the file; null: it is gone. */
+/** The text that another writer has given the file; null where the file is gone. */
 type Theirs = { readonly text: string; readonly version: string } | null;
 
 /** Edits a text. What another writer wrote meanwhile is shown beside it, and is never replaced unseen. */
@@ -14,10 +14,10 @@ export function Editor({
   onDraft,
 }: {
   readonly path: string;
-  readonly draft: Draft;
+  readonly draft: FileDraft;
   /** The version that is there by now; undefined: none. */
   readonly current: string | undefined;
-  readonly onDraft: (draft: Draft | undefined) => void;
+  readonly onDraft: (draft: FileDraft | undefined) => void;
 }) {
   const [theirs, setTheirs] = useState<Theirs>();
   const [failure, setFailure] = useState<string>();
@@ -31,7 +31,7 @@ export function Editor({
       if (content.kind === 'text') setTheirs({ text: content.text, version });
       else setFailure('The file is no text any more: nothing was written.');
     } catch (error) {
-      if (!(error instanceof Refused)) return;
+      if (!(error instanceof QuestionRefused)) return;
       if (error.code === 'not_found') setTheirs(null);
       else setFailure(error.message);
     }
@@ -43,7 +43,7 @@ export function Editor({
       await ask('write', { path, text: draft.text, version });
       onDraft(undefined);
     } catch (error) {
-      if (!(error instanceof Refused)) return;
+      if (!(error instanceof QuestionRefused)) return;
       if (error.code === 'version_conflict' || error.code === 'already_exists') await look();
       else setFailure(error.message);
     } finally {

@@ -1,23 +1,23 @@
 import { useState } from 'preact/hooks';
-import type { DirectoryRemoved, ListedFile } from '../../protocol.ts';
-import { ask, Refused } from '../data/ask.ts';
+import type { DirectoryRemoved, StoredFile } from '../../protocol.ts';
+import { ask, QuestionRefused } from '../data/ask.ts';
 import { ROOT } from '../data/tree-rows.ts';
 import { Dialog } from '../parts/dialog.tsx';
 import { counted, visible } from '../parts/words.ts';
 
 interface FileActsProps {
   readonly path: string;
-  /** Of the file that is shown; null: a directory. */
+  /** The version of the file that is shown; null for a directory. */
   readonly version: string | null;
   /** The files below a directory, as they are listed; none for a file. */
-  readonly files: readonly ListedFile[];
-  /** Undefined: what is there is no text. */
+  readonly files: readonly StoredFile[];
+  /** Begins to edit; undefined where the file is no text. */
   readonly onEdit: (() => void) | undefined;
   readonly onNew: (path: string) => void;
   readonly onOpen: (path: string) => void;
 }
 
-/** What can be done to what is shown. */
+/** The buttons that change what is shown. */
 export function FileActs(props: FileActsProps) {
   const { path, version, onEdit } = props;
   const [asked, setAsked] = useState<'new' | 'rename' | 'delete'>();
@@ -51,9 +51,9 @@ export function FileActs(props: FileActsProps) {
   );
 }
 
-type Asked = FileActsProps & { readonly onClose: () => void };
+type ActDialogProps = FileActsProps & { readonly onClose: () => void };
 
-function NewFile({ path, onNew, onClose }: Asked) {
+function NewFile({ path, onNew, onClose }: ActDialogProps) {
   const [name, setName] = useState(`${path}/`);
   return (
     <Dialog title="New file" act="Write it" onAct={() => onNew(name.trim())} onClose={onClose}>
@@ -62,7 +62,7 @@ function NewFile({ path, onNew, onClose }: Asked) {
   );
 }
 
-function Rename({ path, onOpen, onClose }: Asked) {
+function Rename({ path, onOpen, onClose }: ActDialogProps) {
   const [to, setTo] = useState(path);
   const rename = async (): Promise<void> => {
     const changed = await ask('rename', { path, to: to.trim() });
@@ -75,8 +75,8 @@ function Rename({ path, onOpen, onClose }: Asked) {
   );
 }
 
-function Delete({ path, version, files, onClose }: Asked) {
-  // What was shown when the question was put is what is deleted.
+function Delete({ path, version, files, onClose }: ActDialogProps) {
+  // The files that were shown when the question was put are those that are deleted.
   const [shown] = useState({ version, files });
   const remove = async (): Promise<void> => {
     if (shown.version !== null) {
@@ -108,13 +108,13 @@ function Delete({ path, version, files, onClose }: Asked) {
 const MOST_LISTED = 100;
 const MOST_NAMED = 5;
 
-function othersWrote({ deleted, differing }: DirectoryRemoved): Refused {
+function othersWrote({ deleted, differing }: DirectoryRemoved): QuestionRefused {
   const named = differing.slice(0, MOST_NAMED).map(({ path, what }) => `${visible(path)} (${what})`);
   const more = differing.length - named.length;
   const list = [...named, ...(more > 0 ? [`${more} more`] : [])].join(', ');
   const done = deleted === 0 ? 'Nothing was deleted' : `${counted(deleted, 'file')} deleted`;
   const message = `${done}: others were at work since this was shown. Not as shown: ${list}. Close this and look again.`;
-  return new Refused({ error: { code: 'version_conflict', message } });
+  return new QuestionRefused({ code: 'version_conflict', message });
 }
 
 function PathField({

@@ -1,8 +1,8 @@
 import { useEffect, useMemo, useRef } from 'preact/hooks';
-import type { Facts, FileReading, ListedFile } from '../../protocol.ts';
-import type { Draft } from '../data/drafts.ts';
+import type { Facts, ResultOf, StoredFile } from '../../protocol.ts';
+import type { FileDraft } from '../data/drafts.ts';
 import { useAnswer } from '../data/use-answer.ts';
-import type { Look, Pane } from '../data/view-state.ts';
+import type { FileLook, Pane } from '../data/view-state.ts';
 import { Markdown } from '../parts/markdown.tsx';
 import { PaneSwitch } from '../parts/pane-switch.tsx';
 import { TextLines } from '../parts/text-lines.tsx';
@@ -11,7 +11,7 @@ import { Editor } from './editor.tsx';
 import { FileActs } from './file-acts.tsx';
 import { Versions } from './versions.tsx';
 
-const LOOKS: Readonly<Record<Look, string>> = {
+const LOOKS: Readonly<Record<FileLook, string>> = {
   read: 'Read',
   text: 'Text',
   reply: 'As Claude reads it',
@@ -19,28 +19,30 @@ const LOOKS: Readonly<Record<Look, string>> = {
   versions: 'Versions',
 };
 
+type ShownContent = ResultOf<'file'>['content'];
+
 interface FilePaneProps {
   readonly facts: Facts | undefined;
   readonly path: string;
-  /** Of the file; undefined: a directory, or nothing. */
+  /** The version of the file; undefined for a directory, and where nothing lies. */
   readonly version: string | undefined;
   readonly isGone: boolean;
   readonly isReady: boolean;
-  /** Of a directory. */
-  readonly filesBelow: readonly ListedFile[];
-  /** To be shown first. */
+  /** The files below a directory; none for a file. */
+  readonly filesBelow: readonly StoredFile[];
+  /** The line to which the text is scrolled. */
   readonly line: number | undefined;
   /** Another one: what is stored has changed. */
   readonly stamp: unknown;
-  readonly look: Look | undefined;
-  readonly onLook: (look: Look | undefined) => void;
-  readonly draft: Draft | undefined;
-  readonly onDraft: (path: string, draft: Draft | undefined) => void;
+  readonly look: FileLook | undefined;
+  readonly onLook: (look: FileLook | undefined) => void;
+  readonly draft: FileDraft | undefined;
+  readonly onDraft: (path: string, draft: FileDraft | undefined) => void;
   readonly onOpen: (path: string) => void;
   readonly onPane: (pane: Pane) => void;
 }
 
-/** What the holder of the key, and so the model, reads. */
+/** Shows what the holder of the key, and so the model, reads. */
 export function FilePane(props: FilePaneProps) {
   const { facts, path, version, isGone, isReady, line, stamp, look: chosen, draft, onPane } = props;
   const isFile = version !== undefined;
@@ -115,10 +117,10 @@ export function FilePane(props: FilePaneProps) {
 
 function looksOf(
   path: string,
-  content: FileReading['content'] | undefined,
+  content: ShownContent | undefined,
   facts: Facts | undefined,
-): readonly Look[] {
-  const versions: readonly Look[] = facts?.isExport === false ? ['versions'] : [];
+): readonly FileLook[] {
+  const versions: readonly FileLook[] = facts?.isExport === false ? ['versions'] : [];
   if (content?.kind !== 'text') return ['shown', ...versions];
   return isMarkdown(path) ? ['read', 'text', 'reply', ...versions] : ['text', 'reply', ...versions];
 }
@@ -130,7 +132,7 @@ function Acts({
   content,
   onDraft,
   onOpen,
-}: FilePaneProps & { readonly content: FileReading['content'] | undefined }) {
+}: FilePaneProps & { readonly content: ShownContent | undefined }) {
   const edit = (text: string): void => onDraft(path, { text, version: version ?? null });
   return (
     <FileActs
@@ -159,8 +161,8 @@ function Shown({
   size,
 }: {
   readonly path: string;
-  readonly content: FileReading['content'];
-  readonly look: Look | undefined;
+  readonly content: ShownContent;
+  readonly look: FileLook | undefined;
   readonly line: number | undefined;
   readonly size: number;
 }) {

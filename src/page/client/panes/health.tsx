@@ -1,10 +1,10 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { KeyReading, Step, VerifyReading } from '../../protocol.ts';
-import { ask, Refused } from '../data/ask.ts';
+import type { LineOf, ResultOf } from '../../protocol.ts';
+import { ask, QuestionRefused } from '../data/ask.ts';
 import { beginClick } from '../data/spent.ts';
 import { counted, sizeWords, timeWords } from '../parts/words.ts';
 
-/** What `verify` and `keys status` say, as findings. */
+/** Shows what `verify` and `keys status` say. */
 export function Health({
   files,
   onOpen,
@@ -21,8 +21,8 @@ export function Health({
 }
 
 function Verify({ files, onOpen }: { readonly files: number; readonly onOpen: (path: string) => void }) {
-  const [step, setStep] = useState<Step>();
-  const [result, setResult] = useState<VerifyReading>();
+  const [step, setStep] = useState<LineOf<'verify'>>();
+  const [result, setResult] = useState<ResultOf<'verify'>>();
   const [failure, setFailure] = useState<string>();
   const [isRunning, setRunning] = useState(false);
   const running = useRef<AbortController>(undefined);
@@ -40,7 +40,7 @@ function Verify({ files, onOpen }: { readonly files: number; readonly onOpen: (p
       .then(
         (reading) => setResult(reading),
         (error: unknown) => {
-          if (error instanceof Refused) setFailure(error.message);
+          if (error instanceof QuestionRefused) setFailure(error.message);
         },
       )
       .finally(() => setRunning(false));
@@ -94,15 +94,17 @@ function Verify({ files, onOpen }: { readonly files: number; readonly onOpen: (p
   );
 }
 
+type StatusOfKeys = ResultOf<'keys'>['status'];
+
 function KeyState() {
-  const [status, setStatus] = useState<KeyReading['status']>();
+  const [status, setStatus] = useState<StatusOfKeys>();
   const [failure, setFailure] = useState<string>();
   useEffect(() => {
     const ending = new AbortController();
     ask('keys', {}, { signal: ending.signal }).then(
       (reading) => setStatus(reading.status),
       (error: unknown) => {
-        if (error instanceof Refused) setFailure(error.message);
+        if (error instanceof QuestionRefused) setFailure(error.message);
       },
     );
     return () => ending.abort();
@@ -120,13 +122,13 @@ function KeyState() {
   );
 }
 
-const STATES: Readonly<Record<Exclude<KeyReading['status']['state'], 'open'>, string>> = {
+const STATES: Readonly<Record<Exclude<StatusOfKeys['state'], 'open'>, string>> = {
   absent: 'Nothing was written for this tenant yet, so it has no keys.',
   shredded: 'The keys of this tenant were destroyed for good.',
   locked: 'None of the configured root keys opens the keyring.',
 };
 
-function KeyFacts({ status }: { readonly status: KeyReading['status'] }) {
+function KeyFacts({ status }: { readonly status: StatusOfKeys }) {
   if (status.state !== 'open') return <p>{STATES[status.state]}</p>;
   const { epoch, nameMode, rootId, wrappedByFirst, writtenAt, keys } = status;
   return (

@@ -1,20 +1,20 @@
 import { useEffect, useMemo, useState } from 'preact/hooks';
-import type { PlanReading, VersionEntry } from '../../protocol.ts';
-import { ask, Refused } from '../data/ask.ts';
+import type { ResultOf, VersionEntry } from '../../protocol.ts';
+import { ask, QuestionRefused } from '../data/ask.ts';
 import { beginClick } from '../data/spent.ts';
 import { ROOT } from '../data/tree-rows.ts';
 import { useNow } from '../data/use-now.ts';
 import { agoWords, momentIn, timeWords, visible } from '../parts/words.ts';
 import { Plan } from './plan.tsx';
-import { Facts } from './versions.tsx';
+import { EntryFacts } from './versions.tsx';
 
-/** Further ones are counted alone. */
+/** The entries that are shown. */
 const MOST_ENTRIES = 500;
 
-/** What was asked for: whose deeds are taken back, or which moment comes back. */
-export type PlanInput = { readonly undo: string } | { readonly at: string };
+/** The wish behind a plan: an actor whose deeds are taken back, or a moment that comes back. */
+type PlanInput = { readonly undo: string } | { readonly at: string };
 
-/** What happened to all files, and how to take back what one actor did, or all since a moment. */
+/** Shows the entries of all files, and takes back what one actor did, or all since a moment. */
 export function HistoryView({
   canWrite,
   onOpen,
@@ -23,7 +23,7 @@ export function HistoryView({
   readonly onOpen: (path: string) => void;
 }) {
   const [entries, setEntries] = useState<readonly VersionEntry[]>();
-  const [plan, setPlan] = useState<{ readonly input: PlanInput; readonly reading: PlanReading }>();
+  const [plan, setPlan] = useState<{ readonly input: PlanInput; readonly reading: ResultOf<'plan'> }>();
   const [failure, setFailure] = useState<string>();
   /** Asks, and shows why it was refused. */
   const tell = async (question: () => Promise<void>): Promise<void> => {
@@ -31,7 +31,7 @@ export function HistoryView({
     try {
       await question();
     } catch (error) {
-      if (error instanceof Refused) setFailure(error.message);
+      if (error instanceof QuestionRefused) setFailure(error.message);
     }
   };
   const read = async (): Promise<void> => {
@@ -77,7 +77,7 @@ export function HistoryView({
           {entries?.slice(0, MOST_ENTRIES).map((entry) => (
             <li key={`${entry.kind} ${entry.version} ${entry.time} ${entry.path}`}>
               <button type="button" class="version" onClick={() => onOpen(entry.path)}>
-                <Facts entry={entry} />
+                <EntryFacts entry={entry} />
                 <span>{visible(entry.path)}</span>
               </button>
             </li>

@@ -1,7 +1,7 @@
-import type { PlanReading } from '../../protocol.ts';
+import type { ResultOf } from '../../protocol.ts';
 import { counted, visible } from '../parts/words.ts';
 
-/** Why a file stays as it is. */
+/** The reasons for which a file stays as it is, in words. */
 const REASONS: Readonly<Record<string, string>> = {
   redacted: 'its text was taken out',
   expired: 'its text is not kept any more',
@@ -14,14 +14,14 @@ const REASONS: Readonly<Record<string, string>> = {
   refused: 'the policy or a limit refuses it',
 };
 
-/** What would become of the files, or became of them. */
+/** Shows what a plan would make of the files, or has made of them. */
 export function Plan({
   reading,
   canWrite,
   onCarryOut,
   onOpen,
 }: {
-  readonly reading: PlanReading;
+  readonly reading: ResultOf<'plan'>;
   readonly canWrite: boolean;
   readonly onCarryOut: () => void;
   readonly onOpen: (path: string) => void;

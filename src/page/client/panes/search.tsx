@@ -1,14 +1,14 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { FoundLine, SearchReading, Step } from '../../protocol.ts';
-import { ask, Refused } from '../data/ask.ts';
+import type { FoundLine, LineOf, ResultOf } from '../../protocol.ts';
+import { ask, QuestionRefused } from '../data/ask.ts';
 import { ROOT } from '../data/tree-rows.ts';
 import { counted, visible } from '../parts/words.ts';
 
-export interface SearchState {
+interface SearchState {
   readonly text: string;
   readonly found: readonly FoundLine[];
-  readonly step: Step | undefined;
-  readonly end: SearchReading | undefined;
+  readonly step: Exclude<LineOf<'search'>, FoundLine> | undefined;
+  readonly end: ResultOf<'search'> | undefined;
   readonly failure: string | undefined;
 }
 
@@ -50,7 +50,7 @@ export function useSearch(): {
       ).then(
         (end) => update(() => ({ end })),
         (error: unknown) => {
-          if (error instanceof Refused) update(() => ({ failure: error.message }));
+          if (error instanceof QuestionRefused) update(() => ({ failure: error.message }));
         },
       );
     },
@@ -98,7 +98,7 @@ export function SearchResults({
   );
 }
 
-function statusOf(lines: number, step: Step | undefined, end: SearchReading | undefined): string {
+function statusOf(lines: number, step: SearchState['step'], end: SearchState['end']): string {
   if (end === undefined) return step ? `Read ${step.done} of ${counted(step.total, 'file')} …` : 'Reading …';
   const found = lines === 0 ? 'Nothing' : counted(lines, 'line');
   return `${end.isCut ? 'The first ' : ''}${found} in ${counted(end.files, 'file')}`;

@@ -51,7 +51,7 @@ function badgeTitle(facts: Facts | undefined): string {
     : 'The page writes nothing to the store.';
 }
 
-/** What the clicks cost. */
+/** Shows the cost of the clicks and of the watch. */
 export function Footer({
   facts,
   everyMs,
@@ -60,7 +60,7 @@ export function Footer({
 }: {
   readonly facts: Facts | undefined;
   readonly everyMs: number;
-  /** Why the tree is not looked at; undefined while it is. */
+  /** The reason for which the tree is not looked at; undefined while it is. */
   readonly paused: string | undefined;
   readonly onHelp: () => void;
 }) {

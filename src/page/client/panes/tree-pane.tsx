@@ -1,6 +1,6 @@
 import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { beginClick } from '../data/spent.ts';
-import { type Files, filtered, grown, ROOT, rowsOf, type TreeRow } from '../data/tree-rows.ts';
+import { type FilesByPath, filtered, grown, ROOT, rowsOf, type TreeRow } from '../data/tree-rows.ts';
 import { useNow } from '../data/use-now.ts';
 import { useWriters } from '../data/use-writers.ts';
 import { idOf, ROW_HEIGHT, Row } from '../parts/tree-row.tsx';
@@ -15,7 +15,11 @@ export function TreePane({
 }: {
   /** Files can tell who wrote them. */
   readonly hasWriters: boolean;
-  readonly tree: { readonly files: Files; readonly changed: ReadonlySet<string>; readonly isLoaded: boolean };
+  readonly tree: {
+    readonly files: FilesByPath;
+    readonly changed: ReadonlySet<string>;
+    readonly isLoaded: boolean;
+  };
   readonly selected: string;
   readonly onOpen: (path: string, line?: number) => void;
 }) {
@@ -92,7 +96,7 @@ function Tree({
   writers,
 }: {
   readonly tree: { readonly changed: ReadonlySet<string>; readonly isLoaded: boolean };
-  readonly files: Files;
+  readonly files: FilesByPath;
   readonly selected: string;
   readonly onOpen: (path: string) => void;
   readonly isFiltered: boolean;
@@ -188,7 +192,7 @@ function Tree({
   );
 }
 
-/** Where the directory of a row stands. */
+/** Finds the row of the directory that a row lies in. */
 function parentOf(rows: readonly TreeRow[], at: number): number {
   const level = rows[at]?.level ?? 1;
   for (let index = at - 1; index >= 0; index -= 1) {

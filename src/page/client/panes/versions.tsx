@@ -14,7 +14,7 @@ interface VersionsProps {
   readonly canWrite: boolean;
 }
 
-/** What a file was, who made it so, and how to have it back. */
+/** Shows the versions of a file and their writers, and takes one back. */
 export function Versions(props: VersionsProps) {
   const { path, stamp } = props;
   const { value, failure } = useAnswer('versions', { path }, { stamp, isOn: true });
@@ -42,11 +42,11 @@ export function Versions(props: VersionsProps) {
                 aria-pressed={entry === shown}
                 onClick={() => choose(entry.version)}
               >
-                <Facts entry={entry} />
+                <EntryFacts entry={entry} />
               </button>
             ) : (
               <p class="version">
-                <Facts entry={entry} />
+                <EntryFacts entry={entry} />
               </p>
             )}
           </li>
@@ -63,8 +63,8 @@ export function Versions(props: VersionsProps) {
   );
 }
 
-/** When, what became of it, how large, on whose behalf. */
-export function Facts({ entry }: { readonly entry: VersionEntry }) {
+/** Shows the time of an entry, its fate, its size and the actor. */
+export function EntryFacts({ entry }: { readonly entry: VersionEntry }) {
   const { kind, time, writer, size, end, text, to } = entry;
   return (
     <>
@@ -148,7 +148,7 @@ function TakeBack({
   readonly now: string | undefined;
   readonly onClose: () => void;
 }) {
-  // What the preview shows is what may be replaced.
+  // The version that the preview shows is the one that may be replaced.
   const [base] = useState(now);
   const before = useVersion({ path, version: base });
   const after = useVersion({ path, version: shown.version });

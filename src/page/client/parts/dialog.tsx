@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
-import { Refused } from '../data/ask.ts';
+import { QuestionRefused } from '../data/ask.ts';
 
 /** Asks before something is done; stays open, and says why, where that is refused. */
 export function Dialog({
@@ -12,7 +12,7 @@ export function Dialog({
   children,
 }: {
   readonly title: string;
-  /** What the button says. */
+  /** The word on the button. */
   readonly act: string;
   readonly isRisky?: boolean;
   readonly onAct: () => Promise<void> | void;
@@ -31,7 +31,7 @@ export function Dialog({
       await onAct();
       dialog.current?.close();
     } catch (error) {
-      if (error instanceof Refused) setFailure(error.message);
+      if (error instanceof QuestionRefused) setFailure(error.message);
     } finally {
       setBusy(false);
     }

@@ -2,11 +2,11 @@ import { useMemo } from 'preact/hooks';
 import { compareTexts, type DiffLine } from '../data/diff-lines.ts';
 import { counted } from './words.ts';
 
-/** Further lines are counted alone. */
+/** The lines that are shown; those that follow are counted. */
 const MOST_LINES = 2_000;
 const SIGNS = { same: ' ', removed: '−', added: '+' } as const;
 
-/** How two texts differ, one line below the other. */
+/** Shows how two texts differ, one line below the other. */
 export function TextDiff({
   before,
   after,

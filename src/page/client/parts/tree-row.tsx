@@ -1,7 +1,7 @@
 import type { TreeRow } from '../data/tree-rows.ts';
 import { ageWords, counted, sizeWords, timeWords, visible } from './words.ts';
 
-/** In pixels. */
+/** The height of a row in pixels. */
 export const ROW_HEIGHT = 30;
 
 export function idOf(path: string): string {

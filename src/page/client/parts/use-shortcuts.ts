@@ -1,7 +1,7 @@
 import { useEffect, useMemo, useRef } from 'preact/hooks';
-import type { Look, Pane, View } from '../data/view-state.ts';
+import type { FileLook, Pane, View } from '../data/view-state.ts';
 
-/** At once where it can be seen already, so that what is typed next goes there. */
+/** Moves the focus, at once where the element can be seen already: what is typed next goes there. */
 function focusOn(selector: string): void {
   const focus = (): void => document.querySelector<HTMLElement>(selector)?.focus();
   focus();
@@ -12,7 +12,7 @@ export function useShortcuts(act: {
   readonly setView: (view: View) => void;
   readonly setPane: (pane: Pane) => void;
   readonly setHelping: (helping: boolean) => void;
-  readonly setLook: (look: Look) => void;
+  readonly setLook: (look: FileLook) => void;
 }): void {
   const latest = useRef(act);
   latest.current = act;

@@ -1,4 +1,4 @@
-/** What stands in place of the page where it cannot be shown. */
+/** Stands in place of the page in a browser that has no cookie for it. */
 export function Locked() {
   return (
     <main class="verdict">
@@ -12,6 +12,7 @@ export function Locked() {
   );
 }
 
+/** Stands in place of the page where its program cannot be asked. */
 export function Ended({ message }: { readonly message: string }) {
   return (
     <main class="verdict">

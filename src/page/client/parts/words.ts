@@ -22,7 +22,7 @@ const STEPS: readonly (readonly [ms: number, unit: string])[] = [
   [60_000, 'min'],
 ];
 
-/** How long ago it was, in the largest unit that fits. */
+/** Says how long ago it was, in the largest unit that fits. */
 export function ageWords(modified: number, now: number): string {
   const age = Math.max(0, now - modified);
   const [ms, unit] = STEPS.find(([step]) => age >= step) ?? [1_000, 's'];
@@ -30,7 +30,7 @@ export function ageWords(modified: number, now: number): string {
   return unit === 's' && count < 5 ? 'now' : `${count} ${unit}`;
 }
 
-/** How long ago a moment was, for a sentence. */
+/** Says for a sentence how long ago a moment was. */
 export function agoWords(moment: number, now: number): string {
   if (moment > now) return 'in the future';
   const age = ageWords(moment, now);
