@@ -20,7 +20,7 @@ export interface Room extends Folder {
 export const MOST_NOUNS = 14;
 
 /** The exported names that one room imports of another: its walls, as thick as they are. Fewer is better. */
-export const NAMES_ACROSS = 576;
+export const NAMES_ACROSS = 594;
 
 /** Every folder of `src`, the rooms from the ground up. docs/architecture.md shows it: `npm run write rooms`. */
 export const FOLDERS = {
@@ -122,7 +122,7 @@ export const FOLDERS = {
         'touches',
         'tree',
       ],
-      'admin history': ['confirmed-change'],
+      'history tree/records': ['confirmed-change'],
       open: ['walk-directory'],
       'open tree/rename tree/staying': ['version-cache'],
     },
@@ -138,10 +138,12 @@ export const FOLDERS = {
   'tree/records': {
     has: 'sealed records beside the files: written, read, listed by class, scanned',
     offers: {
-      '*': ['record-values', 'sealed-record'],
+      '*': ['record-values', 'sealed-record', 'update-record'],
       admin: ['scan'],
+      'admin history': ['write-before-delete'],
       'admin history sessions': ['list-ids'],
       'admin open': ['access-records'],
+      'turns worker': ['leased-record'],
     },
   },
   'tree/rename': {
@@ -376,7 +378,7 @@ export const FOLDERS = {
   'page/server': {
     has: 'questions of the page and their answers, the guard, the bounds of the server',
     offers: {
-      cli: ['assets', 'bounded-server', 'export-view', 'loopback', 'serve-page', 'tenant-view'],
+      cli: ['bounded-server', 'export-view', 'loopback', 'serve-page', 'tenant-view'],
     },
   },
   worker: {
@@ -503,8 +505,22 @@ export const FOLDERS = {
   },
   'testing/claude': {
     has: 'a Claude that follows a script, as strict as the API',
+    offers: {
+      testing: [
+        'api-refusal',
+        'context-edits',
+        'message-blocks',
+        'reply',
+        'scripted-claude',
+        'summary',
+        'thoughts',
+      ],
+    },
   },
   'testing/contracts': {
     has: 'what a store and a root key promise, as cases',
+    offers: {
+      testing: ['contract', 'object-store', 'root-key'],
+    },
   },
 } as const satisfies Readonly<Record<string, Room | Folder>>;
