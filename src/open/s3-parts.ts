@@ -4,5 +4,4 @@ export { checkConditions } from '../store/conditions.ts';
 export { guardDeletes } from '../store/guarded-delete.ts';
 export { openS3Connections } from '../store/s3/connection.ts';
 export { openS3ObjectStore } from '../store/s3/s3-store.ts';
-export { openS3Versions } from '../store/s3/versions.ts';
 export { buryOldTombstones } from '../store/tombstones.ts';

@@ -5,7 +5,7 @@ import { createStamps, type Stamps } from '../stamps.ts';
 import { osRandom } from '../store/os-random.ts';
 import type { ObjectStore, ObjectVersions, RequestOptions } from '../store/port.ts';
 import type { AwsCredentials } from '../store/s3/callers-credentials.ts';
-import type { S3StoreOptions } from '../store/s3/s3-store.ts';
+import type { S3StoreOptions } from '../store/s3/connection.ts';
 import { pause } from '../time.ts';
 
 /** Where sealed objects lie: this process, an SQLite file, or a bucket (`prefix` without slashes at its ends). */
@@ -122,7 +122,7 @@ function s3BaseStore(
         signal,
       });
     },
-    versions: parts.openS3Versions(options),
+    versions: plain.versions,
     [Symbol.asyncDispose]: dispose,
   };
 }

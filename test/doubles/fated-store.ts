@@ -5,7 +5,6 @@ import { checkConditions } from '../../src/store/conditions.ts';
 import { guardDeletes } from '../../src/store/guarded-delete.ts';
 import type { ObjectStore, ObjectVersions } from '../../src/store/port.ts';
 import { openS3ObjectStore } from '../../src/store/s3/s3-store.ts';
-import { openS3Versions } from '../../src/store/s3/versions.ts';
 import { openSqliteObjectStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { type Around, interceptStore, type StoreCall } from './intercepted-store.ts';
 
@@ -66,7 +65,7 @@ export function openFatedStore({ settings, fate, around }: FatedStoreOptions): F
     ...shared(plain),
     // What a server needs that does not honour conditions on deletes; SQLite does.
     forTenant: (layout) => guardDeletes(checkConditions(plain, layout.probe)),
-    versions: countVersions(openS3Versions({ ...s3, bucket: location.bucket }), counted),
+    versions: countVersions(openS3ObjectStore({ ...s3, bucket: location.bucket }).versions, counted),
   };
   return { base, requests };
 }

@@ -6,7 +6,6 @@ import { openMemory } from '../../src/open/open-memory.ts';
 import { guardDeletes } from '../../src/store/guarded-delete.ts';
 import type { ObjectStore } from '../../src/store/port.ts';
 import { openS3ObjectStore } from '../../src/store/s3/s3-store.ts';
-import { openS3Versions } from '../../src/store/s3/versions.ts';
 import { describeHistoryLife } from '../contracts/history-life.ts';
 import { laterStore } from '../doubles/later-store.ts';
 import { createTestBucket, describeOnS3, type TestBucket } from '../servers/s3.ts';
@@ -32,7 +31,7 @@ describeOnS3('history', ['minio', 'versitygw'], (server, name) => {
     const { Versions = [] } = await bucket.client.send(
       new ListObjectVersionsCommand({ Bucket: bucket.bucket, Prefix: key }),
     );
-    const versions = openS3Versions(bucket.storeOptions);
+    const versions = openS3ObjectStore(bucket.storeOptions).versions;
     const older = Versions.filter(({ Key, IsLatest }) => Key === key && !IsLatest);
     const bodies = await Promise.all(
       older.map(({ VersionId = '' }) => versions.get(key as ObjectKey, VersionId)),

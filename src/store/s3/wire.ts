@@ -70,21 +70,15 @@ export interface AnsweredDeletes {
 }
 
 /**
- * How operations of S3 reach a server and what it answers, unjudged. Reads and puts are attempted three times where a
- * failure passes; deletes once. Failures are thrown as the AWS SDK words them: `readSdkFailure` reads them.
+ * How a store of S3 sends its requests, and what is answered, unjudged: `judgedStore` makes an object store of it. Reads
+ * and puts are attempted three times where a failure passes; deletes once. Failures are thrown as the AWS SDK words them: `readSdkFailure` reads them.
  */
 export interface S3Wire {
   /** The whole body or none of it: above `maxBytes` it throws `limit_exceeded`. A body that breaks off is not asked for again. */
   get(key: ObjectKey, call: GetCall): Promise<AnsweredObject>;
   head(key: ObjectKey, call: WireCall): Promise<AnsweredMeta>;
-  /** Returns the new ETag. */
+  /** Returns the new ETag. Of several requests the trace follows the one that makes the object appear. */
   put(key: ObjectKey, body: Uint8Array, call: PutCall): Promise<string | undefined>;
-  /** The same for a body in parts of `partBytes`; the trace follows the request that completes it. */
-  putInParts(
-    key: ObjectKey,
-    body: Uint8Array,
-    call: PutCall & { readonly partBytes: number },
-  ): Promise<string | undefined>;
   remove(target: DeleteTarget, call: WireCall): Promise<void>;
   /** At most 1,000 targets. */
   removeAll(targets: readonly DeleteTarget[], call: WireCall): Promise<AnsweredDeletes>;

@@ -1,37 +1,35 @@
-import { hasCode, type MemoryError } from '../../errors.ts';
+import { hasCode, MemoryError } from '../../errors.ts';
 import type { ObjectKey } from '../../format/object-keys.ts';
 import { pause, throwIfAborted } from '../../time.ts';
-import { type PutMode, type PutOptions, resentConflict, type WriteResult } from '../port.ts';
+import {
+  type DeleteFailure,
+  type DeleteOptions,
+  type DeleteTarget,
+  KEYS_PER_REQUEST,
+  type PutMode,
+  type PutOptions,
+  resentConflict,
+  type WriteResult,
+} from '../port.ts';
 import { mayHaveLanded, newTrace } from './attempts.ts';
-import { s3CodeOf, s3Failure, s3OutcomeUnknown, statusOf } from './errors.ts';
+import { s3CodeOf, s3Failure, s3KeyFailure, s3OutcomeUnknown, statusOf } from './errors.ts';
 import { parseETag } from './reading.ts';
 import type { S3Wire, Trace } from './wire.ts';
-
-interface WritingContext {
-  readonly wire: S3Wire;
-  /** Bodies above this many bytes go in parts of this size. */
-  readonly partBytes: number;
-}
 
 const CONFLICT_ROUNDS = 8;
 const FIRST_PAUSE_MS = 20;
 
 /** Stores an object under the condition of `mode`. It may be sent again. */
 export async function putToS3(
-  context: WritingContext,
+  wire: S3Wire,
   key: ObjectKey,
   body: Uint8Array,
   options: PutOptions,
 ): Promise<WriteResult> {
   const { mode, signal, sendBy } = options;
-  const { wire, partBytes } = context;
   const trace = newTrace();
-  const call = { mode, signal, sendBy, trace };
   const attempt = async (): Promise<WriteResult> => {
-    const isLarge = body.length > partBytes;
-    const etag = await (isLarge
-      ? wire.putInParts(key, body, { ...call, partBytes })
-      : wire.put(key, body, call));
+    const etag = await wire.put(key, body, { mode, signal, sendBy, trace });
     return { etag: parseETag(etag) };
   };
   try {
@@ -77,4 +75,93 @@ function judgeFailedPut(error: unknown, mode: PutMode, trace: Trace): WriteResul
   if (conflict === undefined) throw writeFailure(error, trace);
   if (trace.earlierMayHaveLanded) throw resentConflict();
   return { conflict };
+}
+
+interface DeletingContext {
+  readonly wire: S3Wire;
+  /** Whether the server judges a delete's condition atomically. */
+  readonly guarded: boolean;
+}
+
+/** Tells the answer by which S3 confirms that an object, or a version, is gone: 204, and no other. */
+export function isConfirmedDelete({ answer }: Trace): boolean {
+  return answer?.statusCode === 204;
+}
+
+/** Tells the answer of S3 to a batch of deletes from another document, by its root. */
+export function isDeleteResult(text: string): boolean {
+  return /^\s*(<\?xml[^>]*\?>\s*)?<DeleteResult[\s/>]/.test(text);
+}
+
+/** The failure for an answer that takes the request and does not confirm the delete. */
+export function deleteUnconfirmed(): MemoryError {
+  return new MemoryError(
+    'outcome_unknown',
+    'What answers at the endpoint does not confirm a delete as S3 does: check the endpoint and what lies before it.',
+  );
+}
+
+/** Deletes in requests of up to 1,000 keys, one after another, none of them resent. */
+export async function deleteFromS3(
+  context: DeletingContext,
+  targets: readonly DeleteTarget[],
+  options: DeleteOptions = {},
+): Promise<readonly DeleteFailure[]> {
+  if (!context.guarded && targets.some((target) => target.ifMatch !== undefined)) {
+    throw new MemoryError('misconfigured', 'This server does not honour conditions on deletes.');
+  }
+  const [only, ...more] = targets;
+  if (only === undefined) return [];
+  if (more.length === 0) return deleteOne(context, only, options);
+  const failures: DeleteFailure[] = [];
+  for (let at = 0; at < targets.length; at += KEYS_PER_REQUEST) {
+    failures.push(...(await deleteBatch(context, targets.slice(at, at + KEYS_PER_REQUEST), options)));
+  }
+  return failures;
+}
+
+async function deleteOne(
+  { wire }: DeletingContext,
+  { key, ifMatch }: DeleteTarget,
+  { signal, sendBy }: DeleteOptions,
+): Promise<readonly DeleteFailure[]> {
+  const trace = newTrace();
+  try {
+    await repeatOnConflict(() => wire.remove({ key, ifMatch }, { signal, sendBy, trace }), signal);
+    if (!isConfirmedDelete(trace)) throw deleteUnconfirmed();
+    return [];
+  } catch (error) {
+    const missing = s3CodeOf(error) === 'NoSuchKey';
+    if (missing && ifMatch === undefined) return [];
+    if (missing) return [{ key, conflict: 'missing' }];
+    if (ifMatch !== undefined && statusOf(error) === 412) return [{ key, conflict: 'changed' }];
+    throw writeFailure(error, trace);
+  }
+}
+
+async function deleteBatch(
+  { wire }: DeletingContext,
+  targets: readonly DeleteTarget[],
+  { signal, sendBy }: DeleteOptions,
+): Promise<readonly DeleteFailure[]> {
+  const trace = newTrace();
+  const byKey = new Map(targets.map((target) => [target.key as string, target]));
+  try {
+    const { isResult, failures } = await wire.removeAll(targets, { signal, sendBy, trace });
+    if (!isResult) throw deleteUnconfirmed();
+    return failures.flatMap(({ key = '', code = '' }) => {
+      const target = byKey.get(key);
+      // A failure of something else may stand for any of these.
+      if (target === undefined) throw deleteUnconfirmed();
+      return toFailure(target, code);
+    });
+  } catch (error) {
+    throw writeFailure(error, trace);
+  }
+}
+
+function toFailure({ key, ifMatch }: DeleteTarget, code: string): readonly DeleteFailure[] {
+  if (code === 'NoSuchKey') return ifMatch === undefined ? [] : [{ key, conflict: 'missing' }];
+  if (code === 'PreconditionFailed') return [{ key, conflict: 'changed' }];
+  return [{ key, error: s3KeyFailure(code) }];
 }

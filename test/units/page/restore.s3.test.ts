@@ -4,7 +4,7 @@ import { openAdmin } from '../../../src/open/open-admin.ts';
 import { openMemory } from '../../../src/open/open-memory.ts';
 import type { ResultOf } from '../../../src/page/protocol.ts';
 import { openTenantView } from '../../../src/page/server/tenant-view.ts';
-import { openS3Versions } from '../../../src/store/s3/versions.ts';
+import { openS3ObjectStore } from '../../../src/store/s3/s3-store.ts';
 import { describeOnS3 } from '../../servers/s3.ts';
 import { createVersionedBucket } from '../../servers/versioned-bucket.ts';
 import { whereTextIs } from '../../support/text-search.ts';
@@ -52,7 +52,7 @@ describeOnS3('a page, in a bucket that keeps versions', ['minio'], (server) => {
       });
       expect(judgements).toBe(last);
       expect((await memory.files.read(PATH))?.text()).toBe('clean');
-      const versions = openS3Versions(bucket.storeOptions);
+      const versions = openS3ObjectStore(bucket.storeOptions).versions;
       const found = [];
       for await (const page of versions.below('p/')) {
         for (const { key, versionId, size } of page) {

@@ -9,7 +9,8 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { ObjectKey } from '../../../src/format/object-keys.ts';
 import { guardDeletes } from '../../../src/store/guarded-delete.ts';
 import { isTooLate, type ObjectStore, type SendBound } from '../../../src/store/port.ts';
-import { openS3ObjectStore, type S3StoreOptions } from '../../../src/store/s3/s3-store.ts';
+import type { S3StoreOptions } from '../../../src/store/s3/connection.ts';
+import { openS3ObjectStore } from '../../../src/store/s3/s3-store.ts';
 import { openSqliteObjectStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { S3_CLIENTS } from '../../support/s3-clients.ts';
 

@@ -2,8 +2,8 @@ import { parseXML } from '@aws-sdk/xml-builder';
 import { getValueFromTextNode } from '@smithy/core/client';
 import { _parseRfc3339DateTimeWithOffset, _parseRfc7231DateTime } from '@smithy/core/serde';
 import { readBody } from '../body.ts';
-import { isDeleteResult } from '../deleting.ts';
 import type { AnsweredDeletes, AnsweredMeta, AnsweredPage, HttpAnswer } from '../wire.ts';
+import { isDeleteResult } from '../writing.ts';
 
 /** The most bytes of a listing or an error: a page of 1,000 of the longest keys is a third of that. */
 const MAX_DOCUMENT_BYTES = 16 * 1024 * 1024;

@@ -19,8 +19,7 @@ export async function verifyChecksum(body: Uint8Array, headers: HttpAnswer['head
   if (told.every((algorithm) => isOfParts(headers[headerOf(algorithm)] ?? ''))) return;
   const [algorithm] = told;
   if (algorithm === undefined) return;
-  const sum = toBase64(await digest(algorithm, body));
-  if (sum !== headers[headerOf(algorithm)]) {
+  if ((await sumOf(algorithm, body)) !== headers[headerOf(algorithm)]) {
     throw new Error(`Checksum mismatch in response header "${headerOf(algorithm)}".`);
   }
 }
@@ -35,26 +34,27 @@ function isOfParts(checksum: string): boolean {
   return parts !== undefined && Number(parts) <= 10_000;
 }
 
-async function digest(algorithm: Algorithm, body: Uint8Array): Promise<Uint8Array> {
+async function sumOf(algorithm: Algorithm, body: Uint8Array): Promise<string> {
   switch (algorithm) {
     case 'sha256':
     case 'sha1':
-      return hash(algorithm, body, 'buffer');
+      return hash(algorithm, body, 'base64');
     case 'crc32':
-      return fourBytes(crc32(body));
+      return crc32Of(body);
     case 'crc32c':
     case 'crc64nvme': {
       // AWS computes these where a writer gave none; the package knows no other of its own.
       const { Crc32c, Crc64Nvme } = await import('@aws-sdk/checksums/crc');
       const sum = algorithm === 'crc32c' ? new Crc32c() : new Crc64Nvme();
       sum.update(body);
-      return sum.digest();
+      return toBase64(await sum.digest());
     }
   }
 }
 
-function fourBytes(value: number): Uint8Array {
+/** CRC-32 as S3 writes it: base64 of four bytes, the highest first. */
+export function crc32Of(body: Uint8Array): string {
   const bytes = new Uint8Array(4);
-  new DataView(bytes.buffer).setUint32(0, value);
-  return bytes;
+  new DataView(bytes.buffer).setUint32(0, crc32(body));
+  return toBase64(bytes);
 }

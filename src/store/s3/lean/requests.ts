@@ -1,11 +1,10 @@
 import { hash } from 'node:crypto';
-import { crc32 } from 'node:zlib';
 import { XmlText } from '@aws-sdk/xml-builder';
 import { extendedEncodeURIComponent } from '@smithy/core/protocols';
-import { toBase64 } from '@smithy/core/serde';
 import type { ObjectKey } from '../../../format/object-keys.ts';
 import type { DeleteTarget, ETag } from '../../port.ts';
 import { conditionOf, type PageRequest, type PutCall } from '../wire.ts';
+import { crc32Of } from './checksum.ts';
 
 /** A request without what depends on the place of its bucket and on the time of its signature. */
 export interface LeanRequest {
@@ -110,13 +109,6 @@ function headersOfBody(body: Uint8Array, checksums: boolean): Readonly<Record<st
     'x-amz-content-sha256': hash('sha256', body, 'hex'),
     ...(checksums && { 'x-amz-sdk-checksum-algorithm': 'CRC32', 'x-amz-checksum-crc32': crc32Of(body) }),
   };
-}
-
-/** CRC-32 as S3 writes it: base64 of four bytes, the highest first. */
-function crc32Of(body: Uint8Array): string {
-  const bytes = new Uint8Array(4);
-  new DataView(bytes.buffer).setUint32(0, crc32(body));
-  return toBase64(bytes);
 }
 
 function element(name: string, text: string | undefined): string {

@@ -17,7 +17,7 @@ import {
 } from '@smithy/core/retry';
 import type { RetryStrategyV2 } from '@smithy/types';
 import { once } from '../../../time.ts';
-import type { S3ConnectionOptions } from '../connection.ts';
+import type { S3StoreOptions } from '../connection.ts';
 import { type Endpoint, resolveEndpoint } from './endpoint.ts';
 
 /** What the AWS SDK finds in options, environment and profile files; each is looked up at its first use. */
@@ -35,7 +35,7 @@ const ATTEMPTS = 3;
 const CLOCK_VARIABLE = 'AWS_DISABLE_CLOCK_SKEW_CORRECTION';
 const CLOCK_SETTING = 'disable_clock_skew_correction';
 
-export function loadSettings(options: S3ConnectionOptions & { readonly bucket: string }): LeanSettings {
+export function loadSettings(options: S3StoreOptions): LeanSettings {
   const custom = options.endpoint !== undefined;
   const ambient = loadConfig(NODE_REGION_CONFIG_OPTIONS, NODE_REGION_CONFIG_FILE_OPTIONS);
   const { region, useFipsEndpoint } = resolveRegionConfig({

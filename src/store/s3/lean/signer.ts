@@ -2,8 +2,7 @@ import { doesIdentityRequireRefresh, isIdentityExpired, memoizeIdentityProvider 
 import { SignatureV4 } from '@smithy/signature-v4';
 import type { AwsCredentialIdentity, AwsCredentialIdentityProvider, HttpRequest } from '@smithy/types';
 import { once } from '../../../time.ts';
-import type { S3Connections, S3Credentials } from '../connection.ts';
-import { credentialsInTime } from '../credentials.ts';
+import { credentialsInTime, type S3Connections, type S3Credentials } from '../connection.ts';
 import type { HttpAnswer } from '../wire.ts';
 import type { Endpoint } from './endpoint.ts';
 import type { LeanRequest } from './requests.ts';

@@ -10,24 +10,18 @@ import {
 import { concat } from '../../../format/encoding.ts';
 import { throwIfAborted, untilAborted } from '../../../time.ts';
 import { followed, type HttpAttempt, type RequestWatch, readAttempt, watched, watchOf } from '../attempts.ts';
-import type { S3ConnectionOptions, S3Connections } from '../connection.ts';
-import { credentialsInTime } from '../credentials.ts';
+import { credentialsInTime, type OpenS3Options } from '../connection.ts';
 import type { HttpAnswer, WireCall } from '../wire.ts';
 
-interface S3Clients {
+export interface S3Clients {
   /** Retries what failed in passing, three attempts in all. */
   readonly retrying: S3Client;
   /** Sends a request once, whatever becomes of it. */
   readonly once: S3Client;
 }
 
-/** Where a bucket is, over connections that are open. */
-export interface OpenConnectionOptions extends S3ConnectionOptions {
-  readonly connections: S3Connections;
-}
-
 /** Two clients over one pool of kept-alive connections and one source of credentials. */
-export function createS3Clients(options: OpenConnectionOptions): S3Clients {
+export function createS3Clients(options: OpenS3Options): S3Clients {
   const custom = options.endpoint !== undefined;
   const requestHandler = options.connections;
   const checksums = options.checksums === 'when_required' ? 'WHEN_REQUIRED' : 'WHEN_SUPPORTED';

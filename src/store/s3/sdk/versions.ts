@@ -1,4 +1,9 @@
-import { DeleteObjectCommand, GetObjectCommand, ListObjectVersionsCommand } from '@aws-sdk/client-s3';
+import {
+  DeleteObjectCommand,
+  GetObjectCommand,
+  ListObjectVersionsCommand,
+  type S3Client,
+} from '@aws-sdk/client-s3';
 import { MemoryError } from '../../../errors.ts';
 import type { ObjectKey } from '../../../format/object-keys.ts';
 import { redactedCause } from '../../failures.ts';
@@ -10,16 +15,14 @@ import {
   type RequestOptions,
 } from '../../port.ts';
 import { newTrace } from '../attempts.ts';
-import { deleteUnconfirmed, isConfirmedDelete } from '../deleting.ts';
+import type { S3StoreOptions } from '../connection.ts';
 import { s3CodeOf, s3Failure, statusOf } from '../errors.ts';
-import { createS3Clients, type OpenConnectionOptions, send } from './clients.ts';
+import { deleteUnconfirmed, isConfirmedDelete } from '../writing.ts';
+import { send } from './clients.ts';
 
 /** The versions in a bucket, through the AWS SDK's own client. */
-export function openSdkVersions(
-  options: OpenConnectionOptions & { readonly bucket: string; readonly pageSize?: number | undefined },
-): ObjectVersions {
-  const { bucket, pageSize = KEYS_PER_REQUEST } = options;
-  const client = createS3Clients(options).retrying;
+export function openSdkVersions(options: S3StoreOptions, client: S3Client): ObjectVersions {
+  const { bucket, versionsPerPage = KEYS_PER_REQUEST } = options;
   /** A server that has listed versions once knows them, whatever it answers later. */
   let hasListed = false;
 
@@ -32,7 +35,7 @@ export function openSdkVersions(
       const command = new ListObjectVersionsCommand({
         Bucket: bucket,
         Prefix: prefix,
-        MaxKeys: pageSize,
+        MaxKeys: versionsPerPage,
         ...from,
       });
       const page = await send(client, command, { signal, trace: newTrace() }).catch((error: unknown) => {

@@ -8,7 +8,6 @@ import { openAdmin } from '../../../../src/open/open-admin.ts';
 import { openMemory } from '../../../../src/open/open-memory.ts';
 import type { MemoryOptions } from '../../../../src/open/options.ts';
 import { openS3ObjectStore } from '../../../../src/store/s3/s3-store.ts';
-import { openS3Versions } from '../../../../src/store/s3/versions.ts';
 import type { Memory } from '../../../../src/tool/memory-tool.ts';
 import { createTestBucket, describeOnS3, type TestBucket } from '../../../servers/s3.ts';
 
@@ -52,7 +51,7 @@ describeOnS3('shredding a tenant', ['minio'], (server) => {
   }
 
   async function keyringVersions(bucket: TestBucket, tenant: string): Promise<readonly Uint8Array[]> {
-    const versions = openS3Versions(bucket.storeOptions);
+    const versions = openS3ObjectStore(bucket.storeOptions).versions;
     await using store = openS3ObjectStore(bucket.storeOptions);
     const key = `p/keyrings/${tenant}` as ObjectKey;
     const bodies: Uint8Array[] = [];
@@ -124,7 +123,7 @@ describeOnS3('shredding a tenant', ['minio'], (server) => {
     await (await stock(options)).close();
     await using admin = await openAdmin(options);
     for (let time = 0; time < 4; time++) await admin.rotate({ force: true });
-    const versions = openS3Versions({ ...versioned.storeOptions, pageSize: 2 });
+    const versions = openS3ObjectStore({ ...versioned.storeOptions, versionsPerPage: 2 }).versions;
     const key = 'p/keyrings/paged' as ObjectKey;
     const pages: number[] = [];
     const seen = new Set<string>();
@@ -168,7 +167,7 @@ describeOnS3('shredding a tenant in a bucket without versions', ['minio', 'versi
 
 async function removeVersions(bucket: TestBucket | undefined): Promise<void> {
   if (bucket === undefined) return;
-  const versions = openS3Versions(bucket.storeOptions);
+  const versions = openS3ObjectStore(bucket.storeOptions).versions;
   const listed = await bucket.client.send(new ListObjectVersionsCommand({ Bucket: bucket.bucket }));
   for (const { Key, VersionId } of [...(listed.Versions ?? []), ...(listed.DeleteMarkers ?? [])]) {
     await versions.remove(Key as ObjectKey, VersionId ?? 'null');

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { createLayout, parseTenantId } from '../../../../src/format/object-keys.ts';
 import { openAdmin } from '../../../../src/open/open-admin.ts';
 import { openMemory } from '../../../../src/open/open-memory.ts';
-import { openS3Versions } from '../../../../src/store/s3/versions.ts';
+import { openS3ObjectStore } from '../../../../src/store/s3/s3-store.ts';
 import { pause } from '../../../../src/time.ts';
 import { createTestBucket, describeOnS3, type TestBucket } from '../../../servers/s3.ts';
 import { createVersionedBucket } from '../../../servers/versioned-bucket.ts';
@@ -20,7 +20,7 @@ function optionsOn({ storeOptions }: TestBucket) {
 
 /** All versions that the bucket keeps, in pages of a few. */
 async function everything({ storeOptions }: TestBucket) {
-  const versions = openS3Versions({ ...storeOptions, pageSize: 4 });
+  const versions = openS3ObjectStore({ ...storeOptions, versionsPerPage: 4 }).versions;
   const found = [];
   for await (const page of versions.below('p/')) {
     for (const { key, versionId, size } of page) {

@@ -6,8 +6,8 @@ import { HttpResponse } from '@smithy/core/protocols';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { ObjectKey } from '../../../../src/format/object-keys.ts';
 import { watchOf } from '../../../../src/store/s3/attempts.ts';
-import type { S3Connections } from '../../../../src/store/s3/connection.ts';
-import { openS3ObjectStore, type S3StoreOptions } from '../../../../src/store/s3/s3-store.ts';
+import type { S3Connections, S3StoreOptions } from '../../../../src/store/s3/connection.ts';
+import { openS3ObjectStore } from '../../../../src/store/s3/s3-store.ts';
 import { S3_CLIENTS } from '../../../support/s3-clients.ts';
 
 const CREDENTIALS = { accessKeyId: 'AKIDEXAMPLE', secretAccessKey: 'secret' };

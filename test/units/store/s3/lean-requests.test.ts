@@ -5,15 +5,12 @@ import type { ObjectKey } from '../../../../src/format/object-keys.ts';
 import { redactedCause } from '../../../../src/store/failures.ts';
 import type { ETag } from '../../../../src/store/port.ts';
 import { newTrace } from '../../../../src/store/s3/attempts.ts';
-import type { S3ConnectionOptions, S3Connections } from '../../../../src/store/s3/connection.ts';
+import type { S3Connections, S3StoreOptions } from '../../../../src/store/s3/connection.ts';
 import { s3Failure } from '../../../../src/store/s3/errors.ts';
-import { openLeanWire } from '../../../../src/store/s3/lean/lean-wire.ts';
-import { openSdkWire } from '../../../../src/store/s3/sdk/sdk-wire.ts';
+import { openLeanWire } from '../../../../src/store/s3/lean/lean-store.ts';
+import { openSdkWire } from '../../../../src/store/s3/sdk/sdk-store.ts';
 import type { S3Wire } from '../../../../src/store/s3/wire.ts';
 import { amount } from '../../../support/thorough.ts';
-
-/** A wire that sends no body in parts, which is what both kinds have in common. */
-type Wire = Omit<S3Wire, 'putInParts'>;
 
 interface Sent {
   readonly method: string;
@@ -27,7 +24,7 @@ interface Sent {
 }
 
 interface Place {
-  readonly options: S3ConnectionOptions & { readonly bucket: string };
+  readonly options: S3StoreOptions;
   readonly credentials: { readonly secretAccessKey: string };
   readonly environment: Readonly<Record<string, string | undefined>>;
 }
@@ -120,7 +117,7 @@ const places: fc.Arbitrary<Place> = fc
     return { options: { ...options, credentials }, credentials, environment };
   });
 
-type Operation = (wire: Wire) => Promise<unknown>;
+type Operation = (wire: S3Wire) => Promise<unknown>;
 
 const operations: fc.Arbitrary<Operation> = fc.oneof(
   fc.record({ key: keys, ifNoneMatch: fc.option(etags, { nil: undefined }) }).map(
@@ -220,7 +217,7 @@ describe('a request of the lean client', () => {
           for (const forcePathStyle of [true, false]) {
             const options = { bucket, region, endpoint, forcePathStyle, credentials, connections };
             const [ours, theirs] = [openLeanWire(options), openSdkWire(options)];
-            const get = (wire: Wire) =>
+            const get = (wire: S3Wire) =>
               outcome(captured, () => wire.get('key' as ObjectKey, { trace: newTrace() }));
             expect(comparable(await get(ours)), JSON.stringify(options)).toEqual(
               comparable(await get(theirs)),

@@ -5,7 +5,7 @@ import { createLayout, parseTenantId } from '../../../../src/format/object-keys.
 import { sealedSize } from '../../../../src/format/sizes.ts';
 import { openAdmin } from '../../../../src/open/open-admin.ts';
 import { openMemory } from '../../../../src/open/open-memory.ts';
-import { openS3Versions } from '../../../../src/store/s3/versions.ts';
+import { openS3ObjectStore } from '../../../../src/store/s3/s3-store.ts';
 import { invocationOf } from '../../../doubles/invocation.ts';
 import { describeOnS3, s3Environment, type TestBucket } from '../../../servers/s3.ts';
 import {
@@ -42,7 +42,7 @@ async function stock(bucket: TestBucket): Promise<void> {
 
 /** Every version that the bucket keeps, with its bytes. */
 async function everything({ storeOptions }: TestBucket) {
-  const versions = openS3Versions(storeOptions);
+  const versions = openS3ObjectStore(storeOptions).versions;
   const found = [];
   for await (const page of versions.below('p/')) {
     for (const { key, versionId, size, isCurrent } of page) {

@@ -4,7 +4,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { ObjectKey } from '../../../../src/format/object-keys.ts';
 import { checkConditions } from '../../../../src/store/conditions.ts';
 import { type ETag, isResentConflict, type ObjectStore } from '../../../../src/store/port.ts';
-import { openS3ObjectStore, type S3StoreOptions } from '../../../../src/store/s3/s3-store.ts';
+import type { S3StoreOptions } from '../../../../src/store/s3/connection.ts';
+import { openS3ObjectStore } from '../../../../src/store/s3/s3-store.ts';
 import { createTestBucket, type TestBucket } from '../../../servers/s3.ts';
 import {
   type ProxiedRequest,
@@ -170,6 +171,16 @@ describeEachClient('the S3 store behind a faulty network', ['minio'], ({ server,
       expect(proxy.requests).toHaveLength(1 + 3 + 1);
     });
 
+    it('replaces the version that is named by the completing request, and no other', async () => {
+      const ifMatch = await create();
+      expect(await store.put(key, large, { mode: { ifMatch } })).toHaveProperty('etag');
+      const [completing, ...more] = proxy.requests.filter(({ headers }) => headers['if-match'] !== undefined);
+      expect([completing?.method, completing?.headers['if-match'], more]).toEqual(['POST', ifMatch, []]);
+      expect(await store.put(key, large.subarray(1), { mode: { ifMatch } })).toEqual({ conflict: 'changed' });
+      expect(await store.head(key)).toMatchObject({ size: large.length });
+      expect(await partsLeft()).toBe(0);
+    });
+
     it('reads the refusal in the body of a 200', async () => {
       proxy.react((request) =>
         isCompleting(request) ? { ...s3ErrorAnswer(200, 'PreconditionFailed') } : 'forward',
@@ -186,6 +197,19 @@ describeEachClient('the S3 store behind a faulty network', ['minio'], ({ server,
       });
       expect(await store.head(key)).toMatchObject({ size: large.length });
     });
+
+    it.each(['create', 'replace'])(
+      'is outcome_unknown when only a second attempt at completing it is answered: %s',
+      async (kind) => {
+        const mode = kind === 'create' ? kind : { ifMatch: await create() };
+        let completed = 0;
+        proxy.react((request) => (isCompleting(request) && completed++ === 0 ? 'lose_answer' : 'forward'));
+        await expect(store.put(key, large, { mode })).rejects.toMatchObject({ code: 'outcome_unknown' });
+        expect(completed).toBe(2);
+        expect(await store.head(key)).toMatchObject({ size: large.length });
+        expect(await partsLeft()).toBe(0);
+      },
+    );
 
     it('removes its parts when one of them fails', async () => {
       proxy.react(({ url }) =>

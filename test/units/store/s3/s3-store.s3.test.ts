@@ -5,8 +5,9 @@ import { ListMultipartUploadsCommand } from '@aws-sdk/client-s3';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { ObjectKey } from '../../../../src/format/object-keys.ts';
 import { guardDeletes } from '../../../../src/store/guarded-delete.ts';
-import type { ObjectStore } from '../../../../src/store/port.ts';
-import { openS3ObjectStore, type S3StoreOptions } from '../../../../src/store/s3/s3-store.ts';
+import type { ObjectStore, StoredObject } from '../../../../src/store/port.ts';
+import type { S3StoreOptions } from '../../../../src/store/s3/connection.ts';
+import { openS3ObjectStore } from '../../../../src/store/s3/s3-store.ts';
 import { describeObjectStore } from '../../../contracts/object-store.ts';
 import { createTestBucket, type TestBucket } from '../../../servers/s3.ts';
 import { restrictedCredentials } from '../../../servers/session-credentials.ts';
@@ -130,6 +131,22 @@ describeEachClient('the S3 store', ['minio', 'versitygw'], ({ server, client }) 
       'DeleteObject',
       'DeleteObjects',
     ]);
+  });
+
+  it('sends 5 MiB in one request and one byte more in two parts, under the same conditions', async () => {
+    const store = open();
+    const key = freshKey();
+    const [least, more] = [randomBytes(5 * MIB), randomBytes(5 * MIB + 1)];
+    const whole = await store.put(key, least, { mode: 'create' });
+    if (!('etag' in whole)) throw new Error('the object is already there');
+    expect(requests).toEqual(['PutObject']);
+    expect(Buffer.from(((await store.get(key)) as StoredObject).body).equals(least)).toBe(true);
+    requests.length = 0;
+    const inParts = await store.put(key, more, { mode: { ifMatch: whole.etag } });
+    expect(requests.slice(1, -1)).toEqual(['UploadPart', 'UploadPart']);
+    expect(await store.get(key)).toMatchObject({ ...inParts, size: 5 * MIB + 1 });
+    expect(await store.put(key, more, { mode: { ifMatch: whole.etag } })).toEqual({ conflict: 'changed' });
+    expect(await store.put(key, more, { mode: 'create' })).toEqual({ conflict: 'exists' });
   });
 
   it('lets exactly one of many racing creates of 12 MiB win and leaves no parts', async () => {

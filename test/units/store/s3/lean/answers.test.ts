@@ -4,8 +4,8 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { MemoryError } from '../../../../../src/errors.ts';
 import type { ObjectKey } from '../../../../../src/format/object-keys.ts';
 import { type ETag, isResentConflict, type ObjectStore } from '../../../../../src/store/port.ts';
-import { openS3ObjectStore, type S3StoreOptions } from '../../../../../src/store/s3/s3-store.ts';
-import { openS3Versions } from '../../../../../src/store/s3/versions.ts';
+import type { S3StoreOptions } from '../../../../../src/store/s3/connection.ts';
+import { openS3ObjectStore } from '../../../../../src/store/s3/s3-store.ts';
 
 const KEY = 'data/file' as ObjectKey;
 const OTHER = 'data/other' as ObjectKey;
@@ -179,7 +179,12 @@ describe('a listing', () => {
     const versions = (marker: string): string =>
       `<ListVersionsResult><Name>b</Name><IsTruncated>true</IsTruncated><NextKeyMarker>${KEY}</NextKeyMarker><NextVersionIdMarker>${marker}</NextVersionIdMarker><Version><Key>${KEY}</Key><VersionId>v</VersionId><IsLatest>true</IsLatest></Version></ListVersionsResult>`;
     script = [xml(versions('one')), xml(versions('two'))];
-    const kept = openS3Versions({ bucket: 'b', endpoint, region: 'us-east-1', credentials: CREDENTIALS });
+    const kept = openS3ObjectStore({
+      bucket: 'b',
+      endpoint,
+      region: 'us-east-1',
+      credentials: CREDENTIALS,
+    }).versions;
     const listing = async (): Promise<void> => {
       for await (const entries of kept.list(KEY)) expect(entries).toHaveLength(1);
     };

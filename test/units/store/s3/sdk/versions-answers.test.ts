@@ -3,7 +3,7 @@ import { shredTenant } from '../../../../../src/admin/keys/shred.ts';
 import { SHRED_MARKER } from '../../../../../src/format/keyring-bytes.ts';
 import { createHistory } from '../../../../../src/history/history.ts';
 import type { ObjectVersions } from '../../../../../src/store/port.ts';
-import { openS3Versions } from '../../../../../src/store/s3/versions.ts';
+import { openS3ObjectStore } from '../../../../../src/store/s3/s3-store.ts';
 import { type VersionedStore, versionedStore } from '../../../../doubles/versioned-store.ts';
 import {
   type AskedVersions,
@@ -112,13 +112,13 @@ const open = (
   { kept }: Place,
   odd: (asked: AskedVersions) => ServerAnswer | 'cut' | undefined,
 ): ObjectVersions =>
-  openS3Versions({
+  openS3ObjectStore({
     bucket: 'b',
     endpoint: 'http://127.0.0.1:1',
     region: 'us-east-1',
     credentials: { accessKeyId: 'id', secretAccessKey: 'secret' },
     connections: versionsServer(kept.versions, odd),
-  });
+  }).versions;
 
 describe.each(ASKED)('%s, whose requests to %s versions are answered oddly', (verb, what) => {
   const run = verbs[verb] as Verb;

@@ -1,6 +1,8 @@
+import type { ObjectStore } from '../../port.ts';
 import { watchOf } from '../attempts.ts';
 import { readBody } from '../body.ts';
-import type { S3ConnectionOptions, S3Connections } from '../connection.ts';
+import type { OpenS3Options } from '../connection.ts';
+import { judgedStore } from '../judged-store.ts';
 import type { HttpAnswer, S3Wire, WireCall } from '../wire.ts';
 import { deletesOf, metaOf, pageOf, readDocument, readObjectHeaders } from './answers.ts';
 import { verifyChecksum } from './checksum.ts';
@@ -17,17 +19,17 @@ import {
 import { loadSettings } from './settings.ts';
 import { createSigner } from './signer.ts';
 
-interface LeanWireOptions extends S3ConnectionOptions {
-  readonly bucket: string;
-  readonly connections: S3Connections;
+/** An ordinary bucket, one request for each body, through the lean wire. */
+export function openLeanStore(options: OpenS3Options): ObjectStore {
+  return judgedStore(openLeanWire(options), options);
 }
 
 /**
  * The wire made of the parts of the AWS SDK that a request needs: its signature, HTTP handler, credentials, retries and
  * parser of XML. What it sends is what the SDK's own client sends, byte for byte but for headers that name the client
- * and number its calls. It sends no body in parts.
+ * and number its calls.
  */
-export function openLeanWire(options: LeanWireOptions): Omit<S3Wire, 'putInParts'> {
+export function openLeanWire(options: OpenS3Options): S3Wire {
   const { connections, credentials } = options;
   const settings = loadSettings(options);
   const custom = options.endpoint !== undefined;
