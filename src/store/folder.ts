@@ -107,13 +107,13 @@ async function refuse(): Promise<never> {
   throw new MemoryError('read_only', 'A folder of objects is for reading only.');
 }
 
-type Request = Pick<ListOptions, 'prefix' | 'startAfter' | 'signal'>;
+type FolderListing = Pick<ListOptions, 'prefix' | 'startAfter' | 'signal'>;
 
 /**
  * What a listing of the folder shows, in UTF-8 byte order. At any time it holds the names in the folders on the way
  * to one file. What is neither a file nor a folder is listed as an object, which cannot be read.
  */
-async function* objectsIn(root: string, request: Request): AsyncGenerator<ListedObject, void> {
+async function* objectsIn(root: string, request: FolderListing): AsyncGenerator<ListedObject, void> {
   const folder = request.prefix.slice(0, request.prefix.lastIndexOf('/') + 1);
   if (folder !== '' && !(await isFolder(root, folder.slice(0, -1).split('/')))) return;
   yield* objectsBelow(root, folder, request);
@@ -123,7 +123,7 @@ async function* objectsIn(root: string, request: Request): AsyncGenerator<Listed
 async function* objectsBelow(
   root: string,
   folder: string,
-  request: Request,
+  request: FolderListing,
 ): AsyncGenerator<ListedObject, void> {
   const { prefix, startAfter = '', signal } = request;
   throwIfAborted(signal);
@@ -140,13 +140,13 @@ async function* objectsBelow(
   }
 }
 
-interface Name {
+interface FolderEntry {
   /** Ends in a slash for a folder. */
   readonly key: string;
   readonly isDirectory: boolean;
 }
 
-async function namesIn(root: string, folder: string): Promise<readonly Name[]> {
+async function namesIn(root: string, folder: string): Promise<readonly FolderEntry[]> {
   const names = await readNames(root, folder.split('/'));
   return names
     .map(({ name, isDirectory }) => ({ key: `${folder}${name}${isDirectory ? '/' : ''}`, isDirectory }))

@@ -18,7 +18,7 @@ export interface Body {
   readonly sendBy?: SendBound | undefined;
 }
 
-interface Write<B extends Body> extends RequestOptions {
+interface SettledWrite<B extends Body> extends RequestOptions {
   readonly key: ObjectKey;
   readonly mode: Exclude<PutMode, 'overwrite'>;
   /** Bytes that no other write sends: they hold a random nonce. */
@@ -53,7 +53,7 @@ const BODIES = 8;
  */
 export async function settlePut<B extends Body>(
   store: Pick<ObjectStore, 'get' | 'put'>,
-  write: Write<B>,
+  write: SettledWrite<B>,
 ): Promise<Settled<B>> {
   const { mode, renew } = write;
   /** Bodies that may have landed, or may land yet. */
@@ -85,7 +85,7 @@ export async function settlePut<B extends Body>(
 /** `met_condition`: the condition failed, perhaps by an earlier attempt. `too_late`: it certainly did not land. */
 async function send<B extends Body>(
   store: Pick<ObjectStore, 'put'>,
-  { key, mode, signal, renew }: Write<B>,
+  { key, mode, signal, renew }: SettledWrite<B>,
   { body, mayHaveLanded }: { readonly body: B; readonly mayHaveLanded: boolean },
 ): Promise<WriteResult | 'met_condition' | 'no_answer' | 'too_late'> {
   try {
@@ -100,7 +100,7 @@ async function send<B extends Body>(
 
 async function readBack<B extends Body>(
   store: Pick<ObjectStore, 'get'>,
-  { key, mode, signal }: Write<B>,
+  { key, mode, signal }: SettledWrite<B>,
   sent: readonly B[],
 ): Promise<Settled<B> | 'base'> {
   const found = await store.get(key, { signal }).catch((error: unknown) => {

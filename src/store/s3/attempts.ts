@@ -4,7 +4,7 @@ import { Readable } from 'node:stream';
 import { MemoryError } from '../../errors.ts';
 import { lateness } from '../port.ts';
 import { isNoRoom, wasNeverSent } from './errors.ts';
-import type { HttpAnswer, Trace, WireCall } from './wire.ts';
+import type { AttemptTrace, HttpAnswer, WireCall } from './wire.ts';
 
 /** The parts of an HTTP request that are looked at before it is sent. */
 export interface HttpAttempt {
@@ -12,17 +12,17 @@ export interface HttpAttempt {
   readonly body?: unknown;
 }
 
-export function newTrace(): Trace {
+export function newTrace(): AttemptTrace {
   return { earlierMayHaveLanded: false, lastMayHaveLanded: false, answer: undefined };
 }
 
 /** Whether any attempt may have been executed. */
-export function mayHaveLanded(trace: Trace): boolean {
+export function mayHaveLanded(trace: AttemptTrace): boolean {
   return trace.earlierMayHaveLanded || trace.lastMayHaveLanded;
 }
 
 /** The server's clock when it sent the last answer, milliseconds; `fallback` for a server that tells no time. */
-export function servedAt(trace: Trace, fallback: number): number {
+export function servedAt(trace: AttemptTrace, fallback: number): number {
   return (trace.answer && dateOf(trace.answer)) ?? fallback;
 }
 

@@ -3,27 +3,30 @@ import { FULL, networkFaultOf, readSdkFailure, redactedCause, type SdkFailure } 
 
 const SERVICE = 'The object store';
 
-type Failure = readonly [MemoryErrorCode, string];
+type CodedMessage = readonly [MemoryErrorCode, string];
 
-const BAD_CREDENTIALS: Failure = [
+const BAD_CREDENTIALS: CodedMessage = [
   'access_denied',
   'The object store refused the credentials: check the access key, its secret and whether they have expired.',
 ];
-const DENIED: Failure = [
+const DENIED: CodedMessage = [
   'access_denied',
   'The object store denied access: check the permissions of the credentials on bucket and prefix.',
 ];
-const WRONG_REGION: Failure = [
+const WRONG_REGION: CodedMessage = [
   'misconfigured',
   'The bucket lies in another region: set the region or endpoint it belongs to.',
 ];
-const OVERLOADED: Failure = ['unavailable', 'The object store asks for fewer requests: try again later.'];
-const BAD_KEY: Failure = [
+const OVERLOADED: CodedMessage = [
+  'unavailable',
+  'The object store asks for fewer requests: try again later.',
+];
+const BAD_KEY: CodedMessage = [
   'misconfigured',
   'The object store does not accept the object key: shorten or correct the prefix.',
 ];
 
-const NO_ROOM: Failure = [
+const NO_ROOM: CodedMessage = [
   'unavailable',
   'The bucket is full: the object store has no space left, or a quota is used up. Give it room; nothing that was stored is lost.',
 ];
@@ -33,7 +36,7 @@ const NO_ROOM_NAMES: ReadonlySet<string> = new Set([
 ]);
 
 /** By the error code of S3 or the name of the SDK's error. */
-const BY_NAME: Readonly<Record<string, Failure>> = {
+const BY_NAME: Readonly<Record<string, CodedMessage>> = {
   InvalidAccessKeyId: BAD_CREDENTIALS,
   SignatureDoesNotMatch: BAD_CREDENTIALS,
   ExpiredToken: BAD_CREDENTIALS,
@@ -83,7 +86,7 @@ export function s3Failure(error: unknown): MemoryError {
   return told(failure, redactedCause(error, SERVICE));
 }
 
-function told(failure: Failure, cause?: Error): MemoryError {
+function told(failure: CodedMessage, cause?: Error): MemoryError {
   const [code, message] = failure;
   return new MemoryError(code, message, { cause, ...(failure === NO_ROOM && { details: { reason: FULL } }) });
 }
@@ -125,18 +128,18 @@ export function wasNeverSent(error: unknown): boolean {
   return message.includes('did not establish a connection');
 }
 
-function classify(error: SdkFailure): Failure {
+function classify(error: SdkFailure): CodedMessage {
   const known = byName(error.name) ?? byName(error.code ?? '');
   if (known !== undefined) return known;
   if (error.name === 'AbortError') return ['aborted', 'The caller cancelled the call.'];
   return error.status === undefined ? byNetwork(error) : byStatus(error.status);
 }
 
-function byName(name: string): Failure | undefined {
+function byName(name: string): CodedMessage | undefined {
   return Object.hasOwn(BY_NAME, name) ? BY_NAME[name] : undefined;
 }
 
-function byStatus(status: number): Failure {
+function byStatus(status: number): CodedMessage {
   if (status === 401 || status === 403) return DENIED;
   if (status === 408) return ['timeout', 'The object store stopped waiting for the request.'];
   if (status === 429) return OVERLOADED;
@@ -148,7 +151,7 @@ function byStatus(status: number): Failure {
   ];
 }
 
-function byNetwork(error: SdkFailure): Failure {
+function byNetwork(error: SdkFailure): CodedMessage {
   const code = error.code ?? '';
   if (networkFaultOf(code) === 'unreached')
     return ['unavailable', 'The object store cannot be reached: check the endpoint and the network.'];

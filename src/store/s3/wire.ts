@@ -3,7 +3,7 @@ import type { ObjectKey } from '../../format/object-keys.ts';
 import type { DeleteTarget, GetOptions, ListOptions, PutMode, RequestOptions, SendBound } from '../port.ts';
 
 /** What became of the attempts of one operation on the wire. */
-export interface Trace {
+export interface AttemptTrace {
   /** An attempt before the last one may have been executed although it brought no clear answer. */
   earlierMayHaveLanded: boolean;
   lastMayHaveLanded: boolean;
@@ -20,7 +20,7 @@ export interface HttpAnswer {
 
 /** What accompanies an operation to each of its attempts. */
 export interface WireCall extends RequestOptions {
-  readonly trace: Trace;
+  readonly trace: AttemptTrace;
   readonly sendBy?: SendBound | undefined;
 }
 
@@ -51,7 +51,7 @@ export interface AnsweredPage {
   readonly entries: readonly (AnsweredMeta & { readonly key: string | undefined })[];
 }
 
-export interface PageRequest extends Pick<ListOptions, 'prefix' | 'startAfter'> {
+export interface AskedPage extends Pick<ListOptions, 'prefix' | 'startAfter'> {
   readonly maxKeys: number;
   readonly token: string | undefined;
 }
@@ -82,7 +82,7 @@ export interface S3Wire {
   remove(target: DeleteTarget, call: WireCall): Promise<void>;
   /** At most 1,000 targets. */
   removeAll(targets: readonly DeleteTarget[], call: WireCall): Promise<AnsweredDeletes>;
-  list(page: PageRequest, call: WireCall): Promise<AnsweredPage>;
+  list(page: AskedPage, call: WireCall): Promise<AnsweredPage>;
 }
 
 /** The header of a put's condition and its value; undefined for a put that overwrites. */

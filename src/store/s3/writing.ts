@@ -14,7 +14,7 @@ import {
 import { mayHaveLanded, newTrace } from './attempts.ts';
 import { s3CodeOf, s3Failure, s3KeyFailure, s3OutcomeUnknown, statusOf } from './errors.ts';
 import { parseETag } from './reading.ts';
-import type { S3Wire, Trace } from './wire.ts';
+import type { AttemptTrace, S3Wire } from './wire.ts';
 
 const CONFLICT_ROUNDS = 8;
 const FIRST_PAUSE_MS = 20;
@@ -56,7 +56,7 @@ export async function repeatOnConflict<T>(
 }
 
 /** Turns a definite refusal into its error and everything else into `outcome_unknown`. */
-export function writeFailure(error: unknown, trace: Trace): MemoryError {
+export function writeFailure(error: unknown, trace: AttemptTrace): MemoryError {
   if (hasCode(error, 'misconfigured', 'outcome_unknown')) return error;
   return mayHaveLanded(trace) ? s3OutcomeUnknown(error) : s3Failure(error);
 }
@@ -70,7 +70,7 @@ function conflictOf(error: unknown, mode: PutMode): 'exists' | 'changed' | 'miss
   return code === 'NoSuchKey' && mode !== 'create' ? 'missing' : undefined;
 }
 
-function judgeFailedPut(error: unknown, mode: PutMode, trace: Trace): WriteResult {
+function judgeFailedPut(error: unknown, mode: PutMode, trace: AttemptTrace): WriteResult {
   const conflict = conflictOf(error, mode);
   if (conflict === undefined) throw writeFailure(error, trace);
   if (trace.earlierMayHaveLanded) throw resentConflict();
@@ -84,7 +84,7 @@ interface DeletingContext {
 }
 
 /** Tells the answer by which S3 confirms that an object, or a version, is gone: 204, and no other. */
-export function isConfirmedDelete({ answer }: Trace): boolean {
+export function isConfirmedDelete({ answer }: AttemptTrace): boolean {
   return answer?.statusCode === 204;
 }
 

@@ -43,7 +43,7 @@ export async function backUpSqlite(request: BackupRequest): Promise<{ readonly o
     intoCopy(() => copy.exec('PRAGMA journal_mode = OFF; BEGIN'));
     const total = await source.read(countObjects, signal);
     let done = 0;
-    let begun: Moment | undefined;
+    let begun: StoreState | undefined;
     for (let start: Uint8Array | undefined = FIRST; start !== undefined; ) {
       const from: Uint8Array = start;
       const { objects, next } = await source.read((database) => {
@@ -72,18 +72,18 @@ export async function backUpSqlite(request: BackupRequest): Promise<{ readonly o
 }
 
 /** A state of the store: another writer gives it another version, of which each connection has its own count. */
-interface Moment {
+interface StoreState {
   readonly database: DatabaseSync;
   readonly version: unknown;
 }
 
-function momentOf(database: DatabaseSync): Moment {
+function momentOf(database: DatabaseSync): StoreState {
   return { database, version: database.prepare('PRAGMA data_version').get()?.['data_version'] };
 }
 
 const FIRST = listingStart('', undefined);
 
-interface Row {
+interface CopiedRow {
   readonly key: Uint8Array;
   /** The key as text, to be compared. */
   readonly name: string;
@@ -100,7 +100,7 @@ function copyPart(
 ): { readonly objects: number; readonly next: Uint8Array | undefined } {
   const rows = source
     .prepare(`SELECT ${ROW} FROM objects WHERE key >= ? ORDER BY key LIMIT ${PART_OBJECTS + 1}`)
-    .all(from) as unknown as readonly Row[];
+    .all(from) as unknown as readonly CopiedRow[];
   const part = rows.slice(0, countWithin(rows));
   const next = rows[part.length]?.key;
   const held = new Map(intoCopy(() => rowsBetween(copy, from, next)).map((row) => [row.name, row]));
@@ -122,7 +122,7 @@ const ROW = 'key, hex(key) AS name, etag, length(body) AS size';
 const INSERT = 'INSERT OR REPLACE INTO objects (key, etag, last_modified, body) VALUES (?, ?, ?, ?)';
 
 /** Counts the rows that make a part: one at least, whatever its size. */
-function countWithin(rows: readonly Row[]): number {
+function countWithin(rows: readonly CopiedRow[]): number {
   let [count, bytes] = [0, 0];
   for (const { size } of rows.slice(0, PART_OBJECTS)) {
     bytes += size;
@@ -132,13 +132,17 @@ function countWithin(rows: readonly Row[]): number {
   return count;
 }
 
-function rowsBetween(database: DatabaseSync, from: Uint8Array, end: Uint8Array | undefined): readonly Row[] {
+function rowsBetween(
+  database: DatabaseSync,
+  from: Uint8Array,
+  end: Uint8Array | undefined,
+): readonly CopiedRow[] {
   const select = `SELECT ${ROW} FROM objects WHERE key >= ?`;
   const rows =
     end === undefined
       ? database.prepare(select).all(from)
       : database.prepare(`${select} AND key < ?`).all(from, end);
-  return rows as unknown as readonly Row[];
+  return rows as unknown as readonly CopiedRow[];
 }
 
 function countObjects(database: DatabaseSync): number {

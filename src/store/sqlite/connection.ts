@@ -5,7 +5,7 @@ import { type Pause, pause, throwIfAborted, untilAborted } from '../../time.ts';
 import { beginWait } from '../../waits.ts';
 import { absolute, databaseFile, makeDatabaseFile } from './database-file.ts';
 import { breaksConnection, isBusy, isFull, leavesCommitUnknown, sqliteFailure } from './errors.ts';
-import { joinWrites, type SqliteWork, type Write } from './joined-writes.ts';
+import { type JoinedWrite, joinWrites, type SqliteWork } from './joined-writes.ts';
 import { loadNodeSqlite } from './node-sqlite.ts';
 import { type DiskReserve, diskReserve, JOURNAL_BYTES } from './reserve.ts';
 import { inTurn } from './turns.ts';
@@ -130,7 +130,7 @@ export function createSqliteConnection(options: ConnectionOptions): SqliteConnec
       return work(database, { keepsFreed: false });
     });
 
-  const attemptWrite = <T>(write: Write<T>): T => {
+  const attemptWrite = <T>(write: JoinedWrite<T>): T => {
     try {
       return attemptAsUsual(write.work);
     } catch (error) {
@@ -140,7 +140,7 @@ export function createSqliteConnection(options: ConnectionOptions): SqliteConnec
   };
 
   /** Runs a write with the reserve released, and holds the lock until the reserve is taken again. */
-  const attemptOnReserve = <T>(room: DiskReserve, write: Write<T>): T => {
+  const attemptOnReserve = <T>(room: DiskReserve, write: JoinedWrite<T>): T => {
     let released: number | undefined;
     const attemptOnce = (keepsFreed: boolean): T =>
       attempt(BEGIN_WRITING, (database) => {

@@ -16,7 +16,7 @@ interface Manner {
 
 export type SqliteWork<T> = (database: DatabaseSync, manner: Manner) => T;
 
-export interface Write<T> {
+export interface JoinedWrite<T> {
   /** Called directly before the work, perhaps more than once. An error that it throws is the outcome. */
   begin(): void;
   /** Called within a transaction, once more in another one where the first was rolled back. */
@@ -27,20 +27,20 @@ export interface Write<T> {
   readonly mayUseReserve: boolean;
 }
 
-interface Waiting extends Write<unknown> {
+interface Waiting extends JoinedWrite<unknown> {
   /** True: it needs a transaction of its own, because a shared one failed. */
   isAlone: boolean;
-  outcome: Outcome | undefined;
-  answer(outcome: Outcome): void;
+  outcome: WorkOutcome | undefined;
+  answer(outcome: WorkOutcome): void;
 }
 
-type Outcome = { readonly result: unknown } | { readonly error: unknown };
+type WorkOutcome = { readonly result: unknown } | { readonly error: unknown };
 
 interface Transactions {
   /** Runs `work` in one durable transaction: all of it is committed, or nothing. */
   together(work: SqliteWork<void>): void;
   /** Commits one write, with the help that it gets on a full disk. */
-  alone(write: Write<unknown>): unknown;
+  alone(write: JoinedWrite<unknown>): unknown;
 }
 
 /**
@@ -49,7 +49,7 @@ interface Transactions {
  * fails, all of it is rolled back and each write is tried alone, so that a write fails for its own reasons only. A lock that another
  * process holds is the answer to all of them, and so is a commit with an unknown outcome.
  */
-export function joinWrites({ together, alone }: Transactions): <T>(write: Write<T>) => Promise<T> {
+export function joinWrites({ together, alone }: Transactions): <T>(write: JoinedWrite<T>) => Promise<T> {
   const queue: Waiting[] = [];
   let isScheduled = false;
   /** The number of writes in the last transaction. */
@@ -77,7 +77,7 @@ export function joinWrites({ together, alone }: Transactions): <T>(write: Write<
     void gather(() => queue.length, MOST_WRITES).then(commitInTurn);
   };
 
-  return <T>(write: Write<T>): Promise<T> => {
+  return <T>(write: JoinedWrite<T>): Promise<T> => {
     const { promise, resolve, reject } = Promise.withResolvers<T>();
     const own: Waiting = {
       ...write,

@@ -5,14 +5,14 @@ import type { ETag, ListedObject } from '../port.ts';
 
 const encoder = new TextEncoder();
 
-interface PageRequest {
+interface KeyRange {
   readonly prefix: string;
   /** The first key that may be listed, in bytes. */
   readonly from: Uint8Array;
   readonly maxKeys: number;
 }
 
-interface Page {
+interface KeyPage {
   readonly objects: readonly ListedObject[];
   /** The first key of the next page; undefined on the last page. */
   readonly next: Uint8Array | undefined;
@@ -39,7 +39,7 @@ export function listingStart(prefix: string, startAfter: string | undefined): Ui
 }
 
 /** Reads one page: all rows at once, with keys as text. Reading row by row takes half as long again. */
-export function readPage(database: DatabaseSync, { prefix, from, maxKeys }: PageRequest): Page {
+export function readPage(database: DatabaseSync, { prefix, from, maxKeys }: KeyRange): KeyPage {
   const end = prefixEnd(keyBytes(prefix));
   const select = database.prepare(
     `SELECT CAST(key AS TEXT) AS name, etag, last_modified, length(body) AS size FROM objects

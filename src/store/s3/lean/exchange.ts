@@ -15,7 +15,7 @@ interface ExchangeContext {
   readonly watch: RequestWatch;
 }
 
-interface Exchange<T> {
+interface RepeatableRequest<T> {
   readonly request: LeanRequest;
   readonly call: WireCall;
   readonly strategy: RetryStrategyV2;
@@ -28,7 +28,7 @@ const UNANSWERED = { ms: LONGEST_REQUEST_MS, tellAfterMs: 3_000 };
 const LONG_PAUSE_MS = 1_000;
 
 /** Sends a request, and again as often as the strategy lets a failure pass. @throws the last failure. */
-export async function exchange<T>(context: ExchangeContext, work: Exchange<T>): Promise<T> {
+export async function exchange<T>(context: ExchangeContext, work: RepeatableRequest<T>): Promise<T> {
   const { strategy, call } = work;
   throwIfAborted(call.signal);
   await untilAborted(context.signer.prepare(), call.signal);
@@ -54,7 +54,7 @@ export async function exchange<T>(context: ExchangeContext, work: Exchange<T>): 
 
 async function attempt<T>(
   { signer, connections, watch }: ExchangeContext,
-  { request, call, read }: Exchange<T>,
+  { request, call, read }: RepeatableRequest<T>,
 ): Promise<T> {
   // Credentials may have expired since they were prepared.
   const signature = untilAborted(signer.sign(request), call.signal);

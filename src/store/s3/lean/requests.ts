@@ -3,7 +3,7 @@ import { XmlText } from '@aws-sdk/xml-builder';
 import { extendedEncodeURIComponent } from '@smithy/core/protocols';
 import type { ObjectKey } from '../../../format/object-keys.ts';
 import type { DeleteTarget, ETag } from '../../port.ts';
-import { conditionOf, type PageRequest, type PutCall } from '../wire.ts';
+import { type AskedPage, conditionOf, type PutCall } from '../wire.ts';
 import { crc32Of } from './checksum.ts';
 
 /** A request without what depends on the place of its bucket and on the time of its signature. */
@@ -86,7 +86,7 @@ export function deleteAllRequest(targets: readonly DeleteTarget[]): LeanRequest 
   return { operation: 'DeleteObjects', method: 'POST', path: '/', query: { delete: '' }, headers, body };
 }
 
-export function listRequest({ prefix, startAfter, maxKeys, token }: PageRequest): LeanRequest {
+export function listRequest({ prefix, startAfter, maxKeys, token }: AskedPage): LeanRequest {
   const query = {
     'list-type': '2',
     'encoding-type': 'url',
