@@ -3,7 +3,7 @@ import type { ObjectClass } from '../../format/object-keys.ts';
 import type { ETag } from '../../store/port.ts';
 import type { Work } from '../tenant.ts';
 import { encodeFields, readRecord, type StoredRecord } from './sealed-record.ts';
-import { type Bound, rewriteRecord, updateRecord } from './update-record.ts';
+import { type AttemptBound, rewriteRecord, updateRecord } from './update-record.ts';
 
 /** The right of one owner to change a record, as the record holds it. */
 export interface Lease {
@@ -74,7 +74,11 @@ export async function readLeased<Content extends object>(
 /** Writes a record with a lease, or ends as `take` says. One GET and one PUT an attempt. */
 export async function takeLeased<Content extends object, Taken extends Content, Ended, Overtaken>(
   work: Work,
-  { kind, id, ...bound }: Bound<Overtaken> & { readonly kind: LeasedKind<Content>; readonly id: string },
+  {
+    kind,
+    id,
+    ...bound
+  }: AttemptBound<Overtaken> & { readonly kind: LeasedKind<Content>; readonly id: string },
   take: (found: LeasedVersion<Content> | undefined) => Promise<Take<Taken, Ended>>,
 ): Promise<TakenRecord<Content, Taken> | { readonly ended: Ended } | Overtaken> {
   const change = async (record: StoredRecord | undefined) => {

@@ -17,7 +17,7 @@ type RecordChange = Omit<RecordWrite, 'base'>;
 type Next<Change, Ended> = Change | { readonly ended: Ended };
 
 /** The bound of an update, and what is done where others were first at each attempt. */
-export interface Bound<Overtaken> {
+export interface AttemptBound<Overtaken> {
   readonly most: number;
   readonly overtaken: () => Overtaken | Promise<Overtaken>;
 }
@@ -33,7 +33,7 @@ export async function updateRecord<Change extends RecordChange, Ended, Overtaken
   work: Work,
   name: RecordName,
   change: (found: StoredRecord | undefined) => Next<Change, Ended> | Promise<Next<Change, Ended>>,
-  { most, overtaken }: Bound<Overtaken>,
+  { most, overtaken }: AttemptBound<Overtaken>,
 ): Promise<Next<Change & { readonly etag: ETag }, Ended> | Overtaken> {
   const attempt = async () => {
     const found = await readRecord(work, name);
