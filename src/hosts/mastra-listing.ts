@@ -8,7 +8,7 @@ export async function entriesBelow(
 ): Promise<WalkEntry[]> {
   const found = new Map<string, WalkEntry>();
   for await (const entry of entries) {
-    // This counts segments, because the directory may have been given in another form of its name.
+    // Segments are counted, because the directory may have been given in another form of its name.
     const names = entry.path.split('/').slice(directory.split('/').length);
     const ends = names.map((name, i) => ({ name, path: names.slice(0, i + 1).join('/') }));
     const itself = entry.type === 'file' ? ends.pop() : undefined;

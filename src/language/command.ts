@@ -2,7 +2,7 @@ import { MemoryError } from '../errors.ts';
 import { echoText, shorten } from './page.ts';
 import { type MemoryPath, parseGivenPath } from './path.ts';
 
-/** A path as the model wrote it, which replies echo, and as a path; its names keep the form they were given in. */
+/** A path as the model wrote it, for replies to echo, and as a path; its names keep their given form. */
 interface PathArgument {
   readonly given: string;
   readonly path: MemoryPath;
@@ -13,7 +13,7 @@ export type MemoryCommand =
   | {
       readonly command: 'view';
       readonly target: PathArgument;
-      /** Judged against the file or listing that is viewed; a value of the wrong shape is never a valid range. */
+      /** The lines to view, judged against the file or listing; a value of the wrong shape is never a valid range. */
       readonly viewRange?: readonly number[];
     }
   | { readonly command: 'create'; readonly target: PathArgument; readonly fileText: string }
@@ -26,7 +26,7 @@ export type MemoryCommand =
   | {
       readonly command: 'insert';
       readonly target: PathArgument;
-      /** Any number; judged against the file. */
+      /** The line to insert after: any number, judged against the file. */
       readonly insertLine: number;
       readonly insertText: string;
     }
@@ -45,8 +45,8 @@ export const COMMAND_NAMES: readonly CommandName[] = [
 ];
 
 /**
- * Reads what the model sent. Only own properties count, and one whose value is undefined counts as absent. `rename`
- * takes `path` for `old_path` and `insert` takes `new_str` for `insert_text`; `view_range` may be null.
+ * Reads the model's input. Only own properties count, and one whose value is undefined counts as absent. `rename` takes
+ * `path` for `old_path` and `insert` takes `new_str` for `insert_text`; `view_range` may be null.
  *
  * The first fault is reported: the command, then its fields in the order of its documentation, then fields that do not
  * belong to it.
@@ -68,7 +68,7 @@ export function parseCommand(input: unknown): MemoryCommand {
   return command;
 }
 
-/** A field is removed from the map when it is read; a field that remains does not belong to the command. */
+/** The fields yet to be read. Reading a field removes it, so a field that remains does not belong to the command. */
 type InputFields = Map<string, unknown>;
 
 function readCommand(command: CommandName, fields: InputFields): MemoryCommand {
@@ -106,7 +106,7 @@ function isCommandName(name: unknown): name is CommandName {
   return COMMAND_NAMES.some((known) => known === name);
 }
 
-/** The field's own name, or the alias that models send instead. */
+/** Chooses the field's own name, or the alias that models send instead. */
 function eitherName(fields: InputFields, name: string, other: string): string {
   return !fields.has(name) && fields.has(other) ? other : name;
 }
@@ -125,7 +125,7 @@ function takePath(fields: InputFields, field: string): PathArgument {
     return { given, path: parseGivenPath(given) };
   } catch (error) {
     if (!(error instanceof MemoryError)) throw error;
-    // For an operator, who may log it: paths of every kind stay out of logs.
+    // An operator may log this message: paths of every kind stay out of logs.
     const message = `The command has a path that is refused in its field ${field}.`;
     throw new MemoryError(error.code, message, { details: { ...error.details, field } });
   }
@@ -158,7 +158,10 @@ type FieldFault = Readonly<{
   field: string;
 }>;
 
-/** For an operator, who may log it. A field that no command has is the model's own text, and is not named. */
+/**
+ * Names the fault for an operator, who may log it. A field that no command has is the model's own text, and stays
+ * unnamed.
+ */
 function faultOf(fault: Fault): string {
   switch (fault.problem) {
     case 'not_an_object':
@@ -186,11 +189,11 @@ function refusal(details: Fault): MemoryError {
  */
 export interface Echo {
   readonly command: CommandName | undefined;
-  /** A field's text as a sentence repeats it; empty if the field holds no text. */
+  /** Answers a field's text as a sentence repeats it; empty if the field holds another value. */
   text(field: string): string;
-  /** A field's whole text. */
+  /** Answers a field's whole text; empty if the field holds another value. */
   whole(field: string): string;
-  /** A field's value as JSON, shortened; a number in digits, nothing for an absent field. */
+  /** Answers a field's value as JSON, shortened; a number in digits, an empty text for an absent field. */
   json(field: string): string;
 }
 

@@ -18,7 +18,7 @@ export interface Replacement {
   readonly end: number;
   /** The 1-based line of `start`. */
   readonly firstLine: number;
-  /** Line feeds from `start` to `end`. */
+  /** The number of line feeds from `start` to `end`. */
   readonly lineBreaks: number;
 }
 
@@ -82,7 +82,7 @@ export function insertAfterLine(text: string, insertLine: number, insertText: st
   return text.slice(0, at) + body + lineBreak + text.slice(at);
 }
 
-/** The lines where a match begins, as many as a page can name. */
+/** Finds the lines where a match begins, as many as a page can name. */
 function matchingLines(
   text: string,
   oldStr: string,
@@ -105,7 +105,7 @@ function matchingLines(
   return { lines };
 }
 
-/** The line ending of most lines, LF if both are equally frequent; undefined in a text without line breaks. */
+/** Chooses the line ending of most lines, LF if both are equally frequent; undefined in a text without line breaks. */
 function prevailing({ all, crlf }: LineBreaks): '\r\n' | '\n' | undefined {
   if (all === 0) return undefined;
   return crlf * 2 > all ? '\r\n' : '\n';

@@ -10,7 +10,9 @@ const EXTENSIONS: ReadonlyMap<string, ImageMediaType> = new Map([
   ['.webp', 'image/webp'],
 ]);
 
-/** The media type of an image whose extension (in any case) and first bytes agree; undefined for all else. */
+/**
+ * Tells the media type of an image whose extension (in any case) and first bytes agree; undefined for any other file.
+ */
 export function imageMediaType(path: MemoryPath, bytes: Uint8Array): ImageMediaType | undefined {
   const name = path.slice(path.lastIndexOf('/') + 1);
   const dot = name.lastIndexOf('.');
@@ -26,7 +28,7 @@ function signatureOf(bytes: Uint8Array): ImageMediaType | undefined {
   return undefined;
 }
 
-/** Compares with a signature written as one character per byte. */
+/** Compares the bytes with a signature written as one character per byte. */
 function startsWith(bytes: Uint8Array, offset: number, signature: string): boolean {
   for (let index = 0; index < signature.length; index += 1) {
     if (bytes[offset + index] !== signature.charCodeAt(index)) return false;

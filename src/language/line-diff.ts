@@ -1,11 +1,12 @@
 import { endOfLine } from './text.ts';
 
 /*
- * How two texts differ, line by line: the fewest lines that have to be removed and added, by the algorithm of Myers (An
- * O(ND) difference algorithm and its variations, 1986). Its time grows with the square of the difference, so it has a bound.
+ * The difference of two texts, line by line: the fewest lines that must be removed and added, by the algorithm of Myers
+ * (An O(ND) difference algorithm and its variations, 1986). Its time grows with the square of the difference, so it has
+ * a bound.
  */
 
-/** Lines from `before` and `after` on, counted from 0: the same in both texts, or in one of them alone. */
+/** A run of lines from `before` and `after` on, counted from 0: the same in both texts, or in one of them alone. */
 export interface LineRun {
   readonly kind: 'same' | 'removed' | 'added';
   readonly before: number;
@@ -14,12 +15,12 @@ export interface LineRun {
 }
 
 export interface LineDiff {
-  /** Each with its line feed, which the last one may lack. */
+  /** The lines, each with its line feed, which the last one may lack. */
   readonly before: readonly string[];
   readonly after: readonly string[];
-  /** From the first line to the last; none follows on one of its kind. */
+  /** The runs from the first line to the last; two neighbours are of different kinds. */
   readonly runs: readonly LineRun[];
-  /** The texts differ so much that lines which both have are told as removed and added. */
+  /** True where the texts differ so much that lines which both have are told as removed and added. */
   readonly isCoarse: boolean;
 }
 
@@ -32,13 +33,16 @@ export interface Hunk {
   readonly lines: string[];
 }
 
-/** UTF-16 units that are split into lines in one step. */
+/** The UTF-16 units that one step splits into lines. */
 const UNITS_PER_STEP = 16_384;
-/** Lines that are looked at in one step. */
+/** The lines that one step looks at. */
 const LINES_PER_STEP = 16_384;
-/** Lines that are compared in one step, some milliseconds. */
+/** The lines that one step compares, in some milliseconds. */
 const COMPARISONS_PER_STEP = 500_000;
-/** Lines of both texts that may be moved or repeated. Those that one text has alone do not count, however many they are. */
+/**
+ * The most lines of both texts that may be moved or repeated. Lines that only one text has do not count, however many
+ * they are.
+ */
 const MOST_EDITS = 1_000;
 const MOST_COMPARISONS = 20_000_000;
 
@@ -66,7 +70,7 @@ export function* diffLines(before: string, after: string): Generator<void, LineD
   return { before: left.lines, after: right.lines, runs, isCoarse: found === undefined };
 }
 
-/** The changes of a comparison, each with so many lines around it as `context` says. */
+/** Makes the changes of a comparison, each with `context` lines around it. */
 export function* hunksOf(
   { before, after, runs }: LineDiff,
   context: number,
@@ -97,7 +101,7 @@ export function* hunksOf(
   return hunks;
 }
 
-/** The hunks as they stand in a patch, behind the names of its files. */
+/** Writes the hunks in the form of a patch, behind the names of its files. */
 export function* hunkLines(hunks: readonly Hunk[]): Generator<void, string> {
   let text = '';
   for (const { oldStart, oldLines, newStart, newLines, lines } of hunks) {
@@ -110,7 +114,7 @@ export function* hunkLines(hunks: readonly Hunk[]): Generator<void, string> {
   return text;
 }
 
-/** Without lines, the line in front is named. */
+/** Writes the range of a hunk; one without lines names the line in front. */
 function rangeOf(start: number, count: number): string {
   return `${count === 0 ? start - 1 : start},${count}`;
 }
@@ -134,7 +138,7 @@ function* show(
   if (kind !== 'removed') hunk.newLines += count;
 }
 
-/** The lines of a text, and a number for each: the same for the same line. */
+/** Splits a text into its lines, and numbers them: the same line has the same number. */
 function* readLines(
   text: string,
   numbers: Map<string, number>,
@@ -175,7 +179,10 @@ function* commonEnd(a: readonly number[], b: readonly number[], start: number): 
   return count;
 }
 
-/** The lines of a text that the other text has as well, and their places. A longest common part consists of these alone. */
+/**
+ * Picks the lines of a text that the other text has as well, with their places. A longest common part consists of these
+ * alone.
+ */
 function* alsoIn(
   other: readonly number[],
   own: readonly number[],
@@ -197,8 +204,8 @@ function* alsoIn(
 }
 
 /**
- * The places of a longest common part, in order; undefined beyond the bounds. For each number of edits, and on each
- * diagonal, it keeps how far one comes in `a`; -1 for nowhere.
+ * Finds the places of a longest common part, in order; undefined beyond the bounds. For each number of edits, and on
+ * each diagonal, it keeps the farthest place reached in `a`; -1 for unreached.
  */
 function* longestCommon(
   a: Int32Array,
@@ -228,7 +235,9 @@ function* longestCommon(
   return undefined;
 }
 
-/** The place that one edit more leads to: a line added from the diagonal above, or one removed from that below. */
+/**
+ * Answers the place to which one edit more leads: a line added from the diagonal above, or one removed from that below.
+ */
 function next(
   reached: Int32Array,
   at: number,

@@ -15,20 +15,20 @@ interface ListingEntry {
   readonly name: string;
   readonly directory: boolean;
   size: number;
-  /** Rows of this entry and of all entries below it. */
+  /** The rows of this entry and of all entries below it. */
   rows: number;
   readonly children: Map<string, ListingEntry>;
 }
 
 /** The view of a directory, made while its files are found. */
 interface DirectoryView {
-  /** All files below the directory must be added, in any order. Takes about a microsecond for each. */
+  /** Adds files, in about a microsecond each. All files below the directory must be added, in any order. */
   add(files: readonly SizedPath[]): void;
-  /** Directories that get a row even with nothing in them. */
+  /** Adds directories that get a row even when they are empty. */
   addDirectories(directories: readonly MemoryPath[]): void;
   /**
-   * One row for the directory and for every visible entry two levels deep, cut to one page. `truncatedAt`: the listing
-   * ended after that many files, and the reply says so.
+   * Makes the reply: one row for the directory and for every visible entry two levels deep, cut to one page.
+   * `truncatedAt`: the listing ended after that many files, and the reply says so.
    *
    * @throws MemoryError `line_out_of_range` when `viewRange` names no rows.
    */
@@ -67,17 +67,17 @@ function truncation(truncatedAt: number | undefined): readonly string[] {
 }
 
 /**
- * The rows `{size}\t{path}`: first the directory at `path`, then everything visible two levels deep, depth first,
- * siblings by the UTF-16 code units of their names. Hidden entries get no row and count in their directory's size.
- * Only requested rows are sorted and worded.
+ * Makes the rows `{size}\t{path}`: first the directory at `path`, then everything visible two levels deep, depth first,
+ * siblings by the UTF-16 code units of their names. Hidden entries get no row and count in their directory's size. Only
+ * requested rows are sorted and worded.
  */
 function listingRows(path: MemoryPath, root: ListingEntry): Lines {
   return { count: root.rows, from: (first) => rowsOf(root, path, first - 1) };
 }
 
 /**
- * A size as the listing prints it, in units of 1,024: no decimal for whole numbers of a unit, else one. Gigabytes
- * are the largest unit; rounding never moves a size up to the next one (1,048,575 is `1024.0K`).
+ * Formats a size as the listing prints it, in units of 1,024: no decimal for whole numbers of a unit, else one.
+ * Gigabytes are the largest unit; rounding never moves a size up to the next one (1,048,575 is `1024.0K`).
  */
 export function formatSize(bytes: number): string {
   let value = bytes;
@@ -101,13 +101,13 @@ function addFile(root: ListingEntry, { path, size }: SizedPath, directory: Memor
   }
 }
 
-/** Of a directory directly below the viewed one. */
+/** Adds the row of a directory directly below the viewed one. */
 function addDirectory(root: ListingEntry, directory: MemoryPath, viewed: MemoryPath): void {
   const name = directory.slice(viewed.length + 1);
   if (!isHidden(name)) childOf([root], name, true);
 }
 
-/** The entry below the last of `ancestors`; each of them counts a new one. */
+/** Finds or makes the entry below the last of `ancestors`; each of them counts a new one. */
 function childOf(ancestors: readonly ListingEntry[], name: string, directory: boolean): ListingEntry {
   const key = directory ? `${name}/` : name;
   const siblings = ancestors.at(-1)?.children ?? new Map<string, ListingEntry>();
@@ -119,7 +119,7 @@ function childOf(ancestors: readonly ListingEntry[], name: string, directory: bo
   return entry;
 }
 
-/** The rows of an entry and of those below it, without the first `skipped`. */
+/** Yields the rows of an entry and of those below it, without the first `skipped`. */
 function* rowsOf(entry: ListingEntry, path: string, skipped: number): Generator<string, void> {
   if (skipped === 0) yield `${formatSize(entry.size)}\t${path}${slashOf(entry)}`;
   let skip = Math.max(0, skipped - 1);
@@ -129,7 +129,7 @@ function* rowsOf(entry: ListingEntry, path: string, skipped: number): Generator<
   }
 }
 
-/** The viewed directory itself has no name here, and carries no slash. */
+/** Answers the slash behind a directory; the viewed directory itself has no name here, and carries none. */
 function slashOf({ name, directory }: ListingEntry): string {
   return directory && name !== '' ? '/' : '';
 }

@@ -1,16 +1,16 @@
 import { MemoryError } from '../errors.ts';
 import { startOfText } from './text.ts';
 
-/** Characters (UTF-16 units) of text that one reply shows, whatever it adds around them. */
+/** The most characters (UTF-16 units) of text that one reply shows, whatever it adds around them. */
 export const PAGE_CHARACTERS = 16_000;
 
-/** Characters of a malformed value that a sentence repeats. */
+/** The most characters of a malformed value that a sentence repeats. */
 const MALFORMED_CHARACTERS = 1_000;
 
 /** Lines that can be shown page by page. */
 export interface Lines {
   readonly count: number;
-  /** The 1-based line `first` and every line after it. */
+  /** Yields the 1-based line `first` and every line after it. */
   from(first: number): Iterable<string>;
 }
 
@@ -18,7 +18,7 @@ export interface Lines {
 export interface Page {
   readonly firstLine: number;
   readonly lines: readonly string[];
-  /** Empty if all requested lines are shown, else one note. */
+  /** One note, or none if all requested lines are shown. */
   readonly notes: readonly string[];
 }
 
@@ -29,16 +29,16 @@ type LineName = 'line' | 'row';
 interface RequestedLines {
   readonly first: number;
   readonly last: number;
-  /** The caller asked for the end of the text, not for a number. */
+  /** True where the caller asked for the end of the text, not for a number. */
   readonly toEnd: boolean;
   readonly named: LineName;
 }
 
 /**
- * The lines that `viewRange` names, or all, cut as `cutToPage` does.
+ * Makes the page of the lines that `viewRange` names, or of all, cut as `cutToPage` does.
  *
- * A range is `[first, last]` or `[only]`; -1 as last means the end, a first line below 1 means 1, a last line past
- * the end means the end.
+ * A range is `[first, last]` or `[only]`; -1 as last means the end, a first line below 1 means 1, a last line past the
+ * end means the end.
  *
  * @throws MemoryError `line_out_of_range` with `lines` or `rows`, the number that can be shown, for any other range.
  */
@@ -51,7 +51,7 @@ export function pageOf(
 }
 
 /**
- * The lines of `range`, which are the first of `lines`, cut at a line boundary when they hold more than 16,000
+ * Cuts the lines of `range`, which are the first of `lines`, at a line boundary when they hold more than 16,000
  * characters, the line breaks between them included. A single line beyond that is shown as far as it goes.
  */
 export function cutToPage(lines: Iterable<string>, range: RequestedLines): Page {
@@ -98,7 +98,7 @@ function resolveRange(
   });
 }
 
-/** The end of a note: how many lines of the range remain from `next` on, and the range that shows them. */
+/** Makes the end of a note: the number of lines of the range from `next` on, and the range that shows them. */
 function remainder(range: RequestedLines, next: number): string {
   const left = range.last - next + 1;
   if (left === 0) return '.';
@@ -107,8 +107,8 @@ function remainder(range: RequestedLines, next: number): string {
 }
 
 /**
- * The part of the model's text that a sentence repeats: all of it, or as many lines as a page holds, or the start of a
- * longer line; if it is cut, a note tells its length.
+ * Answers the part of the model's text that a sentence repeats: all of it, or as many lines as a page holds, or the
+ * start of a longer line; if it is cut, a note tells its length.
  */
 export function echoText(text: string): string {
   if (text.length <= PAGE_CHARACTERS) return text.toWellFormed();
@@ -117,7 +117,7 @@ export function echoText(text: string): string {
   return cutEcho(text, lineEnd > 0 ? start.slice(0, lineEnd) : start);
 }
 
-/** The text itself, or its first 1,000 characters and a note of its length. */
+/** Answers the text itself, or its first 1,000 characters and a note of its length. */
 export function shorten(text: string): string {
   if (text.length <= MALFORMED_CHARACTERS) return text.toWellFormed();
   return cutEcho(text, startOfText(text, MALFORMED_CHARACTERS));

@@ -1,6 +1,6 @@
 import type { ErrorDetails } from '../errors.ts';
 
-/** What is wrong with a path, and how to mend it: the rest of a sentence that begins with the path. */
+/** Names the fault of a path, and how to mend it: the rest of a sentence that begins with the path. */
 export function pathFault(details: ErrorDetails): string {
   switch (details['rule']) {
     case 'outside_root':
@@ -30,13 +30,16 @@ export function pathFault(details: ErrorDetails): string {
   }
 }
 
-/** The sentence about a path for an operator, who may log it: it never holds the path. `text` is what was given. */
+/**
+ * Makes the sentence about a path for an operator, who may log it: it never holds the path. `text` is the path as it
+ * was given.
+ */
 export function pathFaultSentence(details: ErrorDetails, text = ''): string {
   const hint = details['rule'] === 'outside_root' ? hintOf(text) : '';
   return `The path ${pathFault(details)}${hint}.`;
 }
 
-/** How the text misses the root by a little. */
+/** Tells how the text misses the root by a little. */
 function hintOf(text: string): string {
   if (/^\/{2,}memories(\/|$)/.test(text)) return ': begin it with one slash';
   if (/^memories(\/|$)/.test(text)) return ': begin it with a slash';
@@ -45,12 +48,12 @@ function hintOf(text: string): string {
   return text.startsWith('/') ? '' : ': a relative path leads nowhere';
 }
 
-/** The directory that segments count from: the root, or that of a mounted memory. */
+/** Names the directory from which segments count: the root, or that of a mounted memory. */
 function topOf({ below }: ErrorDetails): string {
   return typeof below === 'string' ? below : '/memories';
 }
 
-/** A number of an error's details in digits, or a question mark if it is unknown. */
+/** Answers a number of an error's details in digits, or a question mark if it is unknown. */
 export function amountOf(details: ErrorDetails, name: string): string {
   const value = details[name];
   return typeof value === 'number' ? String(value) : '?';

@@ -2,13 +2,16 @@ import { MemoryError } from '../errors.ts';
 import { pathFaultSentence } from './path-faults.ts';
 import { encodeText } from './text.ts';
 
-/** Servers that keep objects as files cannot replace an object with a longer name (docs/format.md, "Names"). */
+/**
+ * The longest segment in bytes. Servers that keep objects as files cannot replace an object with a longer name
+ * (docs/format.md, "Names").
+ */
 export const MAX_SEGMENT_BYTES = 143;
 
 /**
- * The rule a refused path breaks, as `details.rule` of `invalid_path`. `key_too_long` comes with `tooMany` (bytes)
- * and `directory_suffix` with `suffix`: both are found where object keys are made. `segment_too_long` and `too_many_segments` come with `value` and `max`,
- * `forbidden_character` with `character` (such as `U+0000`).
+ * The rule a refused path breaks, as `details.rule` of `invalid_path`. `key_too_long` comes with `tooMany` (bytes) and
+ * `directory_suffix` with `suffix`: both are found by the functions that make object keys. `segment_too_long` and
+ * `too_many_segments` come with `value` and `max`, `forbidden_character` with `character` (such as `U+0000`).
  */
 type PathRule =
   | 'outside_root'
@@ -40,17 +43,20 @@ export type MemoryPath = string & { readonly __brand: 'MemoryPath' };
 
 export const MEMORY_ROOT: MemoryPath = '/memories' as MemoryPath;
 
-/** Limits the path of a new file. A file that a store holds already may lie deeper, and is read all the same. */
+/** The most segments of a new file's path. A file that a store holds already may lie deeper, and can be read. */
 const MAX_SEGMENTS = 20;
-/** No object key has room for more, in either name mode. */
+/** The most segments for which an object key has room, in either name mode. */
 const MOST_STORED_SEGMENTS = 512;
-/** UTF-16 units. A text of n bytes of UTF-8 in NFC is never given in more than 1.5 n of them, whatever its form. */
+/**
+ * The longest segment as it is given, in UTF-16 units. A text of n bytes of UTF-8 in NFC takes at most 1.5 n of them in
+ * any form.
+ */
 const LONGEST_GIVEN_SEGMENT = 2 * MAX_SEGMENT_BYTES;
 
 /**
- * The canonical path of `text`: NFC, `//` and a trailing `/` collapsed. Nothing is resolved and nothing decoded: a
- * `.` or `..` segment is refused wherever it stands, and so is whatever would become one by percent-decoding. A path may
- * have more segments than a new file may be given: `refuseTooDeep` judges those.
+ * Makes the canonical path of `text`: NFC, `//` and a trailing `/` collapsed. The path is neither resolved nor decoded:
+ * a `.` or `..` segment is refused wherever it stands, and so is any text that would become one by percent-decoding. A
+ * path may have more segments than a new file may be given: `refuseTooDeep` judges those.
  *
  * @throws MemoryError `invalid_path` with the broken rule in `details`; the message never holds the path.
  */
@@ -65,8 +71,8 @@ export function parseMemoryPath(text: string): MemoryPath {
 }
 
 /**
- * As `parseMemoryPath`, but in the form that the text has: it may name a file of another writer, and names that exist are
- * never normalised. Only what no writer could have made is brought to NFC.
+ * Parses a path as `parseMemoryPath` does, but in the form that the text has: it may name a file of another writer, and
+ * existing names keep their form. Only a text that no writer could have made is brought to NFC.
  */
 export function parseGivenPath(text: string): MemoryPath {
   const segments = splitPath(text);
@@ -74,7 +80,7 @@ export function parseGivenPath(text: string): MemoryPath {
   return isName ? ([MEMORY_ROOT, ...segments].join('/') as MemoryPath) : parseMemoryPath(text);
 }
 
-/** The path in NFC: what two forms of one name have in common. */
+/** Puts the path into NFC, which all forms of one name have in common. */
 export function inNfc(path: MemoryPath): MemoryPath {
   return path.normalize('NFC') as MemoryPath;
 }
@@ -89,19 +95,25 @@ function splitPath(text: string): readonly string[] {
     .filter((segment) => segment !== '');
 }
 
-/** The path that a record of the store holds, exactly as it stands there; undefined for what is no path. */
+/** Reads the path that a record of the store holds, exactly as it stands there; undefined for any other text. */
 export function parseStoredPath(text: string): MemoryPath | undefined {
   if (text === MEMORY_ROOT) return MEMORY_ROOT;
   const isPath = text.startsWith(`${MEMORY_ROOT}/`) && text.split('/').slice(2).every(isValidSegment);
   return isPath ? (text as MemoryPath) : undefined;
 }
 
-/** Tells that a path has more segments than a file may be given; a renamed file may stay as deep as it is at `from`. */
+/**
+ * Tells whether a path has more segments than a file may be given; a renamed file may stay as deep as it is at `from`.
+ */
 export function isTooDeep(path: MemoryPath, from: MemoryPath = MEMORY_ROOT): boolean {
   return segmentsOf(path).length > Math.max(MAX_SEGMENTS, segmentsOf(from).length);
 }
 
-/** @throws MemoryError `invalid_path` with the rule `too_many_segments` where `isTooDeep`. */
+/**
+ * Refuses such a path.
+ *
+ * @throws MemoryError `invalid_path` with the rule `too_many_segments` where `isTooDeep`.
+ */
 export function refuseTooDeep(path: MemoryPath, from?: MemoryPath): void {
   if (isTooDeep(path, from)) throw tooManySegments(segmentsOf(path).length);
 }
@@ -110,55 +122,61 @@ function tooManySegments(value: number): MemoryError {
   return refusedPath({ rule: 'too_many_segments', value, max: MAX_SEGMENTS });
 }
 
-/** Whether a name read back from a store could be a segment of a path. NFC is not asked for. */
+/** Tells whether a name read back from a store could be a segment of a path, in any form. */
 export function isValidSegment(segment: string): boolean {
   return segment !== '' && segmentProblem(segment) === undefined;
 }
 
-/** The segments after `memories`; none for the root. */
+/** Answers the segments after `memories`; an empty list for the root. */
 export function segmentsOf(path: MemoryPath): readonly string[] {
   return path.split('/').slice(2);
 }
 
-/** The path of `segments` below `directory`. They must be valid already: they come from a decoded listing. */
+/** Makes the path of `segments` below `directory`. They must be valid already: they come from a decoded listing. */
 export function joinPath(directory: MemoryPath, ...segments: readonly string[]): MemoryPath {
   return [directory, ...segments].join('/') as MemoryPath;
 }
 
-/** The directories strictly between the root and `path`, the nearest one last. */
+/** Lists the directories strictly between the root and `path`, the nearest one last. */
 export function ancestorsOf(path: MemoryPath): readonly MemoryPath[] {
   const segments = segmentsOf(path);
   return segments.slice(0, -1).map((_, index) => joinPath(MEMORY_ROOT, ...segments.slice(0, index + 1)));
 }
 
-/** Every directory in which one of the files lies, at any depth below the root. */
+/** Collects every directory in which one of the files lies, at any depth below the root. */
 export function directoriesOf(files: readonly MemoryPath[]): ReadonlySet<MemoryPath> {
   return new Set(files.flatMap(ancestorsOf));
 }
 
-/** Whether `path` lies strictly below `directory`. */
+/** Tells whether `path` lies strictly below `directory`. */
 export function isWithin(path: MemoryPath, directory: MemoryPath): boolean {
   return path.startsWith(`${directory}/`);
 }
 
-/** The new path of `path`, which is `from` or lies below it, after `from` is renamed to `to`. */
+/** Makes the new path of `path`, which is `from` or lies below it, after `from` is renamed to `to`. */
 export function rebase(path: MemoryPath, from: MemoryPath, to: MemoryPath): MemoryPath {
   return `${to}${path.slice(from.length)}` as MemoryPath;
 }
 
-/** NFC, unless the segment is too long in any form: sorting a long run of combining marks takes quadratic time. */
+/**
+ * Puts a segment into NFC, unless it is too long in any form: sorting a long run of combining marks takes quadratic
+ * time.
+ */
 function normalize(segment: string): string {
   return segment.length > LONGEST_GIVEN_SEGMENT ? segment : segment.normalize('NFC');
 }
 
 type RefusedPath = Readonly<Record<string, string | number>> & { readonly rule: PathRule };
 
-/** The refusal of a path by a rule; `text` is what was given, of which the message says only how it misses the root. */
+/**
+ * Makes the refusal of a path by a rule; `text` is the given path, of which the message only says how it misses the
+ * root.
+ */
 export function refusedPath(details: RefusedPath, text?: string): MemoryError {
   return new MemoryError('invalid_path', pathFaultSentence(details, text), { details });
 }
 
-/** The first rule that a non-empty segment breaks; undefined for a valid segment. */
+/** Finds the first rule that a non-empty segment breaks; undefined for a valid segment. */
 function segmentProblem(segment: string): SegmentProblem | undefined {
   const parts = segment.split('\\');
   if (parts.includes('..')) return { rule: 'parent_segment', details: {} };
@@ -178,8 +196,8 @@ function segmentProblem(segment: string): SegmentProblem | undefined {
 }
 
 /**
- * Whether a dot, slash, backslash or NUL appears when the segment is percent-decoded, however many times over.
- * Every pass shortens the text, so the passes are bounded by the length of a segment.
+ * Tells whether a dot, slash, backslash or NUL appears when the segment is percent-decoded, however many times over.
+ * Every pass shortens the text, so the length of a segment bounds the passes.
  */
 function hidesSeparator(segment: string): boolean {
   let text = segment;

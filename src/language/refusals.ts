@@ -25,7 +25,7 @@ const EXPECTED: ReadonlyMap<string, string> = new Map([
 
 const UNKNOWN_COMMAND = `Field \`command\` must be one of these strings: ${COMMAND_NAMES.join(', ')}`;
 
-/** The fault in a command's fields (`invalid_command`), for the model to mend. */
+/** Words the fault in a command's fields (`invalid_command`), for the model to mend. */
 export function commandRefusal(details: ErrorDetails, echo: Echo): string {
   const name = typeof details['field'] === 'string' ? details['field'] : 'command';
   const field = `Field \`${shorten(name)}\``;
@@ -65,7 +65,7 @@ export function commandRefusal(details: ErrorDetails, echo: Echo): string {
   }
 }
 
-/** The rule that a path breaks (`invalid_path`); `details.field` names its field. */
+/** Words the rule that a path breaks (`invalid_path`); `details.field` names its field. */
 export function pathRefusal(details: ErrorDetails, echo: Echo): string {
   const given = refusedPath(details, echo);
   const path = `${shorten(given)}${reasonToName(details, echo)}`;
@@ -89,7 +89,10 @@ function dotRefusal(given: string, details: ErrorDetails, echo: Echo): string {
   return `Path ${path} ${pathFault(details)}`;
 }
 
-/** The depth below /memories that the dots of a rejected path lead to; undefined if they leave /memories on the way. */
+/**
+ * Counts the depth below /memories to which the dots of a rejected path lead; undefined if they leave /memories on the
+ * way.
+ */
 function depthOf(given: string): number | undefined {
   let depth = 0;
   for (const segment of given.slice('/memories'.length).split(/[/\\]/)) {
@@ -100,7 +103,7 @@ function depthOf(given: string): number | undefined {
   return depth;
 }
 
-/** The path a refusal is about: the refused field, or of a rename the file or the place that `details` names. */
+/** Answers the path of a refusal: the refused field, or of a rename the file or the place that `details` names. */
 function refusedPath(details: ErrorDetails, echo: Echo): string {
   const field = details['field'];
   const moved = movedTo(details);
@@ -110,19 +113,25 @@ function refusedPath(details: ErrorDetails, echo: Echo): string {
   return details['role'] === 'source' ? echo.whole('old_path') || echo.whole('path') : echo.whole('new_path');
 }
 
-/** The path that the rename of a directory would have given a file; undefined where the model gave the path itself. */
+/**
+ * Answers the path that the rename of a directory would have given a file; undefined where the model gave the path
+ * itself.
+ */
 function movedTo({ paths }: ErrorDetails): string | undefined {
   const [path] = Array.isArray(paths) ? paths : [];
   return typeof path === 'string' ? path : undefined;
 }
 
-/** Why a path is named that the model did not give. */
+/** Words the reason why a sentence names a path that the model did not give. */
 function reasonToName(details: ErrorDetails, echo: Echo): string {
   if (movedTo(details) === undefined) return '';
   return `, where a file of ${echo.text('old_path') || echo.text('path')} would lie,`;
 }
 
-/** What a policy refused (`policy_refused`), by rule and line: what was found there, or in a name, is never repeated. */
+/**
+ * Words the refusal of a policy (`policy_refused`), by rule and line: the text found there, or in a name, is never
+ * repeated.
+ */
 export function policyRefusal({ rules, lines, inName, reason }: ErrorDetails, path: string): string {
   const named = Array.isArray(rules) && rules.length > 0 ? ` (${rules.join(', ')})` : '';
   if (inName === true) {
@@ -135,12 +144,12 @@ export function policyRefusal({ rules, lines, inName, reason }: ErrorDetails, pa
   return `Nothing was written: ${path} would hold information${named}${where} that must not be kept in this memory${why}. Leave it out and try again`;
 }
 
-/** Which files count: those of the memory, or of one that is mounted in it. */
+/** Says which files count: those of the memory, or of one that is mounted in it. */
 function memoryOf({ below }: ErrorDetails): string {
   return typeof below === 'string' ? `below ${below}` : 'in this memory';
 }
 
-/** The limit (`limit_exceeded`), the number that exceeds it, and what the model can do. */
+/** Words the limit (`limit_exceeded`), the number that exceeds it, and the model's ways out. */
 export function limitRefusal(details: ErrorDetails, path: string): string {
   const value = amountOf(details, 'value');
   const max = amountOf(details, 'max');

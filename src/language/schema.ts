@@ -14,7 +14,7 @@ export type FieldSchema =
       maxItems: number;
     };
 
-/** The input of a tool as JSON Schema; an alias, no interface, so that it is taken where hosts ask for any object. */
+/** The input of a tool as JSON Schema; a type alias, because hosts that ask for any object do not take an interface. */
 export type InputSchema = {
   type: 'object';
   properties: Record<string, FieldSchema>;
@@ -34,7 +34,7 @@ export interface CommandToolDefinition extends ToolDefinition {
   command: CommandName;
 }
 
-/** What a host tells the model about the memory, where the host does not do so by itself. */
+/** The host's instructions for the model about the memory, for hosts that give none by themselves. */
 export const MEMORY_PROTOCOL = `You have a memory: files below /memories that stay when this conversation ends.
 - Before you begin a task, view /memories and read what bears on it. An earlier session may have left its state there.
 - While you work, write down what a later session will need: decisions, results, what is done and what comes next. Your context may be cut off at any moment, and only what is written stays.
@@ -105,7 +105,7 @@ const COMMANDS: Readonly<Record<CommandName, CommandFields>> = {
 };
 
 /**
- * One tool for all six commands. Which fields a command takes is said in words alone: models' APIs refuse a schema with
+ * Makes one tool for all six commands. Words alone say which fields a command takes: models' APIs refuse a schema with
  * alternatives at its top. `commandSchema` is the strict form.
  */
 export function memoryTool(): ToolDefinition {
@@ -126,7 +126,10 @@ export function memoryTool(): ToolDefinition {
   };
 }
 
-/** A tool for each command: `memory_view`, `memory_create` and so on. `commandInput` makes the memory's input of theirs. */
+/**
+ * Makes a tool for each command: `memory_view`, `memory_create` and so on. `commandInput` turns their input into the
+ * memory's.
+ */
 export function commandTools(): CommandToolDefinition[] {
   return commandNames().map((command) => ({
     name: `memory_${command}`,
@@ -136,7 +139,7 @@ export function commandTools(): CommandToolDefinition[] {
   }));
 }
 
-/** The input of the memory as one schema: six alternatives that `command` tells apart. */
+/** Makes the schema of the memory's input: six alternatives that `command` tells apart. */
 export function commandSchema(): { type: 'object'; oneOf: InputSchema[] } {
   const oneOf = commandNames().map((command): InputSchema => {
     const { properties, required, ...rest } = schemaOf(command);
@@ -150,8 +153,8 @@ export function commandSchema(): { type: 'object'; oneOf: InputSchema[] } {
 }
 
 /**
- * What a memory executes when the tool of one command is called with `input`. An input that names another command makes
- * none: the memory refuses it.
+ * Makes the memory's input for a call of one command's tool with `input`. An input that names another command becomes
+ * one that the memory refuses.
  */
 export function commandInput(command: CommandName, input: unknown): unknown {
   if (typeof input !== 'object' || input === null || Array.isArray(input)) return input;

@@ -10,8 +10,8 @@ export type SentenceProfile = 'doc' | 'sdk';
 type ChangingCommand = Exclude<MemoryCommand, { readonly command: 'view' }>;
 
 /**
- * The reply to a command that changed something, paths repeated as they were given; `snippet` shows what
- * `str_replace` did. Replies to views are made by `view.ts` and `listing.ts`.
+ * Makes the reply to a command that changed the memory, paths repeated as they were given; `snippet` shows the change
+ * of `str_replace`. `view.ts` and `listing.ts` make the replies to views.
  */
 export function successSentence(command: ChangingCommand, snippet = ''): string {
   switch (command.command) {
@@ -32,15 +32,15 @@ export function editedSentence(): string {
   return 'The memory file has been edited.';
 }
 
-/** What a reply adds where sensitive information was not written as it was given; empty without rules. */
+/** Makes the addition to a reply after a policy replaced sensitive information; empty without rules. */
 export function redactionNote(rules: readonly string[]): string {
   if (rules.length === 0) return '';
   return ` Sensitive information (${rules.join(', ')}) was replaced by placeholders before it was saved; view the file to see it as it is.`;
 }
 
 /**
- * What the model reads about a failure. It is made from the error's code and details and the model's own `input`;
- * the error's message, cause and stack never enter it. Never throws, whatever the input is.
+ * Makes the sentence about a failure for the model, from the error's code and details and the model's own `input`; the
+ * error's message, cause and stack never enter it. Never throws, whatever the input is.
  */
 export function failureSentence(failure: {
   readonly error: MemoryError;
@@ -53,7 +53,7 @@ export function failureSentence(failure: {
   return profile === 'doc' && standsAlone(error, echo) ? sentence : `Error: ${sentence}`;
 }
 
-/** The documented failures that carry no `Error: `. */
+/** Tells whether the failure is one of the documented ones that carry no `Error: `. */
 function standsAlone(error: MemoryError, echo: Echo): boolean {
   switch (error.code) {
     case 'not_found':
@@ -65,7 +65,7 @@ function standsAlone(error: MemoryError, echo: Echo): boolean {
   }
 }
 
-/** The SDK's sentence where it has one of its own for a failure that the documentation words otherwise. */
+/** Words a failure as the SDK does, where the SDK has a sentence of its own and the documentation another one. */
 function sdkSentence(error: MemoryError, echo: Echo): string | undefined {
   const { code, details } = error;
   const path = subjectOf(echo);
@@ -82,7 +82,7 @@ function sdkSentence(error: MemoryError, echo: Echo): string | undefined {
   return undefined;
 }
 
-/** What failed, where the cause is for the operator alone. */
+/** The failed action of each command, where the cause is for the operator alone. */
 const VERBS: Readonly<Record<CommandName, string>> = {
   view: 'read',
   create: 'written',
@@ -92,7 +92,7 @@ const VERBS: Readonly<Record<CommandName, string>> = {
   rename: 'renamed',
 };
 
-/** The sentence for a failure as the tool's documentation words it, without the `Error: ` before it. */
+/** Words a failure as the tool's documentation does, without the `Error: ` before it. */
 function describeFailure(error: MemoryError, echo: Echo): string {
   const { code, details } = error;
   const path = subjectOf(echo);
@@ -139,7 +139,7 @@ function describeFailure(error: MemoryError, echo: Echo): string {
   }
 }
 
-/** The path a sentence is about, as the model gave it: of a rename, the source. */
+/** Names the path of a sentence, as the model gave it: of a rename, the source. */
 function subjectOf(echo: Echo): string {
   const path = echo.text('path') || '/memories';
   return echo.command === 'rename' ? echo.text('old_path') || path : path;
@@ -150,7 +150,7 @@ function missing(path: string, echo: Echo): string {
   return `The path ${path} does not exist${advises ? '. Please provide a valid path.' : ''}`;
 }
 
-/** An edit of the root fails like an edit of any directory. */
+/** Tells whether an edit was of the root, which fails like an edit of any directory. */
 function editsRoot(details: ErrorDetails, echo: Echo): boolean {
   return details['reason'] === 'root' && (echo.command === 'str_replace' || echo.command === 'insert');
 }
@@ -203,7 +203,7 @@ function leftBehind(details: ErrorDetails, echo: Echo): string {
   return `${subjectOf(echo)} could not be renamed as a whole to ${writtenPath(echo)}: ${named.join(', ')}${others} had to stay. View both before trying again`;
 }
 
-/** The path a command writes to: of a rename, the destination. */
+/** Names the path to which a command writes: of a rename, the destination. */
 function writtenPath(echo: Echo): string {
   return (echo.command === 'rename' && echo.text('new_path')) || subjectOf(echo);
 }

@@ -7,7 +7,7 @@ const DECODER = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 export const LONGEST_TEXT: number = 2 ** 29 - 24;
 
 /**
- * The text of UTF-8 bytes, a leading byte order mark kept as U+FEFF; undefined when they are not UTF-8.
+ * Decodes UTF-8 bytes, a leading byte order mark kept as U+FEFF; undefined when they are not UTF-8.
  *
  * @throws MemoryError `limit_exceeded` (`limit`: `text_bytes`) for a text that no string can hold.
  */
@@ -15,7 +15,7 @@ export function decodeText(bytes: Uint8Array): string | undefined {
   try {
     return DECODER.decode(bytes);
   } catch (error) {
-    // By the standard, bytes that are not UTF-8 cause a TypeError. Any other error means that the text is too long.
+    // Bytes that are not UTF-8 cause a TypeError by the standard. Any other error means that the text is too long.
     if (error instanceof TypeError) return undefined;
     throw new MemoryError('limit_exceeded', 'The text is longer than a string can be.', {
       details: { limit: 'text_bytes', value: bytes.length, max: LONGEST_TEXT },
@@ -24,12 +24,12 @@ export function decodeText(bytes: Uint8Array): string | undefined {
   }
 }
 
-/** UTF-8 bytes of a well-formed text; `decodeText` gives the same text back. */
+/** Encodes a well-formed text as UTF-8; `decodeText` gives the same text back. */
 export function encodeText(text: string): Uint8Array {
   return ENCODER.encode(text);
 }
 
-/** The first `units` UTF-16 units of the text, one less where that would cut a surrogate pair in two. */
+/** Answers the first `units` UTF-16 units of the text, one less where that would cut a surrogate pair in two. */
 export function startOfText(text: string, units: number): string {
   const start = text.slice(0, units);
   const last = start.charCodeAt(start.length - 1);
@@ -38,10 +38,10 @@ export function startOfText(text: string, units: number): string {
 
 const LINE_FEED = 0x0a;
 const CARRIAGE_RETURN = 0x0d;
-/** Characters that are compared before the engine searches: starting its search for every short line is slow. */
+/** The characters that are compared before the engine searches: starting its search for every short line is slow. */
 const NEAR = 8;
 
-/** The number of line feeds from `from` up to `to`; a text shows one line more than it has line feeds. */
+/** Counts the line feeds from `from` up to `to`; a text shows one line more than it has line feeds. */
 export function countLineBreaks(text: string, from = 0, to: number = text.length): number {
   let count = 0;
   for (let at = lineFeedFrom(text, from); at !== -1 && at < to; at = lineFeedFrom(text, at + 1)) count += 1;
@@ -50,7 +50,7 @@ export function countLineBreaks(text: string, from = 0, to: number = text.length
 
 export interface LineBreaks {
   readonly all: number;
-  /** Those of them that are CRLF. */
+  /** The number of those that are CRLF. */
   readonly crlf: number;
 }
 
@@ -63,25 +63,25 @@ export function lineBreaksOf(text: string): LineBreaks {
   return { all, crlf };
 }
 
-/** The start of the 1-based `line`; the text has at least `line - 1` line feeds. */
+/** Finds the start of the 1-based `line`; the text has at least `line - 1` line feeds. */
 export function startOfLine(text: string, line: number): number {
   let at = 0;
   for (let passed = 1; passed < line; passed += 1) at = lineFeedFrom(text, at) + 1;
   return at;
 }
 
-/** The start of the line that holds the character at `at`; a line feed belongs to the line it ends. */
+/** Finds the start of the line that holds the character at `at`; a line feed belongs to the line it ends. */
 export function lineStartAt(text: string, at: number): number {
   return at === 0 ? 0 : text.lastIndexOf('\n', at - 1) + 1;
 }
 
-/** The end of the line that begins at `from`, without its line feed. */
+/** Finds the end of the line that begins at `from`, without its line feed. */
 export function endOfLine(text: string, from: number): number {
   const at = lineFeedFrom(text, from);
   return at === -1 ? text.length : at;
 }
 
-/** The line that begins at `from`, and every line after it. */
+/** Yields the line that begins at `from`, and every line after it. */
 export function* linesFrom(text: string, from: number): Generator<string, void> {
   for (let start = from; start <= text.length; ) {
     const end = endOfLine(text, start);
@@ -90,10 +90,10 @@ export function* linesFrom(text: string, from: number): Generator<string, void> 
   }
 }
 
-/** UTF-16 units that are looked through in one step: at most 48 KiB of UTF-8. */
+/** The UTF-16 units that one step looks through: at most 48 KiB of UTF-8. */
 const UNITS_PER_STEP = 16_384;
 
-/** Whatever `find` has of each line, in steps. What follows the last line feed is no line where it is empty. */
+/** Collects the answers of `find` for the lines, in steps. An empty rest behind the last line feed is no line. */
 export function* findInLines<T>(
   text: string,
   find: (line: string, number: number) => T | undefined,
@@ -113,22 +113,27 @@ export function* findInLines<T>(
   return found;
 }
 
-/** The next line feed, or -1. */
+/** Finds the next line feed, or -1. */
 function lineFeedFrom(text: string, from: number): number {
   const near = Math.min(from + NEAR, text.length);
   for (let at = from; at < near; at += 1) if (text.charCodeAt(at) === LINE_FEED) return at;
   return text.indexOf('\n', near);
 }
 
-/** Returns the first index, at or after a position, where a text holds the part; -1 if there is none. */
+/**
+ * A function that finds the first index, at or after a position, where a text holds the part; -1 if the text lacks it.
+ */
 export type Search = (text: string, from: number) => number;
 
-/** Up to this length the engine's own search is linear; of a longer part it considers the end alone. */
+/** The length up to which the engine's own search is linear; of a longer part it considers the end alone. */
 const LINEAR_LENGTH = 250;
-/** A part that repeats more of itself makes the engine's search slow: it compares the repetition again and again. */
+/**
+ * The longest harmless repetition. A part that repeats more of itself makes the engine's search slow: it compares the
+ * repetition again and again.
+ */
 const HARMLESS_REPETITION = 64;
 
-/** `indexOf` for a part that is not empty. Its time never grows with the product of both lengths. */
+/** Makes an `indexOf` for a part that is not empty. Its time never grows with the product of both lengths. */
 export function searchFor(part: string): Search {
   if (part.length > LINEAR_LENGTH) {
     const borders = bordersOf(part.length, (at) => part.charCodeAt(at));
@@ -140,7 +145,10 @@ export function searchFor(part: string): Search {
   return (text, from) => text.indexOf(part, from);
 }
 
-/** For each prefix of a text, by its last index: the length of its longest proper prefix that is also its suffix. */
+/**
+ * Computes for each prefix of a text, by its last index, the length of its longest proper prefix that is also its
+ * suffix.
+ */
 function bordersOf(length: number, unitAt: (at: number) => number): Int32Array {
   const borders = new Int32Array(length);
   for (let at = 1, border = 0; at < length; at += 1) {
@@ -155,7 +163,7 @@ function isRepetitive(borders: Int32Array): boolean {
   return borders.some((border) => border > HARMLESS_REPETITION);
 }
 
-/** Knuth, Morris and Pratt: no character of the text that matched is compared again. */
+/** Searches as Knuth, Morris and Pratt do: each character of the text that matched is compared once. */
 function searchWithBorders(
   text: string,
   from: number,

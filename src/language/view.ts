@@ -5,12 +5,12 @@ import { countLineBreaks, endOfLine, lineStartAt, linesFrom, startOfLine } from 
 
 const MAX_LINES = 999_999;
 const NUMBER_WIDTH = 6;
-/** Lines of context a snippet shows before and after the change. */
+/** The lines of context that a snippet shows before and after the change. */
 const CONTEXT_LINES = 2;
 
 /**
- * The reply to the view of a text file: numbered lines, where a final newline shows as one more empty line, cut to
- * one page with a note on how to continue.
+ * Makes the reply to the view of a text file: numbered lines, where a final newline shows as one more empty line, cut
+ * to one page with a note on how to continue.
  *
  * @throws MemoryError `limit_exceeded` (`limit`: `lines`) above 999,999 lines; `line_out_of_range`.
  */
@@ -32,8 +32,8 @@ export function viewFile(request: {
 }
 
 /**
- * The numbered lines around a replacement, two before its first and two after its last, as far as the text goes, cut
- * to one page. The text is looked at near the replacement alone, however long it is.
+ * Makes the numbered lines around a replacement, two before its first and two after its last, as far as the text goes,
+ * cut to one page. It looks at the text near the replacement alone, however long the text is.
  */
 export function editSnippet({ text, start, end, firstLine, lineBreaks }: Replacement): string {
   let from = lineStartAt(text, start);
