@@ -46,12 +46,16 @@ export interface VersionName {
 
 export interface VersionContent extends VersionName {
   readonly bytes: Uint8Array;
-  /** The bytes as UTF-8. @throws MemoryError `not_text` when they are not. */
+  /**
+   * Decodes the bytes as UTF-8.
+   *
+   * @throws MemoryError `not_text` when they are something else.
+   */
   text(): string;
 }
 
 export interface RestoredVersion extends VersionName {
-  /** False: the file has that text already, and nothing was written. */
+  /** False: the file has that text already, and stays unwritten. */
   readonly restored: boolean;
 }
 
@@ -67,12 +71,13 @@ export interface History {
    */
   state(options?: Call): Promise<'on' | 'off' | 'absent'>;
   /**
-   * Lists what happened to a file, or to all files, the newest first. One path is enough: the list has the file's time under
-   * other paths too, before and after a rename. It is empty for a path at which no file ever was. `limit` and `before` make
-   * pages. A GET for each version, with a `limit` for little more than those of the page; for all files without a `limit` a GET
-   * for each version and each file, which `onProgress` counts.
+   * Lists the events of a file, or of all files, the newest first. One path is enough: the list has the file's time
+   * under other paths too, before and after a rename. It is empty for a path that never had a file. `limit` and
+   * `before` make pages. A GET for each version, with a `limit` for little more than those of the page; for all files
+   * without a `limit` a GET for each version and each file, which `onProgress` counts.
    *
-   * @throws MemoryError `misconfigured` for a limit that is no whole number from 1 on; `not_found` where `before` has expired.
+   * @throws MemoryError `misconfigured` for a limit that is no whole number from 1 on; `not_found` where `before` has
+   * expired.
    */
   list(path?: string, options?: HistoryListOptions): Promise<readonly HistoryEntry[]>;
   /**
@@ -92,68 +97,73 @@ export interface History {
    */
   restore(version: VersionName, options?: RestoreOptions): Promise<RestoredVersion>;
   /**
-   * Makes the files what they were at a moment, by the clocks of their writers. Only what was written, renamed or deleted before
-   * the moment counts. Each change is a new version on behalf of the actor who asks, so all kept versions stay. Files that other
-   * processes change meanwhile are judged again. A GET for each kept version and each file, and the requests of each change; for
-   * a dry run those of the actors. Answers `nothing` where the files are the same already.
+   * Restores the files as they were at a moment, by the clocks of their writers. Only writes, renames and deletes
+   * before the moment count. Each change is a new version on behalf of the call's actor, so all kept versions stay.
+   * Files that other processes change meanwhile are judged again. A GET for each kept version and each file, and the
+   * requests of each change; for a dry run those of the actors. Answers `nothing` where the files are the same already.
    *
    * @param time a `Date`, or ISO 8601 with Z or its distance from UTC.
-   * @throws MemoryError `invalid_command` for another time, or one in the future; `misconfigured` where the tenant keeps no
-   * history now; `version_conflict`, with a `digest` also where the plan is another one by now.
+   * @throws MemoryError `invalid_command` for another time, or one in the future; `misconfigured` where the tenant
+   * keeps no history now; `version_conflict`, with a `digest` also where the plan is another one by now.
    */
   restoreAt(time: Date | string, options?: RestoreAtOptions): Promise<PlanOutcome>;
   /**
-   * Undoes what one actor did: the texts it wrote, its renames, and its deletes where the path is free now. A deed that others
-   * have built on since is left, and the answer names it. A GET for each kept version and each file, and the requests of each
-   * change.
+   * Undoes the deeds of one actor: the texts it wrote, its renames, and its deletes where the path is free now. A deed
+   * that others have built on since is left, and the answer names it. A GET for each kept version and each file, and
+   * the requests of each change.
    *
    * @throws MemoryError as `restoreAt`.
    */
   undo(options: UndoOptions): Promise<PlanOutcome>;
   /**
-   * Takes the text of a version out for good: out of the history, and out of what a bucket with versioning keeps. Its path,
-   * time, size and writer stay, with who took it out and when. Its limits are in docs/history.md.
+   * Takes the text of a version out for good: out of the history, and out of the versions that a bucket with versioning
+   * keeps. Its path, time, size and writer stay, with who took it out and when. Its limits are in docs/history.md.
    *
-   * @throws MemoryError `not_found`; `invalid_command` (`reason: 'current'`) while files hold that text, which `paths` and
-   * `versions` name: those files are edited or deleted, this version is redacted again, and then those; `unavailable` where
-   * other processes move the text at every look; `access_denied` where the bucket's own versions may not be removed: then it is
-   * run again.
+   * @throws MemoryError `not_found`; `invalid_command` (`reason: 'current'`) while files hold that text, which `paths`
+   * and `versions` name: those files are edited or deleted, this version is redacted again, and then those;
+   * `unavailable` where other processes move the text at every look; `access_denied` where the bucket's own versions
+   * may not be removed: then it is run again.
    */
   redact(version: VersionName, options?: Call): Promise<Redaction>;
   /**
-   * Traces a version, or all that were ever at a path: the turns of workers that read it, what they wrote from then on, the
-   * turns that read that, and so on; and where more may have come of it. Costs as much as `list` of all files, and a GET for each
-   * stored turn.
+   * Traces a version, or all that were ever at a path: the turns of workers that read it, the versions that they wrote
+   * from then on, the turns that read those, and so on; and the gaps where more may have come of it. Costs as much as
+   * `list` of all files, and a GET for each stored turn.
    *
-   * @throws MemoryError `not_found` where nothing is known of such a version; `invalid_command` where several begin so.
+   * @throws MemoryError `not_found` where no such version is known; `invalid_command` where several begin so.
    */
   trace(of: { readonly path: string; readonly version?: string }, options?: Call): Promise<Trace>;
 }
 
 export interface RestoreOptions extends Call {
-  /** Writes only where the file is that version, as `files.read` names it; null: only where there is no file. */
+  /** The version that the file must have, as `files.read` names it; null: the path must be empty. */
   readonly ifUnchanged?: string | null | undefined;
 }
 
 export interface RestoreAtOptions extends Call {
-  /** The file, or the directory with all below it, to be restored; default all. */
+  /** The file, or the directory with everything below it, to be restored; default all. */
   readonly below?: string;
-  /** Plans, and writes nothing. */
+  /** True to plan without writing. */
   readonly dryRun?: boolean;
-  /** The `digest` of a dry run: writes only as long as the plan is that one. */
+  /** The `digest` of a dry run: writes only while the plan is that one. */
   readonly digest?: string | undefined;
-  /** Restores the files that it can, though others are left. Without it, one file that is left stops the whole restore. */
+  /**
+   * True to restore the files that can be restored, though others are left. Without it, one file that is left stops the
+   * whole restore.
+   */
   readonly partial?: boolean;
 }
 
 export interface UndoOptions extends Call {
   /** The actor to be undone: its text, or the hash by which the log names it. */
   readonly writer: string;
-  /** Undoes also what others have built on: the file becomes what it was before the first of those deeds. */
+  /**
+   * True to undo also the deeds that others have built on: the file becomes as it was before the first of those deeds.
+   */
   readonly force?: boolean;
-  /** Plans, and writes nothing. */
+  /** True to plan without writing. */
   readonly dryRun?: boolean;
-  /** The `digest` of a dry run: writes only as long as the plan is that one. */
+  /** The `digest` of a dry run: writes only while the plan is that one. */
   readonly digest?: string | undefined;
 }
 
@@ -163,13 +173,17 @@ interface HistorySurroundings {
   readonly versions?: ObjectVersions | undefined;
   /** The days for which expiry keeps versions; undefined: unknown. */
   readonly retentionDays?: number | undefined;
-  /** The tree as its users see it, with what is mounted in it; the tenant's own unless given. */
+  /** The tree as its users see it, with its mounts; the tenant's own unless given. */
   readonly seen?: Pick<Tree, 'isAlwaysDirectory'> | undefined;
-  /** Who asks where a call that changes something does not say it. */
+  /** The actor of changes whose call names none. */
   readonly actor?: string | undefined;
 }
 
-/** @param tree writes what is restored. */
+/**
+ * Makes the history of a tenant.
+ *
+ * @param tree writes the restored texts.
+ */
 export function createHistory(
   tenant: Tenant,
   tree: Tree,

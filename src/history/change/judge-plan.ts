@@ -63,7 +63,11 @@ export async function judgePlan(
   }
 }
 
-/** Judges one change and tells how long the written text is; 0 without a text. @throws MemoryError where it is refused. */
+/**
+ * Judges one change and tells how long the written text is; 0 without a text.
+ *
+ * @throws MemoryError where the change is refused.
+ */
 async function bytesWritten(
   { tenant, call: { signal } }: Work,
   texts: Texts,

@@ -32,7 +32,7 @@ export interface Sought {
   readonly id: VersionId;
   /** Bytes of its text. */
   readonly size: number;
-  /** Undefined where an earlier run has taken it out, until a copy of it is found. */
+  /** The text; undefined where an earlier run has taken it out, until a copy of it is found. */
   readonly text: Uint8Array | undefined;
   /** The paths at which the file lay. */
   readonly paths: ReadonlySet<MemoryPath>;
@@ -184,7 +184,10 @@ interface LookRequest {
 
 /** The finding about one version. */
 interface VersionFinding {
-  /** `by_id`: the redacted text, and a later run sees that without the text; `by_text`: only a comparison of texts shows it. */
+  /**
+   * `by_id`: the redacted text, which a later run recognises without having the text; `by_text`: only a comparison of
+   * texts shows it; `no`: another text; `gone`: the version is gone.
+   */
   readonly holds: 'by_id' | 'by_text' | 'no' | 'gone';
   /** The path of its file; undefined where it cannot be told. */
   readonly path?: MemoryPath | undefined;
@@ -228,7 +231,7 @@ function lookAtText(
   return { holds: verdict === 'by_id' || verdict === 'by_text' ? verdict : 'no', path: version.path };
 }
 
-/** Reads and opens a version of a bucket. `unopened`: no key opens it any longer. */
+/** Reads and opens a version of a bucket. `unopened`: no key opens it any more. */
 async function openKept(
   work: Work,
   { versions, kept }: Pick<LookRequest, 'versions' | 'kept'>,
@@ -245,7 +248,10 @@ async function openKept(
   }
 }
 
-/** Says that something else answered, such as a proxy with a page of its own: that must not pass for an unopened version. */
+/**
+ * Says that something else answered, such as a proxy with a page of its own: that answer must not pass for an unopened
+ * version.
+ */
 function otherBytes(): MemoryError {
   return new MemoryError(
     'misconfigured',

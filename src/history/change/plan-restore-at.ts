@@ -9,7 +9,7 @@ interface RestoredMoment {
   readonly below: MemoryPath;
   /** The time before which replaced versions may have expired. */
   readonly expiredBefore: number;
-  /** The time from which on every writer keeps the history; undefined where none does, or nothing tells. */
+  /** The time from which on every writer keeps the history; undefined where history is off, or the time is unknown. */
   readonly keptSince: number | undefined;
   readonly isHidden: IsHidden;
 }
@@ -54,7 +54,7 @@ export function* planRestoreAt(past: Past, moment: RestoredMoment): Generator<vo
   return draft;
 }
 
-/** Finds the time of the first known entry; undefined where there is none. */
+/** Finds the time of the first known entry; undefined where the history is empty. */
 function* beginningOf({ versions, leaves }: Past): Generator<void, number | undefined> {
   let begins: number | undefined;
   for (const { mtime } of versions.values()) {

@@ -6,7 +6,7 @@ import { draftPlan, haveSameText, type IsHidden, type LeftFile, type PlanDraft }
 interface Undoing {
   /** Tells whether a keyed hash is that of the actor whose deeds are undone. */
   readonly isMeant: (by: string | undefined) => boolean;
-  /** Undoes also the deeds that others have built on, and with them what those have built. */
+  /** True to undo also the deeds that others have built on, and with them the deeds of those others. */
   readonly force: boolean;
 }
 
@@ -85,7 +85,7 @@ function withEarlierLives(
   return { ...life, chain };
 }
 
-/** Plans for a file that is there. */
+/** Plans for a file that is present. */
 function* planPresent(context: UndoContext, life: Life): Generator<void> {
   const { past, draft } = context;
   const { path, chain } = life;
@@ -143,12 +143,12 @@ function* planDeleted(context: UndoContext, life: DeletedLife): Generator<void> 
   }
 }
 
-/** Finds the version whose text the file should have, in steps: its newest one where nothing is to be undone. */
+/** Finds the version whose text the file should have, in steps: its newest one where the actor has no deed to undo. */
 function* textBefore(context: UndoContext, { chain, path }: Life): Generator<void, Before> {
   const { isMeant, force, draft } = context;
   const [newest] = chain;
   let before: Before = newest ?? 'nothing';
-  /** The ids and the texts of the versions behind which the walk has come. */
+  /** The ids and the texts of the versions that the walk has passed. */
   const [ids, texts] = [new Set<VersionId>(), new Set<string>()];
   const hasCome = ({ id, textHash }: PastVersion): boolean =>
     ids.has(id) || (textHash !== undefined && texts.has(textHash));
@@ -189,7 +189,7 @@ function hasSame(chain: readonly PastVersion[], text: PastVersion): boolean {
   return chain.some((version) => haveSameText(version, text));
 }
 
-/** Finds the path that the file should have: its own where no rename is to be undone. */
+/** Finds the path that the file should have: its own where the actor renamed nothing. */
 function pathBefore({ isMeant, force, draft }: UndoContext, { chain, renames, path }: Life): MemoryPath {
   const last = renames.findLastIndex(({ by }) => isMeant(by));
   let first = last;

@@ -20,11 +20,12 @@ export interface PlannedChange {
 export interface LeftFile {
   readonly path: string;
   /**
-   * `redacted`, `expired`: the text is no longer kept. `unrecorded`: nothing tells where the version lay then. `damaged`: the
-   * file, or a record of the history, cannot be read. `too_early`: the history reaches back with certainty only to a later
-   * moment. `built_on`: others have written the versions `later` since. `occupied`: another file or directory stands in the way.
-   * `hidden_by_mount`: another memory is mounted where the file lies or would lie, and hides it. `refused`: the policy refuses
-   * it by its `rules`, or a `limit` has no room for it; a file whose text would have gone there is refused too.
+   * `redacted`, `expired`: the text is no longer kept. `unrecorded`: no record tells where the version lay then.
+   * `damaged`: the file, or a record of the history, cannot be read. `too_early`: the history reaches back with
+   * certainty only to a later moment. `built_on`: others have written the versions `later` since. `occupied`: another
+   * file or directory stands in the way. `hidden_by_mount`: another memory is mounted where the file lies or would lie,
+   * and hides it. `refused`: the policy refuses it by its `rules`, or a `limit` has no room for it; a file whose text
+   * would have gone there is refused too.
    */
   readonly reason:
     | 'redacted'
@@ -81,7 +82,7 @@ export function haveSameText(a: PastVersion, b: PastVersion): boolean {
 export interface Texts {
   /** Reads the text of a version; undefined where it is gone. @throws MemoryError `not_found` where it was taken out. */
   find(version: string): Promise<{ readonly version: PastVersion; readonly text: Uint8Array } | undefined>;
-  /** Gives the bytes of a version's text; 0 for no version. */
+  /** Answers the bytes of a version's text; 0 without a version. */
   sizeOf(version: string | undefined): number;
 }
 
@@ -102,7 +103,7 @@ export interface PlanDraft {
   readonly writes: Map<string, Change>;
   readonly deletes: Map<string, Change>;
   readonly left: Map<string, LeftFile>;
-  /** The paths of the files that are there. */
+  /** The paths of the files that are present. */
   readonly files: readonly MemoryPath[];
   readonly isHidden: IsHidden;
   readonly begins?: Date;

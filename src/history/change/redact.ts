@@ -49,7 +49,7 @@ interface Erasure extends Sought {
   readonly records: Set<string>;
   /** The record of the named version that goes last; undefined until one is found that has the text. */
   last: Copy | 'gone' | undefined;
-  /** The records that were there at the beginning; later ones are read whatever their path is. */
+  /** The records that existed at the beginning; later ones are read whatever their path is. */
   readonly before: ReadonlySet<string>;
   /** The objects that were looked at and lack the text, by key or id; undefined stands for any ETag. */
   readonly seen: Map<string, ETag | undefined>;
@@ -57,7 +57,9 @@ interface Erasure extends Sought {
   isBegun: boolean;
   /** The number of records out of which the text was taken. */
   count: number;
-  /** The end of the wait for others, by the clock that is never set (milliseconds); undefined while there is none. */
+  /**
+   * The end of the wait for others, by the clock that is never set (milliseconds); undefined before the wait begins.
+   */
   waitsUntil: number | undefined;
 }
 
@@ -71,16 +73,16 @@ interface Copy {
 type Moved = Extract<HistoryRecord, { kind: 'moved' }>;
 
 /**
- * The findings of a pass. `new`: the text, or a sign that it moved. `unjoined`: the text where nothing joins it to the file yet.
- * `held`: the text in a file out of which another process is about to take it back.
+ * The findings of a pass. `new`: the text, or a sign that it moved. `unjoined`: the text where no record joins it to
+ * the file yet. `held`: the text in a file out of which another process is about to take it back.
  */
 type PassFindings = Set<'new' | 'unjoined' | 'held'>;
 
 /** The most passes that may find something. */
 const PASSES = 64;
 /**
- * The time in which a process that wrote a redacted text has taken it back, and one that renamed or replaced a file has written
- * down what joins the new one to it; milliseconds.
+ * The time in which a process that wrote a redacted text has taken it back, and one that renamed or replaced a file has
+ * written down the record that joins the new one to it; milliseconds.
  */
 const WAITED_MS = 10_000;
 const LOOK_AGAIN_MS = 500;
@@ -249,7 +251,10 @@ async function lookAtFiles(work: Work, erasure: Erasure, found: PassFindings): P
   found.add('held');
 }
 
-/** Tells whether something may soon join a file to the redacted one: it was renamed a moment ago, or edited after a rename. */
+/**
+ * Tells whether a record may soon join a file to the redacted one: the file was renamed a moment ago, or edited after a
+ * rename.
+ */
 function mayBeJoined({ stored, origin, previous }: SealedVersion): boolean {
   const isCreated = sameBytes(origin, NO_ID) && sameBytes(previous, NO_ID);
   return !isCreated && ageOf(stored) <= STAYS_AFTER_MS;
@@ -265,7 +270,7 @@ async function lookAtRecords(work: Work, erasure: Erasure, found: PassFindings):
   const isSince = ({ id }: ListedId): boolean => !erasure.before.has(id);
   const lookAtOne = ({ id }: ListedId): Promise<void> => lookAtRecord(work, erasure, { id, found });
   const whole = historyHash(work, WHOLE_TREE);
-  // In their order: one rename goes on from where another went.
+  // The records go in their order: one rename goes on from where another went.
   for (const each of listed) if (each.id.startsWith(whole) && isSince(each)) await lookAtOne(each);
   const hashes = new Set([...erasure.paths].map((path) => historyHash(work, path)));
   const mayHold = (each: ListedId): boolean =>
@@ -276,7 +281,7 @@ async function lookAtRecords(work: Work, erasure: Erasure, found: PassFindings):
   await eachConcurrently(work.tenant, asked, lookAtOne, ({ object }) => object.size);
 }
 
-/** Takes the text out of a record that has it, unless that is the one that goes last. */
+/** Takes the text out of a record that has it, unless it is the record that goes last. */
 async function lookAtRecord(
   work: Work,
   erasure: Erasure,

@@ -10,7 +10,7 @@ import { isRedactedElsewhere, recordOf, takenOut } from '../past/read-version.ts
 import { readHistoryRecord } from '../past/records.ts';
 import { redactWritten } from './redact.ts';
 
-/** The means to write texts back, and the call on whose behalf that is done. */
+/** The means to write texts back, and the call on whose behalf they are written. */
 export interface Writing {
   readonly tenant: Tenant;
   readonly tree: Tree;
@@ -25,17 +25,18 @@ interface WrittenBack {
   readonly text: Uint8Array;
   /** The version that has the text. */
   readonly version: Pick<PastVersion, 'id' | 'path' | 'bound' | 'text' | 'record'>;
-  /** The file at the path now; undefined where there is none. */
+  /** The file at the path now; undefined where the path is empty. */
   readonly replaced: FileVersion | undefined;
 }
 
 /**
- * Writes the text of an earlier version into its file as a new version, or creates the file. Then looks once more whether that
- * text was redacted since the read. If so, it undoes the write, and redacts what it wrote. Costs the requests of the write and a
- * GET; where the text came from another file that has changed since, a LIST for each 1,000 records as well.
+ * Writes the text of an earlier version into its file as a new version, or creates the file. Then looks once more
+ * whether that text was redacted since the read. If so, it undoes the write, and redacts the written version. Costs the
+ * requests of the write and a GET; where the text came from another file that has changed since, a LIST for each 1,000
+ * records as well.
  *
- * @throws MemoryError `not_found` (`reason: 'redacted'`) where it was taken back; `outcome_unknown` (`reason: 'redacted'`)
- * where it may stay, with the `paths` and `versions` that may have it; what the tree throws.
+ * @throws MemoryError `not_found` (`reason: 'redacted'`) where it was taken back; `outcome_unknown` (`reason:
+ * 'redacted'`) where it may stay, with the `paths` and `versions` that may have it; what the tree throws.
  */
 export async function writeBack(writing: Writing, written: WrittenBack): Promise<void> {
   const { tenant, tree } = writing;
@@ -74,7 +75,7 @@ interface NotedVersion {
   size: number;
 }
 
-/** Makes a call that notes which version is written on its behalf. */
+/** Makes a call that notes the version which is written on its behalf. */
 function noting<C extends Call>(call: C, size: number): { readonly call: C; readonly sealed: NotedVersion } {
   const sealed: NotedVersion = { size };
   const noted: Call = {
@@ -91,8 +92,8 @@ function noting<C extends Call>(call: C, size: number): { readonly call: C; read
 }
 
 /**
- * Tells whether the text of a version was redacted since it was read: by its record, or where a rename took it elsewhere, by the
- * names of all records. A file that still holds the version shows that it was not.
+ * Tells whether the text of a version was redacted since it was read: by its record, or where a rename took it
+ * elsewhere, by the names of all records. A file that still holds the version shows that its text was not redacted.
  */
 async function isRedacted(work: Work, version: WrittenBack['version']): Promise<boolean> {
   const { id, path, text } = version;
@@ -143,10 +144,10 @@ async function takeBack(
   await takeBack(writing, { text: replaced.content, replaced: undefined, ...back, ...sealed });
 }
 
-/** The most looks for what was written at the paths to which renames brought it. */
+/** The most looks for the written version at the paths to which renames brought it. */
 const ROUNDS = 8;
 
-/** Puts back the text that the file had, or deletes the file; undefined where no text was put back. */
+/** Puts back the text that the file had, or deletes the file; undefined where it put no text back. */
 async function undoAt(
   tree: Tree,
   { path, etag, replaced }: Pick<WrittenBack, 'path' | 'replaced'> & { readonly etag: ETag },
@@ -159,7 +160,7 @@ async function undoAt(
       return { path, etag: await tree.replace(path, former, { ...call, wasAdmitted: true }) };
     }
   } catch (error) {
-    // Another process was first; the redaction that follows finds what it made of the version.
+    // Another process was first; the redaction that follows finds the version wherever that process put it.
     if (!hasCode(error, 'version_conflict', 'not_found')) throw error;
   }
   return undefined;

@@ -4,9 +4,9 @@ import type { MemoryPath } from '../../language/path.ts';
 import type { Past, PastVersion, VersionId } from './past.ts';
 
 /**
- * The reason why the history does not tell what a path held at a moment. `expired`: a version lay there that is not kept.
- * `unrecorded`: a version lay there once, but nothing tells when it left or came. `too_early`: what came there later may have
- * been written over a version that the history has not seen.
+ * The reason why the history does not tell what a path held at a moment. `expired`: a version lay there that is not
+ * kept. `unrecorded`: a version lay there once, but no record tells when it left or came. `too_early`: a version that
+ * came there later may have been written over one that the history has not seen.
  */
 interface Doubt {
   readonly reason: 'expired' | 'unrecorded' | 'too_early';
@@ -22,7 +22,7 @@ interface TreeAt {
 /** Milliseconds since the epoch. */
 interface KeptMoment {
   readonly time: number;
-  /** The time from which on every writer keeps the history; undefined where none does, or nothing tells. */
+  /** The time from which on every writer keeps the history; undefined where history is off, or the time is unknown. */
   readonly keptSince: number | undefined;
 }
 
@@ -38,15 +38,15 @@ interface Stay {
 }
 
 /**
- * Finds the files of a moment. Only what was written, renamed or deleted before the moment counts: a write of 12:00:00.000 is
- * not in the tree at 12:00:00.000. It goes version by version.
+ * Finds the files of a moment. Only writes, renames and deletes before the moment count: the tree at 12:00:00.000 lacks
+ * a write of 12:00:00.000. It goes version by version.
  */
 export function* treeAt(past: Past, moment: KeptMoment): Generator<void, TreeAt> {
   const { time } = moment;
   const bornAt = createBirths(past);
   const stays = new Map<MemoryPath, Stay>();
   const doubts = new Map<MemoryPath, Doubt>();
-  /** The versions that renames of which nothing tells brought to these paths, perhaps after the moment. */
+  /** The versions that unrecorded renames brought to these paths, perhaps after the moment. */
   const unplaced = new Map<MemoryPath, Doubt>();
   /** The last time before the moment at which a version came to a path. */
   const arrivals = new Map<MemoryPath, number>();
@@ -91,7 +91,9 @@ export function* treeAt(past: Past, moment: KeptMoment): Generator<void, TreeAt>
   return { files, doubts };
 }
 
-/** Tells why it is unknown what a version replaced that was written after the moment; undefined where it is known. */
+/**
+ * Tells why the version is unknown that another one, written after the moment, replaced; undefined where it is known.
+ */
 export function unknownBefore(past: Past, version: PastVersion, moment: KeptMoment): Doubt | undefined {
   const { id, previous } = version;
   if (previous !== undefined)
@@ -114,7 +116,7 @@ function isCreation({ writer, mtime }: PastVersion, { time, keptSince }: KeptMom
 /** The known places of one version, each for itself. */
 interface Whereabouts {
   readonly stays: readonly Stay[];
-  /** Paths to which renames brought the version that nobody wrote down: at some time before `before`. */
+  /** Paths to which renames without a record brought the version: at some time before `before`. */
   readonly unknown: readonly { readonly path: MemoryPath; readonly before: number }[];
 }
 
@@ -128,7 +130,7 @@ function whereabouts(
   const born = bornAt(version);
   const stays: Stay[] = [];
   const unknown: { readonly path: MemoryPath; readonly before: number }[] = [];
-  /** The paths at which nothing has ended the version yet, each with the time when it came. */
+  /** The paths at which the version has not ended yet, each with the time when it came. */
   const present = new Map<MemoryPath, number>();
   const end = (path: MemoryPath, from: number, at: number): void => {
     const to = Math.max(from, at);
@@ -141,7 +143,7 @@ function whereabouts(
     const isFirst = present.size === 0 && stays.length === 0;
     if (isFirst && !isRenamed) present.set(path, born);
     else if (!present.has(path)) {
-      // A rename that nobody wrote down has brought it, from the paths where it is gone and was not replaced.
+      // A rename without a record has brought it, from the paths where it is gone and was not replaced.
       const at = Math.max(born, millisecondsOf(bound));
       for (const [other, since] of present) if (!endsThere(past, id, other)) end(other, since, at);
       present.set(path, at);

@@ -14,9 +14,9 @@ import { leavesIn, type ToldLeave } from './leaves.ts';
 import { type FileSighting, itemByItem, modelOf } from './model.ts';
 import type { Past, VersionFacts } from './past.ts';
 
-/** Gathers what files and records say, in whatever order they are read. No text stays in memory. */
+/** A collector of files and records, in whatever order they are read. It keeps no text in memory. */
 export interface Collector {
-  /** Takes what a caller read of a file. A file may be given again: the last reading counts. */
+  /** Takes a caller's reading of a file. A file may be given again: the last reading counts. */
   addFile(path: MemoryPath, file: OpenedObject): void;
   /** Notes that a file cannot be opened. */
   addDamagedFile(path: MemoryPath): void;
@@ -30,7 +30,10 @@ export interface Collector {
   addSeen(seen: VersionFacts & { readonly path: MemoryPath; readonly bound: bigint }): void;
   /** The leaves in the records that were added until now. */
   leaves(): Iterable<Pick<ToldLeave, 'from' | 'to'>>;
-  /** Makes the model of all that was added, once until more is added. Everything else in the process has its turn meanwhile. */
+  /**
+   * Makes the model of everything that was added, once until more is added. Everything else in the process has its turn
+   * meanwhile.
+   */
   past(): Promise<Past>;
 }
 

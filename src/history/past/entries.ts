@@ -16,7 +16,10 @@ export interface WrittenEntry {
   readonly version: string;
   /** The time of the write, by its writer's clock. */
   readonly time: Date;
-  /** The actor on whose behalf it was written: its text, or where only its sealed hash is known, that. Absent without one. */
+  /**
+   * The actor on whose behalf it was written: its text, or its sealed hash where only that is known. Absent without
+   * one.
+   */
   readonly writer?: string;
   /** Bytes of content. */
   readonly size: number;
@@ -29,12 +32,14 @@ export interface WrittenEntry {
   readonly sameTextAs?: string;
   /** `kept`: the text can be read. `redacted`: it was taken out, or was too long to be kept (docs/history.md). */
   readonly text: 'kept' | 'redacted';
-  /** The time at which the text was taken out, by the clock of the process that did it, and on whose behalf. */
+  /**
+   * The time at which the text was taken out, by the clock of the process that did it, and the actor of that process.
+   */
   readonly redacted?: { readonly time: Date; readonly writer?: string };
   readonly end: VersionEnd;
 }
 
-/** A file that was renamed or deleted, and as which version. */
+/** A file that was renamed or deleted, and its version. */
 export interface MovedEntry {
   readonly kind: 'renamed' | 'deleted';
   readonly path: string;
@@ -63,13 +68,16 @@ export type HistoryEntry = WrittenEntry | MovedEntry;
 
 /** Options of a list. With a `limit` the newest part is read, and more only where that is too little. */
 export interface HistoryListOptions extends Call {
-  /** Lists only what one actor did: its text or its hash, whichever of the two `list` shows. */
+  /** The actor whose entries alone are listed: its text or its hash, whichever of the two `list` shows. */
   readonly writer?: string;
   /** The most entries; default all. */
   readonly limit?: number;
   /** The last entry of the page before this one; default: from the newest on. */
   readonly before?: HistoryEntry;
-  /** Called before the list is answered where so many files and records cannot be read, and what they tell is left out. */
+  /**
+   * Called before the list is answered, with the number of files and records that cannot be read and are therefore left
+   * out.
+   */
   onDamaged?(count: number): void;
 }
 
@@ -211,7 +219,7 @@ function leftEntry(leave: Leave, writer: { readonly writer?: string }): MovedEnt
   return to === undefined ? { kind: 'deleted', ...entry } : { kind: 'renamed', ...entry, to };
 }
 
-/** Tells what became of a version. Lying at one of its places is enough to be `current`. */
+/** Tells what became of a version. A version that lies at one of its places is `current`. */
 export function endOf({ successors, leavesOf }: Past, { id, text }: PastVersion): VersionEnd {
   if (text === 'current') return 'current';
   if (successors(id).length > 0) return 'replaced';

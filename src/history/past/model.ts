@@ -109,7 +109,7 @@ function ancestorsOf(
 ): readonly PastVersion[] {
   const found = new Set<PastVersion>();
   for (let at = previousOf(versions.get(id)); at !== undefined && at.id !== id; at = previousOf(at)) {
-    // Only a holder of keys can make a chain that loops. The walk ends there.
+    // Only a holder of keys can make a chain that loops. The walk ends at its second pass.
     if (found.has(at) || isPassed(at.id)) break;
     found.add(at);
   }

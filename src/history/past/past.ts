@@ -1,14 +1,15 @@
 /*
- * The one model of what a tenant's files were, and the nouns that everything here is told in:
+ * The one model of the past of a tenant's files, and its nouns, in which everything here is told:
  *
  * - A *version* is a text that was written once. Its id outlives every rename and every re-encryption.
- * - A *binding* is a version at one path, with the bound under which it was tied to it. A version may have several, one after
- *   the other or, after a rename that was cut off, at once; the bound grows from each to the next.
+ * - A *binding* is a version at one path, with the bound under which it was tied to it. A version may have several, one
+ *   after the other or, after a rename that was cut off, at once; the bound grows from each to the next.
  * - A *leave* is written down by whoever deletes or renames a file: it names the binding that goes.
  * - The *end* of a binding is such a leave, or the version that was written over it where it lay. Only a binding ends:
  *   a version whose one place was edited may lie untouched at its other one.
  *
- * A collector (collect.ts) fills it. A caller asks by id; the model has walked the chains and joined the versions already.
+ * A collector (collect.ts) fills it. A caller asks by id; the model has walked the chains and joined the versions
+ * already.
  */
 import type { MemoryPath } from '../../language/path.ts';
 
@@ -72,7 +73,9 @@ export interface Binding {
 export interface Leave {
   readonly id: VersionId;
   readonly from: MemoryPath;
-  /** The bound of what lay at `from`. It ends every binding of the version there whose bound is not greater. */
+  /**
+   * The bound of the binding at `from`. The leave ends every binding of the version there whose bound is not greater.
+   */
   readonly bound: bigint;
   /** The new path; undefined for a delete. */
   readonly to: MemoryPath | undefined;

@@ -64,7 +64,7 @@ export async function contentOf(work: Work, version: PastVersion): Promise<Uint8
   throw takenOut();
 }
 
-/** Names the record that has a version, or that would have it once it is replaced. */
+/** Names the record that has a version, or that will have it once it is replaced. */
 export function recordOf(
   work: Work,
   { id, path, bound, record }: Pick<PastVersion, 'id' | 'path' | 'bound' | 'record'>,

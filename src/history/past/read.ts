@@ -78,8 +78,8 @@ export async function readPast(work: Work, path: MemoryPath): Promise<Past> {
 }
 
 /**
- * Reads the past of the path that a caller means: as it was given or, where nothing is known of that, in NFC, in which this
- * library makes names.
+ * Reads the past of the path that a caller means: as it was given or, where that path has no past, in NFC, in which
+ * this library makes names.
  */
 export async function readMeantPast(
   work: Work,
@@ -101,8 +101,9 @@ interface NewestPart {
 }
 
 /**
- * Reads the newest part of what `readPast` answers: all events since some moment, once those are enough. A LIST for each 1,000
- * records of the path, a GET for little more than `count` of them, and one for each rename and directory's delete of the tenant.
+ * Reads the newest part of the answer of `readPast`: all events since some moment, once those are enough. A LIST for
+ * each 1,000 records of the path, a GET for little more than `count` of them, and one for each rename and directory's
+ * delete of the tenant.
  */
 export async function readNewest(
   work: Work,
@@ -121,8 +122,9 @@ export async function readNewest(
 }
 
 /**
- * Reads the newest part of what `readWholePast` answers, as `readNewest` does for a path: a LIST for each 1,000 files and records,
- * and a GET for twice `count` of both, and for the files of half an hour before: clocks of writers may be ahead of the store's.
+ * Reads the newest part of the answer of `readWholePast`, as `readNewest` does for a path: a LIST for each 1,000 files
+ * and records, and a GET for twice `count` of both, and for the files of half an hour before: clocks of writers may be
+ * ahead of the store's.
  */
 export async function readNewestOfAll(
   work: Work,
@@ -153,7 +155,7 @@ export async function readNewestOfAll(
       );
       isWhole = await addFiles(work, collector, filesIn(work, young));
     }
-    // After the files: a version that was replaced meanwhile is listed here.
+    // Records are listed after the files, and so include a version that was replaced meanwhile.
     const ids: (ListedId & { readonly time: number })[] = [];
     for await (const page of pagesOfIds(work, 'history'))
       for (const each of page.ids) ids.push({ ...each, time: millisecondsOf(boundOfRecord(each.id)) });
@@ -183,10 +185,10 @@ function nthNewest(times: readonly number[], count: number): number {
 const GROWTH = 4;
 
 /**
- * Reads what is known of the versions at a path whose names have that beginning. First it reads the file, and those records of
- * the path whose ids carry the name. Where these lack the version, or the beginning is shorter than the part in an id, it reads
- * such records at the file's other paths too. Where it then found several, or one elsewhere, it reads the path's whole past:
- * only the chains tell whose version it is.
+ * Reads the past of the versions at a path whose names have that beginning. First it reads the file, and those records
+ * of the path whose ids carry the name. Where these lack the version, or the beginning is shorter than the part in an
+ * id, it reads such records at the file's other paths too. Where it then found several, or one elsewhere, it reads the
+ * path's whole past: only the chains tell whose version it is.
  */
 export async function readNamed(work: Work, path: MemoryPath, beginning: VersionId): Promise<Past> {
   const reading = createReading(work);
@@ -214,7 +216,7 @@ interface PastReader {
   readNamed(beginning: VersionId, where: 'here' | 'everywhere'): Promise<Past>;
   /** Tells whether every record was read. */
   isComplete(): boolean;
-  /** Tells whether the records that wait to be read have all that is missing in the chains of newer versions. */
+  /** Tells whether the records that wait to be read include all that the chains of newer versions lack. */
   isClosed(past: Past, from: bigint): boolean;
 }
 
@@ -226,7 +228,7 @@ function createReading(work: Work): PastReader {
 
   const visit = async (path: MemoryPath): Promise<void> => {
     if (unread.has(path)) return;
-    // The file first: a version that is replaced meanwhile is listed.
+    // The file is read first: a version that is replaced meanwhile is then listed.
     if (path !== WHOLE_TREE) await addFile(collector, path, readFile(work, path));
     unread.set(path, await listIds(work, 'history', `${historyHash(work, path)}_`));
   };
@@ -242,7 +244,10 @@ function createReading(work: Work): PastReader {
     }
     return asked.length > 0;
   };
-  /** Reads all renames, and the records that are asked for of each path to which they lead: what left a path long ago may be deleted now. */
+  /**
+   * Reads all renames, and the wanted records of each path to which they lead: a version that left a path long ago may
+   * be deleted now.
+   */
   const readAlong = async (isAsked: (id: string) => boolean): Promise<Past> => {
     for (let isChanged = true; isChanged; ) {
       isChanged = await read(WHOLE_TREE, () => true);
@@ -314,7 +319,7 @@ function only(past: Past, path: MemoryPath): Past {
   };
 }
 
-/** Adds what the files hold; false where some were gone. */
+/** Adds the content of the files; false where some were gone. */
 async function addFiles(
   work: Work,
   collector: Collector,
@@ -330,7 +335,7 @@ async function addFiles(
   return isWhole;
 }
 
-/** Adds what a file holds; false where there is none. */
+/** Adds the content of a file; false where it is gone. */
 async function addFile(
   collector: Collector,
   path: MemoryPath,

@@ -16,8 +16,8 @@ const NAMED_FOR_MS = DAY_MS;
 /** The age, by the server's clock, from which a process that names an actor writes its record again: a record in use stays young. */
 const RENEWED_AFTER_MS = 7 * DAY_MS;
 /**
- * The age beyond which no process relies on a record any longer, in milliseconds by the server's clock: all of the above, and as
- * much again for requests on their way and for clocks.
+ * The age beyond which processes no longer rely on a record, in milliseconds by the server's clock: `RENEWED_AFTER_MS`,
+ * and as much again for requests on their way and for clocks.
  */
 export const ACTOR_IN_USE_MS: number = 2 * RENEWED_AFTER_MS;
 
@@ -32,18 +32,18 @@ const named = new WeakMap<Work['tenant']['keyrings'], NamedActors>();
 const MOST_NAMED = 10_000;
 
 /**
- * Writes down who the actor of the call is, unless this process has done so in the last day. `before` a delete the record may take
- * the room that a full store keeps for deletes.
+ * Writes down who the actor of the call is, unless this process has done so in the last day. `before` a delete, the
+ * record may take the room that a full store keeps for deletes.
  */
 export async function nameActor(work: Work, before?: 'delete'): Promise<void> {
   const { actor } = work.call;
   if (actor === undefined) return;
   checkActor(actor, 'actor');
   try {
-    // Several commands may wait for this write: one that is cancelled must not cancel it for the others.
+    // Several commands may wait for this write: cancelling one of them must not cancel the write for the others.
     await oncePerKey(namedBy(work), actor, () => putActor(uncancelled(work), actor));
   } catch (error) {
-    // The commands that share the write above may not take that room.
+    // The commands that share the write may not take the room that is kept for deletes.
     const isForDelete = before === 'delete' && work.tenant.store.changeAll !== undefined;
     if (!isForDelete || !hasReason(error, 'disk_full')) throw error;
     await putActor(uncancelled(work), actor, before);
@@ -90,7 +90,11 @@ export interface ActorRecord {
   readonly etag: ETag;
 }
 
-/** Reads the record of an actor. Undefined: there is none. @throws MemoryError `integrity`, also for malformed content. */
+/**
+ * Reads the record of an actor; undefined when it is missing.
+ *
+ * @throws MemoryError `integrity`, also for malformed content.
+ */
 export async function readActor(work: Work, id: string): Promise<ActorRecord | undefined> {
   const record = await readRecord(work, { cls: 'actors', id, maxBytes: MOST_ACTOR_BYTES });
   if (record === undefined) return undefined;
@@ -137,7 +141,7 @@ export function writerOf({ call: { actor }, keyring }: Work): Uint8Array | undef
   return actor === undefined ? undefined : keyring.names.writerId(actor);
 }
 
-/** Says when something is written down (at most the last moment that a `Date` holds) and on whose behalf. */
+/** Notes the present time (at most the last moment that a `Date` holds) and the actor of the call. */
 export function noted(work: Work): { readonly at: number; readonly by: Uint8Array } {
   return { at: dateOf(work.tenant.stamps.now()).getTime(), by: writerOf(work) ?? NO_ID };
 }

@@ -24,16 +24,16 @@ export interface WrapFacts {
   readonly bound: bigint;
   /** The id of the version that it replaced; zeros for a new file. */
   readonly previous: Uint8Array;
-  /** Zeros where no actor is known. */
+  /** The keyed hash of the actor; zeros where no actor is known. */
   readonly writer: Uint8Array;
   /** Bytes of content. */
   readonly size: number;
 }
 
-/** The time at which something was written down, by its writer's clock in milliseconds since the epoch, and on whose behalf. */
+/** The time of a note, by its writer's clock in milliseconds since the epoch, and its actor. */
 interface Noted {
   readonly at: number;
-  /** Zeros where no actor is known. */
+  /** The keyed hash of the actor; zeros where no actor is known. */
   readonly by: Uint8Array;
 }
 
@@ -89,7 +89,7 @@ export function isHistoryName(name: LogicalName): boolean {
 
 const NO_ID_TEXT = toBase64url(NO_ID);
 
-/** Writes an id in base64url; undefined for zeros, which stand for none. */
+/** Writes an id in base64url; undefined for zeros, which stand for no id. */
 export function idOf(bytes: Uint8Array): string | undefined {
   const id = toBase64url(bytes);
   return id === NO_ID_TEXT ? undefined : id;

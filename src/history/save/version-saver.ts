@@ -47,9 +47,10 @@ export const VERSION_SAVER: HistorySaver = {
   },
   async savedInVain(work, path, { id, bound }) {
     const now = await reviewFile(withoutLimit(work), path);
-    // No redaction has ended while a file holds the version.
+    // A version that a file still holds keeps its text: no redaction of it has ended.
     if (now !== undefined && sameBytes(now.id, id)) return;
-    // Replaced at its path it has a record there, though of another bound where a migration or a rename bound it again.
+    // A version that was replaced at its path has a record there, though of another bound where a migration or a rename
+    // bound it again.
     const isReplacedHere = now !== undefined && sameBytes(now.previous, id) && sameBytes(now.origin, NO_ID);
     const { redactSavedInVain } = await import('../change/redact.ts');
     await redactSavedInVain(work, {
@@ -190,11 +191,12 @@ const RENEWED_AFTER_MS = 3_600_000;
 const ROUNDS = 8;
 
 /**
- * Makes the record anew where an earlier attempt saved the version and came to nothing: its time in the history begins only now.
- * Once a record says that the version was to be deleted, each later one says so too. Undefined where the record there stays:
- * it is young and says all, or it was redacted, or it cannot be opened, which is for a verification to tell.
+ * Makes the record anew where an earlier attempt saved the version and came to nothing: its time in the history begins
+ * only now. Once a record says that the version was to be deleted, each later one says so too. Undefined where the
+ * stored record stays: it is young and says all, or it was redacted, or it cannot be opened, which a verification
+ * tells.
  *
- * @throws MemoryError `integrity` where the record there is of another version.
+ * @throws MemoryError `integrity` where the stored record is of another version.
  */
 async function renewal(work: Work, { id, record }: NewRecord): Promise<NewRecord | undefined> {
   const reading = readRecord(work, { cls: 'history', id, maxBytes: MAX_CONTENT_BYTES });
@@ -210,7 +212,11 @@ async function renewal(work: Work, { id, record }: NewRecord): Promise<NewRecord
   return { id, record: { ...record, ...purpose }, base: found.etag };
 }
 
-/** @throws MemoryError `integrity` where the record is of another version, so that this one can be saved nowhere. */
+/**
+ * Refuses another version's record.
+ *
+ * @throws MemoryError `integrity` where the record is of another version, so that this one cannot be saved.
+ */
 function refuseAnother(record: HistoryRecord, earlier: HistoryRecord | undefined): void {
   if (earlier === undefined || !('version' in record) || !('version' in earlier)) return;
   if (sameBytes(record.version.id, earlier.version.id)) return;
@@ -222,7 +228,7 @@ const WRITTEN_MEANWHILE = throwing(
   'Other processes wrote the version into the history at every attempt.',
 );
 
-/** The most that one change holds, so that others have their turn. */
+/** The most files, and the most bytes, of one change, so that others have their turn. */
 const MOST_FILES = 100;
 const MOST_BYTES = 4_194_304;
 
@@ -231,7 +237,10 @@ interface Deletion extends Pick<DeleteOptions, 'sendBy' | 'onTarget'> {
   readonly changeAll: NonNullable<ObjectStore['changeAll']>;
 }
 
-/** Deletes files in changes of many; on a full disk one by one, which needs less room. Another failure ends it for all files left. */
+/**
+ * Deletes files in changes of many; on a full disk one by one, which needs less room. Another failure ends the deletes,
+ * and stands for all files left.
+ */
 async function deleteAsOne(
   work: Work,
   files: readonly ListedFile[],
@@ -266,14 +275,14 @@ function endOfBatch(files: readonly ListedFile[], start: number): number {
   return end;
 }
 
-/** A file to be deleted, and what is written of it: undefined where the version cannot be read. */
+/** A file to be deleted, and the record that is written of it: undefined where the version cannot be read. */
 interface Leaving {
   readonly file: ListedFile;
   readonly ended: EndedFile | undefined;
   readonly saved: NewRecord | undefined;
 }
 
-/** Deletes as one change all files that are still the versions listed. Answers those that are not, and why. */
+/** Deletes as one change all files that are still the versions listed. Answers those that changed, and why. */
 async function deleteBatch(
   work: Work,
   files: readonly ListedFile[],

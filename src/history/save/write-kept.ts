@@ -10,15 +10,18 @@ export interface KeptRecord {
   readonly content: Uint8Array;
   /** The version that is replaced; undefined: the record is created. */
   readonly base?: ETag | undefined;
-  /** The change that needs the record: a delete lets it take room that the store keeps for deletes, where it keeps some. */
+  /**
+   * The change that needs the record. For a `delete`, the record may take room that the store keeps for deletes, where
+   * the store keeps some.
+   */
   readonly before?: 'delete' | undefined;
 }
 
 /**
- * Writes a record of the history or of an actor. The change that needs the record begins after it, so that a lost answer here
- * leaves the outcome of that change certain: it was not begun.
+ * Writes a record of the history or of an actor. The change that needs the record begins after it: when the answer here
+ * is lost, that change certainly was not begun.
  *
- * @throws MemoryError `unavailable` when no answer tells whether it was written.
+ * @throws MemoryError `unavailable` when no answer tells whether the record was written.
  */
 export async function writeKept(
   work: Work,

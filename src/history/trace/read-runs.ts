@@ -10,7 +10,7 @@ import { parseTurnTrace, type TurnTrace } from '../../turns/turn-trace.ts';
 
 /** The deeds of one run of a turn. A turn has several runs where a worker died and its progress is still stored. */
 export interface TurnRun extends TurnTrace {
-  /** The id of its answer, or of the record that was saved of it. */
+  /** The id of its answer, or of the record of its progress. */
   readonly id: string;
   /** The time of that record, by its writer's clock; milliseconds since the epoch. */
   readonly time: number;
@@ -20,15 +20,15 @@ export interface TurnRun extends TurnTrace {
 /** The turns of a tenant that are still stored. */
 export interface TurnRuns {
   readonly runs: readonly TurnRun[];
-  /** The number of answers from an earlier version of the library, which did not write down what turns did. */
+  /** The number of answers from an earlier version of the library, which did not write down the deeds of turns. */
   readonly untraced: number;
   /** Ids of records that do not open under their names, or are malformed. */
   readonly damaged: readonly string[];
 }
 
 /**
- * Reads what turns did, those that ended and those that are unfinished: a LIST for each 1,000 answers and receipts, a GET for
- * each answer, and one for each receipt without an answer.
+ * Reads the deeds of turns, of those that ended and those that are unfinished: a LIST for each 1,000 answers and
+ * receipts, a GET for each answer, and one for each receipt without an answer.
  */
 export async function readTurnRuns(work: Work): Promise<TurnRuns> {
   const runs: TurnRun[] = [];

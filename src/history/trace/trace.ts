@@ -21,7 +21,10 @@ export interface TracedVersion {
   readonly end?: VersionEnd;
 }
 
-/** A version that a turn wrote. `unknown`: nothing tells whether the turn wrote it before or after it read a traced one. */
+/**
+ * A version that a turn wrote. `unknown`: no record tells whether the turn wrote it before or after it read a traced
+ * one.
+ */
 export interface TracedWrite extends TracedVersion {
   readonly order: 'after' | 'unknown';
 }
@@ -42,9 +45,12 @@ export interface TracedTurn {
   readonly deleted: readonly string[];
 }
 
-/** The consequences of versions: the turns that read them, what those wrote then, who read that, and so on. */
+/**
+ * The consequences of versions: the turns that read them, the versions that those wrote then, the turns that read
+ * these, and so on.
+ */
 export interface Trace {
-  /** The versions that were asked for, by time; those that are not kept come first. */
+  /** The versions that the caller asked for, by time; those that are not kept come first. */
   readonly versions: readonly TracedVersion[];
   /** Later versions at the same paths that have the text of a traced one again, as after an undo or a restore; by time. */
   readonly again: readonly TracedVersion[];
@@ -171,8 +177,8 @@ interface Spread {
 }
 
 /**
- * Goes from each version to its readers and to later versions with its text, and from each reader to what it wrote then and to
- * the turns that follow it.
+ * Goes from each version to its readers and to later versions with its text, and from each reader to the versions that
+ * it wrote then and to the turns that follow it.
  */
 function* spread(
   { touching, followers, unrecorded, takeLater }: Index,

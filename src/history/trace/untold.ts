@@ -7,13 +7,16 @@ import type { KnownTurns } from './known.ts';
 export type Untold =
   /** The version is older than `before`, and turns that ended before that may have expired. */
   | { readonly kind: 'expired'; readonly before: Date }
-  /** These actors wrote since the version, and no answer says what they read: users, or turns that died, expired or are at work. */
+  /**
+   * Actors who wrote since the version, and whose reads no answer tells: users, or turns that died, expired or are at
+   * work.
+   */
   | { readonly kind: 'writers'; readonly writers: readonly string[] }
   /** The number of versions that were written since without an actor. */
   | { readonly kind: 'unnamed'; readonly versions: number }
   /** The turn touched `count` more files than are listed. */
   | { readonly kind: 'unlisted'; readonly turn: string; readonly count: number }
-  /** An earlier version of the library stored `count` answers, and wrote nothing down of what their turns did. */
+  /** An earlier version of the library stored `count` answers, and left out the deeds of their turns. */
   | { readonly kind: 'untraced'; readonly count: number }
   /** `count` files, and records of turns and of the history, cannot be read. */
   | { readonly kind: 'damaged'; readonly count: number };
