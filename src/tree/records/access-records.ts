@@ -14,7 +14,7 @@ interface AccessId {
 
 const CLASS = 'access';
 const ID = /^(\d{4}-\d{2}-\d{2})_([A-Za-z0-9_-]{43})$/;
-/** Of one day; beyond it a record is merely asked for again. */
+/** The most files of one day that are remembered; a record beyond them is merely asked for again. */
 const REMEMBERED_FILES = 100_000;
 const DAY_CHARACTERS = 10;
 
@@ -34,7 +34,7 @@ export function createAccessRecords(): AccessRecords {
   };
 }
 
-/** What stands for a file in the ids of its records; without the tenant's name key it cannot be guessed. */
+/** Computes the hash that stands for a file in the ids of its records; guessing it takes the tenant's name key. */
 export function accessHash({ keyring }: Work, path: MemoryPath): string {
   return keyring.names.keyedHash(CLASS, path);
 }
@@ -43,21 +43,21 @@ export function accessRecordId({ day, file }: AccessId): string {
   return `${day}_${file}`;
 }
 
-/** Undefined when it is not the id of a record. */
+/** Parses the id of a record; undefined for any other id. */
 export function parseAccessRecordId(id: string): AccessId | undefined {
   const [, day, file] = ID.exec(id) ?? [];
   return day === undefined || file === undefined ? undefined : { day, file };
 }
 
-/** The UTC day of a moment in milliseconds since the epoch. */
+/** Answers the UTC day of a moment in milliseconds since the epoch. */
 export function dayOf(milliseconds: number): string {
   return isoOf(milliseconds).slice(0, DAY_CHARACTERS);
 }
 
-/** Where a record of that day lies already, another process wrote it. */
+/** Writes the record of a read, unless another process wrote one for that day already. */
 async function putRecord(work: Work, access: AccessId): Promise<void> {
   const id = accessRecordId(access);
-  // Several readers wait for it: none of them may cancel it for the others.
+  // Several readers wait for the write: cancelling one of them must not cancel the write for the others.
   const unhurried = uncancelled(work);
   try {
     await writeRecord(unhurried, { cls: CLASS, id }, { content: new Uint8Array(), base: undefined });

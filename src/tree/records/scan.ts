@@ -32,11 +32,11 @@ export interface FileRecord extends NamedObject {
   readonly path: MemoryPath;
 }
 
-/** The same for any object of the tenant; nothing is authenticated. */
+/** Any object of the tenant, by the look of its name; its content is not authenticated. */
 export type ListedRecord = FileRecord | (NamedObject & { readonly cls: ObjectClass });
 
 interface RecordListing<R extends ListedRecord = ListedRecord> {
-  /** In the store's order. */
+  /** The records in the store's order. */
   readonly records: readonly R[];
   /** Objects among the files whose names no writer of this tenant made. */
   readonly foreign: number;
@@ -44,11 +44,11 @@ interface RecordListing<R extends ListedRecord = ListedRecord> {
   readonly orphan: number;
 }
 
-/** The process that placed a tombstone is gone when it is older, in milliseconds by the server's clock. */
+/** The age from which the process that placed a tombstone is gone, in milliseconds by the server's clock. */
 const STALE_TOMBSTONE_MS = 3_600_000;
 
 /**
- * Every object below the tenant's prefix, of whatever size: what was cut short is still a file. Scratch
+ * Lists every object below the tenant's prefix, of whatever size: a file that was cut short is still a file. Scratch
  * objects and tombstones of deletes that may be under way are passed over. One LIST for each 1,000 objects.
  */
 export async function listRecords(work: Work): Promise<RecordListing> {
@@ -65,7 +65,7 @@ export async function listRecords(work: Work): Promise<RecordListing> {
   return { records, foreign, orphan };
 }
 
-/** Undefined: nothing that is meant to last. */
+/** Tells the kind of a listed object; undefined for one that is not meant to last. */
 function classify(
   work: Work,
   object: ListedObject,
@@ -74,7 +74,7 @@ function classify(
   const { layout } = work.tenant;
   const { key, size, lastModified } = object;
   if (isScratchKey(layout, key)) return undefined;
-  // Seen only where deletes have been declared atomic since: elsewhere the store hides them.
+  // A tombstone shows only where deletes have been declared atomic since: elsewhere the store hides it.
   if (size === TOMBSTONE_BYTES) return servedAt - lastModified > STALE_TOMBSTONE_MS ? 'orphan' : undefined;
   if (key.startsWith(layout.data)) return fileRecord(work, object) ?? 'foreign';
   const parsed = parseClassKey(layout, key);
@@ -82,7 +82,9 @@ function classify(
   return { cls: parsed.cls, name: classLogicalName(parsed.cls, parsed.id), object };
 }
 
-/** Every object among the files, tombstones too, as `listRecords` tells them. */
+/**
+ * Lists every object among the files, tombstones too, in the form of `listRecords`. One LIST for each 1,000 objects.
+ */
 export async function listFileRecords(work: Work): Promise<RecordListing<FileRecord>> {
   const { layout } = work.tenant;
   const records: FileRecord[] = [];
@@ -103,8 +105,8 @@ function fileRecord({ tenant: { layout }, keyring }: Work, object: ListedObject)
 }
 
 /**
- * Calls `visit` for each record, as many at once as the tenant's bounds allow, and reports progress. After a failure
- * or an abort no record is begun.
+ * Calls `visit` for each record, within the tenant's bounds on how many at once, and reports progress. After a failure
+ * or an abort it begins no further record.
  */
 export async function eachRecord<R extends ListedRecord>(
   work: Work,
@@ -121,23 +123,23 @@ export async function eachRecord<R extends ListedRecord>(
   await eachConcurrently(work.tenant, records, visitOne, ({ object }) => object.size);
 }
 
-/** What a record turned out to be. A key version is that of the tenant key which the object names. */
+/** The result of reading a record. A key version is that of the tenant key which the object names. */
 export type Inspection =
   | { readonly state: 'whole'; readonly version: SealedVersion; readonly keyVersion: number }
-  /** Not what was sealed under its name. */
+  /** The object was not sealed under its name. */
   | { readonly state: 'damaged'; readonly keyVersion: number | undefined }
   /** It names a tenant key that the keyring does not hold. */
   | { readonly state: 'unknown_key' }
-  /** Larger than the limit, and so not read. */
+  /** The object is larger than the limit, and so was not read. */
   | { readonly state: 'too_large' };
 
-/** Content of objects beside the tree that is read in any case, in bytes. */
+/** The most content of objects beside the tree that is read whatever the file limit is, in bytes. */
 const BESIDE_THE_TREE_BYTES = 16_777_216;
 
 /**
- * Reads and opens a record: one GET, one more when it is refused. Undefined: nothing is there any more.
+ * Reads and opens a record: one GET, one more when it is refused. Undefined: the object is gone.
  *
- * @throws MemoryError what the store and the keyring throw.
+ * @throws MemoryError the errors of the store and the keyring.
  */
 export async function inspectRecord(work: Work, record: ListedRecord): Promise<Inspection | undefined> {
   const { cls, name, object } = record;
@@ -151,13 +153,13 @@ export async function inspectRecord(work: Work, record: ListedRecord): Promise<I
     const version = await readSealed(work, { key, name, maxBytes });
     if (version === undefined) return undefined;
     const keyVersion = versionOf(version.keys, version.stored.body);
-    // Undefined: its key was retired between the two lines above.
+    // The version is unknown when its key was retired between the two lines above.
     return keyVersion === undefined ? { state: 'unknown_key' } : { state: 'whole', version, keyVersion };
   } catch (error) {
     if (!(error instanceof MemoryError)) throw error;
     if (error.code === 'limit_exceeded') return { state: 'too_large' };
     if (error.details['reason'] === 'unknown_key') {
-      // Withheld, which only a flood of made-up keys brings about: nothing whole is to be named for that.
+      // A search was withheld, which only a flood of made-up keys causes: a whole object must not be reported for that.
       const keyring = error.code === 'unavailable' ? await newerKeyring(work) : undefined;
       return keyring === undefined ? { state: 'unknown_key' } : inspectRecord({ ...work, keyring }, record);
     }
@@ -166,7 +168,7 @@ export async function inspectRecord(work: Work, record: ListedRecord): Promise<I
   }
 }
 
-/** Undefined: it is the one that this work began with. */
+/** Loads the newest keyring; undefined: it is the one with which this work began. */
 async function newerKeyring({
   tenant: { keyrings },
   keyring,
@@ -176,7 +178,7 @@ async function newerKeyring({
   return newest === undefined || newest.epoch === keyring.epoch ? undefined : newest;
 }
 
-/** The version of the key that a refused object names, as far as it can be told. */
+/** Tells the version of the key that a refused object names, as far as it can be told. */
 async function namedVersion(work: Work, key: ObjectKey, maxBytes: number): Promise<number | undefined> {
   const stored = await work.tenant.store.get(key, { maxBytes, signal: work.call.signal });
   return typeof stored === 'object' ? versionOf(work.keyring.keys, stored.body) : undefined;

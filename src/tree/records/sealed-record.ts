@@ -124,7 +124,11 @@ export function sealRecord(
   return seal({ keys, name: classLogicalName(cls, id), version, content, random });
 }
 
-/** Opens what `sealRecord` made under this name, and tells its time. @throws MemoryError `integrity`. */
+/**
+ * Opens a body that `sealRecord` made under this name, and tells its time.
+ *
+ * @throws MemoryError `integrity`.
+ */
 export async function openRecord(
   work: Work,
   { cls, id }: Pick<RecordName, 'cls' | 'id'>,
