@@ -10,9 +10,12 @@ import {
 import type { Work } from '../tree/tenant.ts';
 import { CLASS } from './conversation-id.ts';
 
-/** The record of a conversation that is changed by If-Match alone: where it is, and who works on it. */
+/**
+ * The record of a conversation that is changed by If-Match alone: it tells where the conversation is, and who works on
+ * it.
+ */
 export interface ConversationHead {
-  /** How many turns were stored. */
+  /** The number of turns that were stored. */
   readonly version: number;
   /** The id of the receipt of the turn that was stored last; with `content`. */
   readonly turn?: string;
@@ -27,7 +30,7 @@ export interface Hold extends Lease {
   readonly turn: string;
 }
 
-/** A conversation that would make its head larger lies in a record of its own. */
+/** The most bytes of a head. A conversation that would make its head larger lies in a record of its own. */
 export const HEAD_BYTES = 65_536;
 /** The head of a conversation that has none yet. */
 export const NO_HEAD: ConversationHead = { version: 0 };
@@ -41,7 +44,11 @@ export function encodeHead(head: ConversationHead): Uint8Array {
   return encodeFields({ ...head });
 }
 
-/** Decodes the head of a conversation. @throws MemoryError `integrity` for malformed content. */
+/**
+ * Decodes a head.
+ *
+ * @throws MemoryError `integrity` for malformed content.
+ */
 export function parseHead(bytes: Uint8Array): ConversationHead {
   const fields = decodeFields(bytes) ?? {};
   const { turn, content: stored, held: hold } = fields;

@@ -24,9 +24,9 @@ import {
 import { encodeReceipt, RECEIPT, type Receipt, type Running } from './turn-records.ts';
 
 /**
- * What becomes of a delivered turn. `ours`: no other worker runs it, until the lease ends; `progress` is what an earlier
- * owner saved last. `answered`: it was finished before. `running`: another worker runs it, for so many milliseconds at
- * most. `other_message`: the name was used before, for another message.
+ * The state of a delivered turn for its worker. `ours`: no other worker runs it, until the lease ends; `progress` is
+ * the last one that an earlier owner saved. `answered`: it was finished before. `running`: another worker runs it, for
+ * `freeInMs` milliseconds at most. `other_message`: the name was used before, for another message.
  */
 export type TurnClaim =
   | { readonly state: 'ours'; readonly lease: TurnLease; readonly progress: Uint8Array | undefined }
@@ -36,21 +36,25 @@ export type TurnClaim =
 
 export interface ClaimRequest extends RequestOptions {
   readonly leaseMs: number;
-  /** What the same turn has to be asked with again. */
+  /** The message that began the turn; each later claim of the turn must bring the same one. */
   readonly message: string;
 }
 
-/** Proofs of what was handled, one per turn, so that a message that is delivered twice is answered once. */
+/** Proofs of handled turns, one per turn, so that a message that is delivered twice is answered once. */
 export interface Receipts {
-  /** What the turn is called in the store and in logs: a keyed hash. @throws as `claim`. */
+  /**
+   * Computes the name of the turn in the store and in logs: a keyed hash.
+   *
+   * @throws MemoryError as `claim`.
+   */
   nameOf(turn: string, request?: RequestOptions): Promise<string>;
   /**
    * Takes the turn named `turn`, 1–256 characters, for `leaseMs`. A fresh turn costs one PUT.
    *
-   * @throws MemoryError `misconfigured` for a name that is none; what the store and the keyring throw.
+   * @throws MemoryError `misconfigured` for an invalid name; the errors of the store and the keyring.
    */
   claim(turn: string, request: ClaimRequest): Promise<TurnClaim>;
-  /** The answer of a finished turn; undefined before it is finished. Writes nothing. Two GETs. */
+  /** Reads the answer of a finished turn; undefined before it is finished. Writes nothing. Two GETs. */
   answer(turn: string, request?: RequestOptions): Promise<Uint8Array | undefined>;
 }
 
@@ -91,7 +95,11 @@ export function createReceipts(context: Tenant): Receipts {
   };
 }
 
-/** A plain hash of a turn's name could be guessed. */
+/**
+ * Computes the id of a turn's receipt, keyed, since a plain hash of the name could be guessed.
+ *
+ * @throws MemoryError `misconfigured` for an invalid name.
+ */
 function receiptId({ keyring }: Work, turn: string): string {
   if (turn.length < 1 || turn.length > 256) {
     throw new MemoryError('misconfigured', 'the name of a turn has 1 to 256 characters');

@@ -16,17 +16,17 @@ import { encodeReceipt, RECEIPT, RECEIPT_BYTES, type Receipt, type Running } fro
 /** The right to run one turn. */
 export interface TurnLease {
   /**
-   * Keeps what the next owner goes on from, a text of up to 8 MiB; a larger one is not kept. One PUT, two for more than
-   * 64 KiB. False: the lease ran out, and another worker has taken the turn over.
+   * Keeps the progress from which the next owner goes on, a text of up to 8 MiB; a larger one is not kept. One PUT, two
+   * for more than 64 KiB. False: the lease ran out, and another worker has taken the turn over.
    */
   save(progress: Uint8Array, request?: RequestOptions): Promise<boolean>;
   /**
-   * Stores the answer, then closes the receipt, and gives the answer that counts: an earlier one where a process
-   * died between these two steps. Undefined: the lease ran out, and another worker has taken the turn over; it will
-   * find this answer.
+   * Stores the answer, then closes the receipt, and answers the one that counts: an earlier one where a process died
+   * between these two steps. Undefined: the lease ran out, and another worker has taken the turn over; it will find
+   * this answer.
    */
   finish(answer: Uint8Array, request?: RequestOptions): Promise<Uint8Array | undefined>;
-  /** Leaves the turn, and what was saved of it, to the next delivery at once instead of after the lease. */
+  /** Leaves the turn and its saved progress to the next delivery at once instead of after the lease. */
   release(request?: RequestOptions): Promise<void>;
 }
 
@@ -93,14 +93,14 @@ async function storeProgress(work: Work, own: OwnReceipt, content: Uint8Array): 
   return { record: id };
 }
 
-/** Reads a progress; undefined where it is gone: the turn begins again. */
+/** Reads a stored progress; undefined where it is gone: the turn begins again. */
 export async function readProgress(work: Work, stored: StoredText): Promise<Uint8Array | undefined> {
   if ('text' in stored) return encodeText(stored.text);
   const name = { cls: 'receipts', id: stored.record, maxBytes: MAX_ANSWER_BYTES } as const;
   return (await readRecord(work, name))?.content;
 }
 
-/** Stores an answer, and gives the one that counts: the first that was stored. */
+/** Stores the answer, unless one was stored before: the first counts, and is the one that this returns. */
 export async function storeAnswer(work: Work, id: string, answer: Uint8Array): Promise<Uint8Array> {
   if (answer.length > MAX_ANSWER_BYTES) {
     throw new MemoryError('limit_exceeded', 'the answer is larger than an answer may be', {

@@ -84,8 +84,8 @@ export function parseProgress(content: Uint8Array): Fields {
 }
 
 /**
- * Decodes the progress of a turn in a record of the class `receipts`: a receipt that holds one, or a progress alone. Undefined
- * where the progress lies elsewhere, or there is none. Only the content tells what such a record is.
+ * Decodes the progress of a turn in a record of the class `receipts`: a receipt that holds one, or a progress alone.
+ * Undefined where the progress lies elsewhere, or is missing. Only the content tells what such a record is.
  *
  * @throws MemoryError `integrity` for malformed content.
  */
