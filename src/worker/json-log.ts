@@ -5,20 +5,23 @@ import { isoOf } from '../time.ts';
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
 
 export interface JsonLog extends Logger {
-  /** The same log with fields that stand in every line of it; a function is asked at each line. */
+  /** Makes a log whose every line has these fields besides; a function is asked at each line. */
   with(fields: LogFields | (() => LogFields)): JsonLog;
 }
 
 export interface JsonLogOptions {
   readonly write: (line: string) => void;
-  /** The least that is written; `info` by default. */
+  /** The least level that is written; `info` by default. */
   readonly level?: LogLevel;
   readonly clock?: () => number;
 }
 
 const LEVELS: readonly LogLevel[] = ['debug', 'info', 'warn', 'error'];
 
-/** One JSON object a line: time, level, message, and the given fields. Never a path, a text or a key. */
+/**
+ * Makes a log of one JSON object a line: time, level, message, and the given fields. The log never adds a path, a text
+ * or a key.
+ */
 export function createJsonLog({ write, level = 'info', clock = Date.now }: JsonLogOptions): JsonLog {
   const least = LEVELS.indexOf(level);
   const withFields = (common: () => LogFields): JsonLog => {
@@ -41,10 +44,10 @@ export function createJsonLog({ write, level = 'info', clock = Date.now }: JsonL
   return withFields(() => ({}));
 }
 
-/** What a line may say of anything that was thrown. */
+/** Answers the word for a line about anything that was thrown. */
 export function codeOf(error: unknown): string {
   if (!(error instanceof MemoryError)) return 'unexpected';
-  // A store's failure may stand behind what the library made of it.
+  // A store's failure may be the cause of the library's error.
   const { cause } = error;
   return cause instanceof MemoryError && isForTheOperator(cause) ? cause.code : error.code;
 }

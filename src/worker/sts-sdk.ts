@@ -1,2 +1,3 @@
-// What the roles of tenants need of the SDK of tokens, in a module of its own: it is loaded when a role is assumed first.
+// The part of the SDK of tokens that the roles of tenants need, in a module of its own: the first role that is assumed
+// loads it.
 export { AssumeRoleCommand, STSClient } from '@aws-sdk/client-sts';

@@ -25,14 +25,14 @@ export interface CredentialsOptions {
 }
 
 const SESSION_SECONDS = 3_600;
-/** For all attempts of one request, in milliseconds. */
+/** The time for all attempts of one request, in milliseconds. */
 const WITHIN_MS = 10_000;
 const MOST_PROVIDERS = 10_000;
 const REFUSALS: ReadonlySet<string> = new Set(['AccessDenied', 'AccessDeniedException']);
 
 /**
- * One provider for each tenant, the same one at every call; concurrent calls of a provider share one request. Above
- * 10,000 tenants the least recently used provider is evicted.
+ * Makes one provider for each tenant, the same one at every call; concurrent calls of a provider share one request.
+ * Above 10,000 tenants the least recently used provider is evicted.
  */
 export function createTenantCredentials(
   options: CredentialsOptions,
@@ -45,7 +45,11 @@ export function createTenantCredentials(
   };
 }
 
-/** @throws MemoryError `access_denied` when the role may not be assumed for the tenant, else `unavailable`. */
+/**
+ * Asks STS for credentials of the tenant.
+ *
+ * @throws MemoryError `access_denied` when the role may not be assumed for the tenant, else `unavailable`.
+ */
 async function assumeRole(
   { sts, roleArn }: CredentialsOptions,
   tenant: TenantId,
@@ -65,7 +69,7 @@ async function assumeRole(
       { abortSignal: AbortSignal.timeout(WITHIN_MS) },
     )
     .catch((error: unknown) => {
-      // What STS says names the roles, the session and the account.
+      // The words of STS name the roles, the session and the account.
       const cause = redactedCause(error, 'STS');
       throw REFUSALS.has(cause.name)
         ? new MemoryError('access_denied', 'the tenant role may not be assumed', { cause })

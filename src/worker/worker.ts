@@ -24,19 +24,23 @@ import { parseTurnMessage, parseTurnText, type TurnMessage } from './turn/turn-m
 import { inTurnSpan, type TurnSpan } from './turn/turn-span.ts';
 
 export interface WorkerOptions {
-  /** Of the store and the root keys; the tenant comes with each message. */
+  /** The options of the store and the root keys; the tenant comes with each message. */
   readonly memory: Omit<MemoryOptions, 'tenant' | 'credentials' | 'logger'>;
-  /** Credentials of one tenant. Absent: all tenants are reached with the credentials of the process. */
+  /** Gives the credentials of one tenant. Absent: all tenants are reached with the credentials of the process. */
   readonly credentials?: ((tenant: TenantId) => TenantCredentialProvider) | undefined;
   /**
-   * Claude's client. Called with a client whose key the API has refused, it gives another one where there is a new key.
+   * Gives Claude's client. Called with a client whose key the API has refused, it gives another one where there is a
+   * new key.
    */
   readonly client: (refused?: MessagesClient) => Promise<MessagesClient>;
   readonly model: string;
   readonly maxTokens?: number | undefined;
-  /** Of one tenant, input and output together, on a day (UTC): its further turns wait for the next one. Absent: no bound. */
+  /**
+   * The most tokens of one tenant, input and output together, on a day (UTC): its further turns wait for the next one.
+   * Absent: no bound.
+   */
   readonly tokensPerDay?: number | undefined;
-  /** What every turn is run with besides. */
+  /** Further parameters of every turn. */
   readonly turn?: Pick<
     TurnRequest,
     'contextManagement' | 'effort' | 'prime' | 'prompts' | 'tools' | 'extras' | 'whenPromptsChange'
@@ -44,11 +48,14 @@ export interface WorkerOptions {
   readonly queue: {
     readonly sqs: Pick<SQSClient, 'send'>;
     readonly url: string;
-    /** Of its dead letters, where the worker sends what can never succeed; absent: the queue's own attempts lead there. */
+    /**
+     * The URL of its dead letters, where the worker sends messages that can never succeed; absent: the queue's own
+     * attempts lead there.
+     */
     readonly deadLetterUrl?: string | undefined;
     /**
-     * How long it keeps a message, in seconds: 172,800 (two days) to 1,209,600; four days by default, as SQS does. What is held
-     * up goes to the dead letters a day before.
+     * The time for which it keeps a message, in seconds: 172,800 (two days) to 1,209,600; four days by default, as SQS
+     * does. A turn that is held up goes to the dead letters a day before.
      */
     readonly retentionSeconds?: number | undefined;
   };
@@ -58,25 +65,32 @@ export interface WorkerOptions {
 
 /** Handlers for Lambda that run turns of many tenants in one process. */
 export interface Worker extends AsyncDisposable {
-  /** Of an SQS event source with `ReportBatchItemFailures`. */
+  /** The handler of an SQS event source with `ReportBatchItemFailures`. */
   readonly handler: (event: SQSEvent, context: LambdaTime) => Promise<SQSBatchResponse>;
-  /** Of a function URL guarded by IAM, of Step Functions, or of `Invoke`: the caller waits for the answer. */
+  /**
+   * The handler of a function URL guarded by IAM, of Step Functions, or of `Invoke`: the caller waits for the answer.
+   */
   readonly invoke: (event: unknown, context: LambdaTime) => Promise<DirectAnswer>;
 }
 
-/** What stays of a function's time for the release of the turn, in milliseconds. */
+/** The part of a function's time that stays for the release of the turn, in milliseconds. */
 const RESERVE_MS = 10_000;
-/** Of these, for the count of its tokens. */
+/** The part of `RESERVE_MS` for the count of the turn's tokens. */
 const COUNT_WITHIN_MS = 3_000;
-/** A turn is free again so long after the function that held it must have ended. */
+/**
+ * The time after which a turn is free again, from the moment on at which the function that held it must have ended
+ * (milliseconds).
+ */
 const LEASE_MARGIN_MS = 30_000;
 
-/** Counts what is sent to the store while a turn runs; what turns share is counted for the one that began it. */
+/**
+ * The count of requests to the store while a turn runs; requests that turns share count for the one that began them.
+ */
 const requestsOfTurn = new AsyncLocalStorage<{ count: number }>();
 
 /**
- * A worker for a function of AWS Lambda: `handler` for messages of a queue, `invoke` for one turn at a time. Each turn
- * of a tenant runs once, and its answer is kept.
+ * Makes a worker for a function of AWS Lambda: `handler` for messages of a queue, `invoke` for one turn at a time. Each
+ * turn of a tenant runs once, and its answer is kept.
  *
  * @throws MemoryError `misconfigured` when an option is missing, unknown or malformed.
  */
@@ -116,7 +130,7 @@ export function createWorker(options: WorkerOptions): Worker {
   };
 }
 
-/** Each mount is reached with the credentials of its own tenant. */
+/** Gives each mount the credentials of its own tenant. */
 function mountsOf({ memory, credentials }: WorkerOptions): MemoryOptions['mounts'] {
   if (credentials === undefined) return memory.mounts;
   return memory.mounts?.map((mount) => ({
@@ -125,7 +139,7 @@ function mountsOf({ memory, credentials }: WorkerOptions): MemoryOptions['mounts
   }));
 }
 
-/** A caller that waits holds no message. */
+/** The time of a delivery; a caller that waits has no message in a queue. */
 type DeliveryTime = Pick<DeliverRequest, 'context'> & Partial<DeliverRequest>;
 
 interface MessageDelivery extends DeliveryTime {
@@ -207,7 +221,7 @@ async function deliverOne(
   const signal = AbortSignal.timeout(Math.max(0, Math.floor(functionMs - RESERVE_MS)));
   try {
     const credentials = options.credentials?.(tenant);
-    // Asked for here, so that a refusal keeps its own code.
+    // The credentials are asked for here, so that a refusal keeps its own code.
     await credentials?.();
     const { memory, context: place } = await pool.open(tenant, {
       credentials,

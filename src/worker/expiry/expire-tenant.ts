@@ -9,15 +9,15 @@ import type { LambdaTime } from '../queue/direct-handler.ts';
 import type { TenantCredentialProvider } from '../tenant-credentials.ts';
 
 export interface ScheduledExpiryOptions {
-  /** Of the store and the root keys. */
+  /** The options of the store and the root keys. */
   readonly memory: Omit<MemoryOptions, 'tenant' | 'credentials' | 'logger'>;
-  /** Credentials of one tenant. Absent: all tenants are reached with the credentials of the process. */
+  /** Gives the credentials of one tenant. Absent: all tenants are reached with the credentials of the process. */
   readonly credentials?: ((tenant: TenantId) => TenantCredentialProvider) | undefined;
-  /** Of files and sessions it is only told which would go; receipts and answers go all the same. */
+  /** True to tell only which files and sessions would go; receipts and answers go all the same. */
   readonly dryRun?: boolean | undefined;
   /**
-   * Compare each tenant with its last checkpoint after that, and where no alarm is found write a new one, and its line into the log,
-   * where who writes the store cannot write.
+   * True to compare each tenant with its last checkpoint after that and, where no alarm is found, to write a new one
+   * and its line into the log, where a writer of the store cannot write.
    */
   readonly checkpoints?: boolean | undefined;
   readonly log: JsonLog;
@@ -25,12 +25,18 @@ export interface ScheduledExpiryOptions {
 
 const RESERVE_MS = 30_000;
 
-/** What is left for tenants of a function's time, in whole milliseconds; 0 or less: nothing. */
+/**
+ * Answers the part of a function's time that is left for tenants, in whole milliseconds; none where it is 0 or less.
+ */
 export function remainingOf(context: LambdaTime): number {
   return Math.floor(context.getRemainingTimeInMillis() - RESERVE_MS);
 }
 
-/** @throws MemoryError `misconfigured` when an option is missing, unknown or malformed; what `work` throws. */
+/**
+ * Runs `work` with a pool for an expiry, and closes the pool.
+ *
+ * @throws MemoryError `misconfigured` when an option is missing, unknown or malformed; the errors of `work`.
+ */
 export async function withExpiryPool<T>(
   { memory, log }: ScheduledExpiryOptions,
   work: (pool: TenantPool) => Promise<T>,
@@ -43,13 +49,13 @@ export async function withExpiryPool<T>(
   }
 }
 
-/** Deletes what expired of one tenant, and logs it. Never rejects: `code` says what went wrong. */
+/** Deletes the expired files and records of one tenant, and logs the numbers. Never rejects: `code` names the error. */
 export async function expireTenant(
   options: ScheduledExpiryOptions & {
     readonly pool: TenantPool;
     readonly tenant: TenantId;
     readonly remainingMs: number;
-    /** In the line of the log besides. */
+    /** Further fields of the line in the log. */
     readonly fields?: LogFields;
   },
 ): Promise<TenantExpiry | { readonly code: string }> {

@@ -3,20 +3,20 @@ import type { TenantPool } from '../../open/pool.ts';
 import type { LambdaTime } from '../queue/direct-handler.ts';
 import { expireTenant, remainingOf, type ScheduledExpiryOptions, withExpiryPool } from './expire-tenant.ts';
 
-/** What one run did, over all tenants it came to. */
+/** The report of one run, over all tenants that it reached. */
 export interface ExpirySummary extends Omit<TenantExpiry, 'busy'> {
   readonly tenants: number;
   /** Tenants whose files could not be expired; the log has the codes. */
   readonly failed: number;
-  /** The time was up before all tenants had their turn; the next run begins elsewhere. */
+  /** True where the time was up before all tenants had their turn; the next run begins elsewhere. */
   readonly isPartial: boolean;
 }
 
 export type ScheduledExpiry = (event: unknown, context: LambdaTime) => Promise<ExpirySummary>;
 
 /**
- * The scheduled function: deletes, tenant by tenant, what expired. One tenant's failure does not keep the others from
- * their turn.
+ * Makes the scheduled function, which deletes expired files and records tenant by tenant. One tenant's failure leaves
+ * the others their turn.
  *
  * @throws MemoryError `misconfigured` when an option is missing, unknown or malformed.
  */
@@ -57,7 +57,7 @@ async function expireAll(
   return summary;
 }
 
-/** So that no tenant is always the last one. */
+/** Begins at a random place, so that the last tenant is another one each time. */
 function fromRandomPlace<T>(items: readonly T[]): readonly T[] {
   const start = Math.floor(Math.random() * items.length);
   return [...items.slice(start), ...items.slice(0, start)];

@@ -16,14 +16,14 @@ export interface QueuedExpiryOptions extends ScheduledExpiryOptions {
   readonly clock?: () => number;
 }
 
-/** What a message of the queue says: one tenant of a run, or where a run's list of tenants goes on. */
+/** A message of the queue: one tenant of a run, or the place where a run's list of tenants goes on. */
 interface ExpiryTask {
-  /** When the run began, in ISO 8601. */
+  /** The time at which the run began, in ISO 8601. */
   readonly run: string;
   readonly tenant?: string;
-  /** Tenants behind this one are still to be sent. */
+  /** The tenant behind which tenants are still to be sent. */
   readonly after?: string;
-  /** How many tenants the run has. */
+  /** The number of tenants in the run. */
   readonly of?: number;
 }
 
@@ -37,19 +37,19 @@ export interface ExpiryPlan {
 
 export type QueuedExpiry = (event: unknown, context: LambdaTime) => Promise<ExpiryPlan | SQSBatchResponse>;
 
-/** What SQS takes in one request. */
+/** The most messages that SQS takes in one request. */
 const BATCH = 10;
 const CONCURRENT_BATCHES = 8;
-/** A tenant that fails so often has its turn in the next run. */
+/** The number of failures after which a tenant waits for the next run. */
 const MOST_RECEIVES = 3;
 
 /**
- * The scheduled function where a queue lies between the list of tenants and the work: called by a schedule it sends a
- * message for each tenant, called with these messages it deletes what expired. So tenants are expired beside one another,
- * one that fails returns to the queue alone, and the log tells how many of a run's tenants are done.
+ * Makes the scheduled function with a queue between the list of tenants and the work: called by a schedule it sends a
+ * message for each tenant, called with these messages it deletes expired files and records. Tenants thus expire beside
+ * one another, one that fails returns to the queue alone, and the log tells how many of a run's tenants are done.
  *
- * @throws MemoryError `misconfigured` when an option is missing, unknown or malformed; `unavailable` when the queue takes
- * no message.
+ * @throws MemoryError `misconfigured` when an option is missing, unknown or malformed; `unavailable` when the queue
+ * takes no message.
  */
 export function createQueuedExpiry(options: QueuedExpiryOptions): QueuedExpiry {
   return (event, context) =>
@@ -112,7 +112,11 @@ async function isDone(options: Expiring, record: SQSRecord, remainingMs: number)
   }
 }
 
-/** @throws MemoryError, SyntaxError for what this function did not send. */
+/**
+ * Parses a task.
+ *
+ * @throws MemoryError, SyntaxError for a message that this function did not send.
+ */
 function taskOf(body: string): ExpiryTask & { readonly tenant?: TenantId } {
   const { run, tenant, ...rest } = JSON.parse(body) as ExpiryTask;
   return { run: String(run), ...rest, ...(tenant !== undefined && { tenant: parseTenantId(tenant) }) };

@@ -3,11 +3,11 @@ import { fromBase64 } from '../../format/encoding.ts';
 import type { Delivery } from '../turn/delivery.ts';
 import { type TurnAnswer, type TurnText, textOf } from '../turn/turn-answer.ts';
 
-/** What Lambda tells of an invocation: the time that is left, and its own name for it. */
+/** The parts of Lambda's context that an invocation needs: the time that is left, and Lambda's name for it. */
 export type LambdaTime = Pick<Context, 'getRemainingTimeInMillis'> & Partial<Pick<Context, 'awsRequestId'>>;
 
 /**
- * What a state machine catches: `error.name` is `TurnLater` or `TurnFailed`, the message is the code alone.
+ * The error that a state machine catches: `error.name` is `TurnLater` or `TurnFailed`, the message is the code alone.
  */
 export class TurnNotAnswered extends Error {
   override readonly name: 'TurnLater' | 'TurnFailed';
@@ -18,15 +18,15 @@ export class TurnNotAnswered extends Error {
   }
 }
 
-/** An answer as the message asks for it, or as HTTP. */
+/** An answer in the form that the message asks for, or as HTTP. */
 export type DirectAnswer = ToldAnswer | TurnText | LambdaFunctionURLResult;
 
-/** What a caller that waits is told: the paths that the turn touched are the operator's. */
+/** The answer for a caller that waits, without the paths that the turn touched, which are the operator's. */
 export type ToldAnswer = Omit<TurnAnswer, 'trace'>;
 
 /**
- * For callers that wait for the answer: a function URL, which must be guarded by IAM because it takes the tenant from
- * the message, or Step Functions and `Invoke`, where the event is the message.
+ * Makes the handler for callers that wait for the answer: a function URL, which must be guarded by IAM because it takes
+ * the tenant from the message, or Step Functions and `Invoke`, where the event is the message.
  */
 export function createDirectHandler({
   deliver,

@@ -1,32 +1,32 @@
 import type { SQSRecord } from 'aws-lambda';
 
-/** Whether a queue keeps the order of each group. */
+/** Tells whether a queue keeps the order of each group. */
 export function isFifo(queueUrl: string): boolean {
   return queueUrl.endsWith('.fifo');
 }
 
-/** How often a message was received, this time included. */
+/** Answers how often a message was received, this time included. */
 export function receivesOf({ attributes }: SQSRecord): number {
   const receives = Number(attributes.ApproximateReceiveCount);
   return Number.isInteger(receives) && receives > 0 ? receives : 1;
 }
 
-/** The attribute of a message that was sent on: when it was sent first, in milliseconds since the epoch. */
+/** The attribute of a message that was sent on: the time of its first sending, in milliseconds since the epoch. */
 export const FIRST_SENT = 'firstSentAt';
 
-/** When a message was sent for the first time, and whether this queue's worker has sent it on since. */
+/** The time at which a message was first sent, and whether this queue's worker has sent it on since. */
 export interface Sending {
-  /** In milliseconds since the epoch. */
+  /** The time of the first sending, in milliseconds since the epoch. */
   readonly firstMs: number;
   readonly isSentOn: boolean;
 }
 
 /**
- * Reads the time of first sending. Anybody may send the attribute, so it counts only where the worker could have written
- * it: a number of milliseconds that is not behind the queue's own time of this sending, and not before it by more than
- * `longestMs`, after which nothing is sent on.
+ * Reads the time of first sending. Anybody may send the attribute, so it counts only where the worker could have
+ * written it: a number of milliseconds that is at most the queue's own time of this sending, and before it by at most
+ * `longestMs`, after which the worker sends no message on.
  *
- * @param options.nowMs For a message of which the queue tells no time.
+ * @param options.nowMs The time for a message of which the queue tells none.
  */
 export function sendingOf(
   { attributes, messageAttributes }: SQSRecord,
@@ -40,12 +40,15 @@ export function sendingOf(
   return isTrue ? { firstMs, isSentOn: true } : { firstMs: sentMs ?? nowMs, isSentOn: false };
 }
 
-/** Undefined for anything but the milliseconds of a year from 2001 to 2286. */
+/** Reads the milliseconds of a year from 2001 to 2286; undefined for any other text. */
 function readTime(text: string | undefined): number | undefined {
   return text !== undefined && /^[1-9][0-9]{12}$/.test(text) ? Number(text) : undefined;
 }
 
-/** Messages without a group stand alone. A group orders nothing in a standard queue: there it is who sent, for fairness. */
+/**
+ * Splits messages into their groups. Messages without a group stand alone. In a standard queue every message does: a
+ * group orders none there, but names the sender, for fairness.
+ */
 export function groupsOf(records: readonly SQSRecord[], queueUrl: string): Iterable<readonly SQSRecord[]> {
   if (!isFifo(queueUrl)) return records.map((record) => [record]);
   const groups = new Map<string, SQSRecord[]>();

@@ -5,9 +5,12 @@ import { redactedCause } from '../../store/failures.ts';
 import type { TurnAnswer } from '../turn/turn-answer.ts';
 import type { TurnMessage } from '../turn/turn-message.ts';
 
-/** Says on a queue that a turn was answered. */
+/** A queue on which the worker says that a turn was answered. */
 export interface Replies {
-  /** May be sent again when the message of the turn is delivered again: receivers know the turn by its id. */
+  /**
+   * Sends a reply. It may be sent again when the message of the turn is delivered again: receivers know the turn by its
+   * id.
+   */
   send(message: TurnMessage, answer: TurnAnswer): Promise<void>;
 }
 
@@ -18,25 +21,25 @@ export interface RepliesOptions {
   readonly mode: 'pointer' | 'inline';
 }
 
-/** The SDK of queues, an optional peer. */
+/** Loads the SDK of queues, an optional peer. */
 export function loadSqs(): Promise<typeof import('./sqs-sdk.ts')> {
   return loadPeer(() => import('./sqs-sdk.ts'), { name: '@aws-sdk/client-sqs', of: 'the worker' });
 }
 
-/** For all attempts of one request, in milliseconds. */
+/** The time for all attempts of one request, in milliseconds. */
 const WITHIN_MS = 10_000;
 
-/** A queue that does not answer must not take the time that is left for the release of a turn. */
+/** Makes the signal of a request: a queue that gives no answer must leave time for the release of a turn. */
 export function within(): { readonly abortSignal: AbortSignal } {
   return { abortSignal: AbortSignal.timeout(WITHIN_MS) };
 }
 
-/** A message of SQS holds 1 MiB; a longer text stays in the store. */
+/** The most bytes of a reply that carries its text. A message of SQS holds 1 MiB; a longer text stays in the store. */
 const MAX_INLINE_BYTES = 1_000_000;
 
 /**
- * A queue of replies to turns: with `inline` the answer's text is in the message, up to 1,000,000 bytes, with `pointer`
- * it stays sealed in the store, where {@link openAnswers} reads it.
+ * Opens a queue of replies to turns: with `inline` the answer's text is in the message, up to 1,000,000 bytes, with
+ * `pointer` it stays sealed in the store, where {@link openAnswers} reads it.
  */
 export function createReplies({ sqs, queueUrl, mode }: RepliesOptions): Replies {
   const isFifo = queueUrl.endsWith('.fifo');
@@ -59,7 +62,7 @@ export function createReplies({ sqs, queueUrl, mode }: RepliesOptions): Replies 
   };
 }
 
-/** A queue's own ids take fewer characters, and of fewer kinds, than a turn's. */
+/** Computes an id for the queue, whose own ids take fewer characters, and of fewer kinds, than a turn's. */
 function fingerprint(tenant: string, turn: string): string {
   return createHash('sha256')
     .update(JSON.stringify([tenant, turn]))

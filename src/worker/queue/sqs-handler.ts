@@ -9,16 +9,16 @@ import { loadSqs, within } from './replies.ts';
 
 interface SqsHandlerOptions {
   readonly sqs: Pick<SQSClient, 'send'>;
-  /** Of the queue whose messages arrive. */
+  /** The URL of the queue whose messages arrive. */
   readonly queueUrl: string;
-  /** Of its dead letters; absent: what can never succeed is left to the queue's own attempts. */
+  /** The URL of its dead letters; absent: the queue's own attempts decide about messages that can never succeed. */
   readonly deadLetterUrl?: string | undefined;
-  /** How long the queue keeps a message; four days by default, as SQS does. */
+  /** The time for which the queue keeps a message; four days by default, as SQS does. */
   readonly retentionSeconds?: number | undefined;
   /** Delivers the text of one message. Never rejects. */
   readonly deliver: (text: string, request: DeliverRequest) => Promise<Delivery>;
   readonly log: JsonLog;
-  /** From 0 to below 1. */
+  /** Draws a number from 0 to below 1. */
   readonly random?: () => number;
   /** Milliseconds since the epoch. */
   readonly clock?: () => number;
@@ -26,9 +26,9 @@ interface SqsHandlerOptions {
 
 export interface DeliverRequest {
   readonly context: LambdaTime;
-  /** To be called when the turn is taken: no other worker is shown the message before the lease has ended. */
+  /** Must be called when the turn is taken: other workers do not get the message before the lease has ended. */
   readonly onTaken: (leaseMs: number) => Promise<void>;
-  /** Since the message was sent first. */
+  /** The milliseconds since the message was first sent. */
   readonly waitedMs: number;
 }
 
@@ -45,33 +45,48 @@ interface Received {
 
 type Delayed = Extract<Delivery, { readonly state: 'later' }>;
 
-/** Seconds that a message waits when it was received so often; the last one counts for all further. */
+/** The seconds that a message waits after each number of receives; the last one counts for all further. */
 const PAUSES = [5, 30, 120, 600] as const;
-/** The same of a turn that waits for another of its conversation: many of them do not all ask again at every turn's end. */
+/**
+ * The pauses, as in `PAUSES`, of a turn that waits for another of its conversation: they spread many such turns, which
+ * would otherwise all ask again at every turn's end.
+ */
 const BLOCKED_PAUSES = [5, 10, 20, 30] as const;
-/** The same in a FIFO queue of a turn that is held up: its ten deliveries are all it has, and last for three hours at least. */
+/**
+ * The pauses, as in `PAUSES`, in a FIFO queue of a turn that is held up: its ten deliveries are all it has, and last
+ * for three hours at least.
+ */
 const ORDERED_PAUSES = [5, 30, 120, 600, 900, 1_800, 3_600] as const;
-/** Pauses are shortened by up to this part of them, so that what failed together does not come back together. */
+/** The most by which a pause is shortened, as a part of it, so that messages that failed together come back apart. */
 const JITTER = 0.2;
 /** The receive at which a turn that was only held up is sent to its queue again, so that its attempts do not run out. */
 const RENEWED_FROM = 5;
-/** How often the queue gives a message out before it moves it to the dead letters, without a reason (docs/worker.md). */
+/**
+ * The number of times that the queue hands a message out before it moves it to the dead letters, without a reason
+ * (docs/worker.md).
+ */
 const MOST_RECEIVES = 10;
 const FOUR_DAYS_SECONDS = 345_600;
 const LONGEST_DELAY_SECONDS = 900;
-/** Without a queue for dead letters: a message that will never succeed goes through its attempts without delay. */
+/**
+ * The pause of a message that will never succeed, in seconds, without a queue for dead letters: the message goes
+ * through its attempts without delay.
+ */
 const FAILED_PAUSE_SECONDS = 1;
-/** A message stays hidden so much longer than the lease of its turn, which stores tell in whole seconds. */
+/** The seconds for which a message stays hidden beyond the lease of its turn, which stores tell in whole seconds. */
 const BEYOND_LEASE_SECONDS = 5;
-/** Of SQS 12 hours since the message was received, which a function's time is part of. */
+/**
+ * The longest time for which a message can be hidden, in seconds: SQS gives it 12 hours from the receive on, of which a
+ * function's time is a part.
+ */
 const LONGEST_VISIBILITY_SECONDS = 43_200 - 900;
 
 /**
- * Answers which messages return to the queue; the others are done and deleted. A message is hidden while this function may
- * run, and one that returns becomes visible when a retry makes sense. What can never succeed is sent to the dead letters
- * with its code, and is done then; so is what was received ten times, or what was held up for as long as the queue keeps a
- * message, less a day. Messages of one FIFO group keep their order: behind one that returns, the others of its group
- * return too.
+ * Makes the handler of a queue's messages. It answers which messages return to the queue; the others are done and
+ * deleted. A message is hidden while this function may run, and one that returns becomes visible when a retry makes
+ * sense. A message that can never succeed goes to the dead letters with its code, and is then done. The same holds for
+ * one that was received ten times, or held up for as long as the queue keeps a message, less a day. Messages of one
+ * FIFO group keep their order: behind one that returns, the others of its group return too.
  */
 export function createSqsHandler(
   options: SqsHandlerOptions,
@@ -104,12 +119,15 @@ function nowOf({ clock = Date.now }: SqsHandlerOptions): number {
   return clock();
 }
 
-/** How long a turn is tried after its first sending, in milliseconds: until a day before the queue drops a message. */
+/**
+ * Answers how long a turn is tried after its first sending, in milliseconds: until a day before the queue drops a
+ * message.
+ */
 function longestOf({ retentionSeconds = FOUR_DAYS_SECONDS }: SqsHandlerOptions): number {
   return retentionSeconds * 1_000 - DAY_MS;
 }
 
-/** Ids of the messages that return to the queue. */
+/** Delivers the messages of a group in their order, and answers the ids of those that return to the queue. */
 async function deliverInOrder(
   options: SqsHandlerOptions,
   group: readonly Received[],
@@ -131,7 +149,10 @@ async function deliverInOrder(
   return [];
 }
 
-/** Undefined: the message lies in the dead letters, or in the queue a second time, and is done here. */
+/**
+ * Answers the seconds until the retry. Undefined: the message lies in the dead letters, or in the queue a second time,
+ * and is done here.
+ */
 async function secondsUntilRetry(
   options: SqsHandlerOptions,
   received: Received,
@@ -141,13 +162,13 @@ async function secondsUntilRetry(
   const { record, sending, context } = received;
   if (delivery.state === 'later') {
     const seconds = pauseOf(options, received, delivery);
-    // In a FIFO queue it would stand behind its group.
+    // In a FIFO queue a renewed message would stand behind its group.
     const mayRenew = isNoAttempt(delivery) && !isFifo(queueUrl);
     const isLast = receivesOf(record) >= MOST_RECEIVES && !mayRenew;
     const isOver = nowOf(options) - sending.firstMs >= longestOf(options);
     if (!isLast && !isOver) {
       if (!mayRenew || receivesOf(record) < RENEWED_FROM) return seconds;
-      // A message that was sent has its attempts before it.
+      // A message that was sent anew has all its attempts before it.
       const firstSent = { DataType: 'Number', StringValue: String(sending.firstMs) };
       const isSent = await send(options, {
         to: queueUrl,
@@ -181,7 +202,7 @@ function pauseOf(options: SqsHandlerOptions, { record, sending }: Received, deli
   const { afterSeconds, isExact, isBlocked, isCondition } = delivery;
   if (isExact) return afterSeconds;
   if (isFifo(options.queueUrl)) {
-    // It uses up attempts to wait, so its pauses grow as those of a failure.
+    // The turn uses up attempts to wait, so its pauses grow as those of a failure.
     const pauses = isCondition ? ORDERED_PAUSES : PAUSES;
     return Math.max(afterSeconds, backoff(options, record, pauses));
   }
@@ -200,7 +221,10 @@ function backoff(
   return seconds * (1 - JITTER * random());
 }
 
-/** Whether another queue has the message. It has it twice when this process ends before the message is deleted here. */
+/**
+ * Sends a message on, and tells whether another queue has it. The message is there twice when this process ends before
+ * it is deleted here.
+ */
 async function send(
   { sqs, queueUrl, log }: SqsHandlerOptions,
   given: {
@@ -231,7 +255,10 @@ async function send(
   );
 }
 
-/** When this fails, which the log says, the message becomes visible at the end of the queue's own timeout. */
+/**
+ * Hides a message for a time. When this fails, which the log says, the message becomes visible at the end of the
+ * queue's own timeout.
+ */
 async function changeVisibility(
   { sqs, queueUrl, log }: SqsHandlerOptions,
   { receiptHandle }: SQSRecord,

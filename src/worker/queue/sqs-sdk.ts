@@ -1,4 +1,4 @@
-// What the worker needs of the SDK of queues, in a module of its own: it is loaded when a message is sent first.
+// The part of the SDK of queues that the worker needs, in a module of its own: the first message that is sent loads it.
 export {
   ChangeMessageVisibilityCommand,
   SendMessageBatchCommand,

@@ -8,30 +8,30 @@ import type { TurnBasis } from './turn-basis.ts';
 import type { TurnMessage } from './turn-message.ts';
 import type { DeliveryProgress } from './turn-progress.ts';
 
-/** What Claude is asked with, besides the conversation. */
+/** The means to ask Claude, besides the conversation. */
 export interface AskRequest {
   readonly message: TurnMessage;
   readonly memory: Pick<Memory, 'execute'>;
-  /** Claude's client; asked with one whose key was refused, another one where there is a new key. */
+  /** Gives Claude's client; called with one whose key was refused, it gives another one where there is a new key. */
   readonly client: (refused?: MessagesClient) => Promise<MessagesClient>;
-  /** What a turn needs besides the message: the model and its limits. */
+  /** The parameters of a turn besides the message: the model and its limits. */
   readonly turn: Omit<
     TurnRequest,
     'client' | 'memory' | 'messages' | 'digest' | 'system' | 'signal' | 'from' | 'onStep'
   >;
-  /** Asked before Claude is. A delivery that it answers with holds the turn back. */
+  /** Called before Claude is asked: a delivery that it answers holds the turn back. */
   readonly holdBack?: (() => Promise<Delivery | undefined>) | undefined;
   /** Ends the turn, in time to leave it to the next delivery. */
   readonly signal: AbortSignal;
   /**
-   * Hears once what Claude took in this delivery, however it ended, when Claude was asked; and how the API calls the
-   * request that it refused.
+   * Hears once the usage of this delivery, however it ended, when Claude was asked; and the API's id of a request that
+   * it refused.
    */
   readonly onSpent?: (usage: TurnUsage, claudeRequestId: string | undefined) => void;
   readonly log: JsonLog;
 }
 
-/** With another key once more where the API refuses the first one. */
+/** Asks Claude; where the API refuses the key, once more with another one. */
 export async function askClaude(
   request: AskRequest,
   { basis, progress }: { readonly basis: TurnBasis; readonly progress: DeliveryProgress },

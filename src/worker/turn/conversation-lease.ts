@@ -29,22 +29,22 @@ import type { TurnAnswer } from './turn-answer.ts';
 
 /** The right to add one turn to a conversation. */
 export interface ConversationLease {
-  /** How many turns the conversation holds: what was made on another number of them is out of date. */
+  /** The number of turns in the conversation: a text made on another number of them is out of date. */
   readonly version: number;
   readonly messages: readonly BetaMessageParam[];
   /** The name of the turn that was stored last, as its receipt has it; undefined where none was. */
   readonly lastTurn: string | undefined;
-  /** Of the prompts that make these messages valid; undefined where it is not known. */
+  /** The digest of the prompts that make these messages valid; undefined where it is not known. */
   readonly digest: string | undefined;
-  /** As stored, without its head. */
+  /** The bytes of the conversation as stored, without its head. */
   readonly bytes: number;
   /**
-   * Stores the conversation with the turn in it, which began behind the first `from` of the answer's messages; gives the
-   * answer with those alone that it added. `taken_over`: the lease ran out, and another turn has the conversation;
-   * `too_large`: it stays as it was. No signal ends it: what Claude has said is kept.
+   * Stores the conversation with the turn in it, which began behind the first `from` of the answer's messages; answers
+   * the answer with only the messages that the turn added. `taken_over`: the lease ran out, and another turn has the
+   * conversation; `too_large`: it stays as it was. It runs without a signal, so that Claude's words are kept.
    */
   keep(from: number, answer: TurnAnswer): Promise<TurnAnswer | 'taken_over' | 'too_large'>;
-  /** Leaves the conversation as it is to the next turn; with `heldMs`, to this one alone for so long. */
+  /** Leaves the conversation as it is to the next turn; with `heldMs`, to this one alone for that many milliseconds. */
   release(request: RequestOptions & { readonly heldMs?: number }): Promise<void>;
 }
 
@@ -52,7 +52,7 @@ export interface ConversationLease {
 export interface StoredBody {
   readonly conversation: Conversation;
   readonly bytes: number;
-  /** Where it has one of its own. */
+  /** The record of the body, where it has one of its own. */
   readonly record: BodyRecord | undefined;
 }
 
@@ -69,9 +69,9 @@ export interface TakenConversation {
 }
 
 const BODY_ID_BYTES = 12;
-/** From before a body is written until the head that names it is sent, at most. */
+/** The longest time from before a body is written until the head that names it is sent (milliseconds). */
 const NAMED_WITHIN_MS = DAY_MS / 2;
-/** What a hold adds to a head, at most. */
+/** The most bytes that a hold adds to a head. */
 const HOLD_BYTES = 1_024;
 
 export function leaseConversation(given: Work, { leased, head, body }: TakenConversation): ConversationLease {
@@ -106,7 +106,7 @@ export function leaseConversation(given: Work, { leased, head, body }: TakenConv
   };
 }
 
-/** Into the head where it fits, else into a record of its own, which no other writer writes. */
+/** Stores the body: in the head where it fits, else in a record of its own, which no other writer writes. */
 async function storeBody(
   work: Work,
   given: { readonly id: string; readonly head: ConversationHead; readonly encoded: Uint8Array },
@@ -121,7 +121,10 @@ async function storeBody(
   throw new MemoryError('unavailable', 'another record has the name of a new conversation');
 }
 
-/** Expiry deletes a body that no head has named for a day: behind a process that stood still none may name it any more. */
+/**
+ * Makes the check that a body may still be named. Expiry deletes a body that heads have not named for a day: after a
+ * process stood still, its head must not name one any more.
+ */
 function nameable({ tenant }: Work): () => void {
   const bound = createAges(tenant).boundIn(NAMED_WITHIN_MS);
   return () => {

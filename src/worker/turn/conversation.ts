@@ -3,9 +3,9 @@ import { encodeFields } from '../../tree/records/sealed-record.ts';
 import { parseConversation } from '../../turns/turn-records.ts';
 import type { TurnAnswer } from './turn-answer.ts';
 
-/** What is stored of a conversation. */
+/** A conversation as it is stored. */
 export interface Conversation {
-  /** As the next turn sends them; nothing that stands before a summary. */
+  /** The messages as the next turn sends them, without those before a summary. */
   readonly messages: readonly BetaMessageParam[];
   readonly last: LastTurn;
 }
@@ -14,30 +14,37 @@ export interface Conversation {
 interface LastTurn {
   /** The id of its receipt. */
   readonly turn: string;
-  /** How many of the messages were there before it. */
+  /** The number of messages before it. */
   readonly from: number;
-  /** Kept until it lies beside the receipt for certain. */
+  /** The answer, kept until it certainly lies beside the receipt. */
   readonly answer: Omit<TurnAnswer, 'messages'>;
 }
 
-/** Of a conversation as it is stored and read: no record beside the tree is larger. */
+/** The most bytes of a conversation as it is stored and read: every record beside the tree is at most as large. */
 export const MAX_CONVERSATION_BYTES = 16_777_216;
 
 export function encodeConversation(conversation: Conversation): Uint8Array {
   return encodeFields({ ...conversation });
 }
 
-/** @throws MemoryError `integrity` for what is malformed. */
+/**
+ * Decodes a conversation.
+ *
+ * @throws MemoryError `integrity` for malformed content.
+ */
 export function decodeConversation(content: Uint8Array): Conversation {
   return parseConversation(content) as Conversation;
 }
 
-/** What the last turn answered, with the messages that it added. */
+/** Answers the last turn's answer, with the messages that it added. */
 export function lastAnswer({ messages, last }: Conversation): TurnAnswer {
   return { ...last.answer, messages: messages.slice(last.from) };
 }
 
-/** The conversation behind a turn that ended so; the turn's answer has all messages, of which it added those from `own` on. */
+/**
+ * Makes the conversation after a turn with this answer; the answer has all messages, of which the turn added those from
+ * `own` on.
+ */
 export function conversationBehind(
   own: number,
   { turn, answer: { messages: all, ...answer } }: { readonly turn: string; readonly answer: TurnAnswer },
@@ -48,12 +55,15 @@ export function conversationBehind(
   return { messages, last: { turn, from, answer } };
 }
 
-/** The API wants the user to begin, and passes over this as over everything before a summary. */
+/**
+ * The message before a summary. The API wants the user to begin, and passes over it as over everything before a
+ * summary.
+ */
 const BEGINNING: BetaMessageParam = { role: 'user', content: 'What was said so far stands in the summary.' };
 
 /**
- * What the API still reads of a conversation: what stands from the last summary on, behind one short message. A block whose
- * summary failed is none.
+ * Answers the part of a conversation that the API still reads: from the last summary on, behind one short message. A
+ * block whose summary failed does not count.
  */
 export function behindSummary(messages: readonly BetaMessageParam[]): readonly BetaMessageParam[] {
   const at = messages.findLastIndex((message) => summaryIn(message) >= 0);
@@ -63,7 +73,7 @@ export function behindSummary(messages: readonly BetaMessageParam[]): readonly B
   return [BEGINNING, { ...message, content } as BetaMessageParam, ...messages.slice(at + 1)];
 }
 
-/** The place of the last summary in a message; -1 where there is none. */
+/** Finds the place of the last summary in a message; -1 where it has none. */
 function summaryIn({ content }: BetaMessageParam): number {
   if (typeof content !== 'object') return -1;
   return content.findLastIndex((block) => block.type === 'compaction' && typeof block.content === 'string');

@@ -32,8 +32,8 @@ import {
 import { encodeAnswer, type TurnAnswer } from './turn-answer.ts';
 
 /**
- * The state of a conversation as a turn meets it. `ours`: no other turn changes the conversation until the lease ends. `carried`: the conversation
- * holds this turn already, which was answered so. `busy`: another turn works on it.
+ * The state of a conversation for a turn. `ours`: no other turn changes the conversation until the lease ends.
+ * `carried`: the conversation holds this turn already, with this answer. `busy`: another turn works on it.
  */
 export type ConversationClaim =
   | { readonly state: 'ours'; readonly lease: ConversationLease }
@@ -49,11 +49,11 @@ interface ConversationRequest extends RequestOptions {
 /** The sealed conversations of one tenant. */
 export interface Conversations {
   /**
-   * Takes the conversation for one turn, and reads it then. Only the owner of the turn's receipt may call: it takes over
-   * at once what an earlier owner of the same turn held. A new conversation costs a GET and a PUT; one that is there
-   * also a HEAD, and above 64 KiB a second GET.
+   * Takes the conversation for one turn, and then reads it. Only the owner of the turn's receipt may call: it takes
+   * over at once the hold of an earlier owner of the same turn. A new conversation costs a GET and a PUT; an existing
+   * one also a HEAD, and above 64 KiB a second GET.
    *
-   * @throws MemoryError `integrity` where a part of it is gone; what the store and the keyring throw.
+   * @throws MemoryError `integrity` where a part of it is gone; the errors of the store and the keyring.
    */
   claim(conversation: string, request: ConversationRequest): Promise<ConversationClaim>;
 }
@@ -129,8 +129,9 @@ async function refuseIfHeld(work: Work, { id, owner }: Pick<LeasedRecord, 'id' |
 }
 
 /**
- * The turn before may have died before it stored its answer, which only the conversation holds then: it is stored before
- * the next turn takes its place there. Without a receipt no delivery asks for it any more: expiry has taken both.
+ * Stores the answer of the turn before, where that turn died before it did so: only the conversation then holds the
+ * answer, and the next turn is about to take its place there. Without a receipt no delivery asks for the answer any
+ * more: expiry has taken both.
  */
 async function completeLast(work: Work, conversation: Conversation): Promise<void> {
   const { store, layout } = work.tenant;

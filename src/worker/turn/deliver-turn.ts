@@ -24,21 +24,21 @@ import { countBefore, findBasis, refuseTooLarge, type TurnBasis, traceName } fro
 import { fingerprintOf } from './turn-message.ts';
 import { createDeliveryProgress } from './turn-progress.ts';
 
-/** `signal` ends the turn in time to leave it to the next delivery. */
+/** The request for one delivery; `signal` ends the turn in time to leave it to the next delivery. */
 interface DeliveryRequest extends AskRequest {
   readonly receipts: Receipts;
   readonly conversations: Conversations;
-  /** Until the signal fires. A step that would hardly fit is not begun. */
+  /** Answers the milliseconds until the signal fires. A step that would hardly fit is not begun. */
   readonly remainingMs?: () => number;
-  /** How long this process may hold the turn, in milliseconds: until its end, and a margin. */
+  /** The time for which this process may hold the turn, in milliseconds: until its end, and a margin. */
   readonly leaseMs: number;
   /** Called when the turn is taken, before Claude is asked. */
   readonly onTaken?: ((leaseMs: number) => Promise<void>) | undefined;
 }
 
-/** For the release of a turn after the signal has ended everything else. */
+/** The time for the release of a turn after the signal has ended everything else (milliseconds). */
 const RELEASE_WITHIN_MS = 5_000;
-/** A turn that comes back at once finds its conversation as it left it, if it does so within this time. */
+/** The time within which a turn that comes back at once finds its conversation as it left it (milliseconds). */
 const HELD_MS = 60_000;
 
 /**
@@ -77,7 +77,7 @@ async function runClaimed(
       ...request,
       name: await request.receipts.nameOf(request.message.turn, request),
     });
-    // An earlier delivery stored it there, and died before it stored the answer.
+    // An earlier delivery stored the answer there, and died before it stored the answer beside the receipt.
     if (found.state === 'carried') return await finishTurn(lease, found.answer);
     if (found.state === 'busy') {
       await releaseTurn(request, { lease });
@@ -102,7 +102,10 @@ async function runClaimed(
   }
 }
 
-/** The conversation is stored before the answer: what it carries is answered so, by whichever worker comes next. */
+/**
+ * Ends the turn: stores the conversation before the answer, because the worker that comes next answers from the
+ * conversation.
+ */
 async function endTurn(
   request: DeliveryRequest,
   {
@@ -126,7 +129,7 @@ async function endTurn(
   return ended;
 }
 
-/** What Claude has said is kept even when the time is up meanwhile. */
+/** Stores the answer, even when the time is up meanwhile, so that Claude's words are kept. */
 async function finishTurn(lease: TurnLease, answer: TurnAnswer): Promise<Delivery> {
   const stored = await lease.finish(encodeAnswer(answer));
   if (stored === undefined) return TAKEN_OVER;
@@ -139,7 +142,7 @@ interface Held {
   readonly unanswered?: Delivery;
 }
 
-/** A lease that cannot be released runs out by itself. */
+/** Releases the turn; a lease that cannot be released runs out by itself. */
 async function releaseTurn(
   request: DeliveryRequest,
   { lease, conversation, unanswered }: Held,
@@ -155,7 +158,7 @@ async function releaseConversation(
   conversation: ConversationLease | undefined,
   unanswered?: Delivery,
 ): Promise<void> {
-  // It goes on at once, and what it has done so far is good for nothing behind another turn.
+  // The turn goes on at once, and its steps so far would be worthless behind another turn.
   const isGoingOn = unanswered?.state === 'later' && unanswered.hasProgress && unanswered.afterSeconds === 0;
   const signal = AbortSignal.timeout(RELEASE_WITHIN_MS);
   await conversation?.release({ signal, ...(isGoingOn && { heldMs: HELD_MS }) }).catch((error: unknown) => {

@@ -6,49 +6,49 @@ import type { TurnMessage } from './turn-message.ts';
 import type { DeliveryProgress } from './turn-progress.ts';
 
 /**
- * The outcome of one delivery. `later`: the same message may succeed, after so many seconds at least. `failed`: it will not
- * until something is changed by hand. `code` is fit for a log.
+ * The result of one delivery. `later`: the same message may succeed, after `afterSeconds` at least. `failed`: it will
+ * only succeed after a change by hand. `code` is fit for a log.
  */
 export type Delivery =
   | {
       readonly state: 'answered';
       readonly answer: TurnAnswer;
       readonly isFresh: boolean;
-      /** How a caller that waits wants it; its text alone unless given. */
+      /** The form in which a caller that waits wants the answer; its text alone unless given. */
       readonly form?: 'text' | 'full';
     }
   | {
       readonly state: 'later';
       readonly code: string;
       readonly afterSeconds: number;
-      /** The pause is known, and does not grow with the attempts. */
+      /** True where the pause is known, and does not grow with the attempts. */
       readonly isExact?: true;
-      /** The turn has come further, and goes on from there: this delivery was no failed attempt. */
+      /** True where the turn has come further, and goes on from there: this delivery was no failed attempt. */
       readonly hasProgress?: true;
-      /** It waits for another turn of its conversation: this delivery was no failed attempt either. */
+      /** True where it waits for another turn of its conversation: this delivery was no failed attempt. */
       readonly isBlocked?: true;
       /**
-       * A condition holds it up that is no fault of the message's, such as an overload, a wrong key or a spent budget: this
-       * delivery was no failed attempt either.
+       * True where a condition holds it up, such as an overload, a wrong key or a spent budget, through no fault of the
+       * message's: this delivery was no failed attempt.
        */
       readonly isCondition?: true;
-      /** The name of the turn in logs, where it came so far. */
+      /** The name of the turn in logs, where the delivery came as far as that. */
       readonly turn?: string;
     }
   | {
       readonly state: 'failed';
       readonly code: string;
-      /** The name of the turn in logs, where it came so far. */
+      /** The name of the turn in logs, where the delivery came as far as that. */
       readonly turn?: string;
     };
 
 export type NotAnswered = Exclude<Delivery, { readonly state: 'answered' }>;
 
-/** A turn that could not be finished waits so long at least, in seconds. */
+/** The least time that a turn which could not be finished waits, in seconds. */
 const SHORTEST_PAUSE = 5;
-/** What only the operator can mend, and is no fault of the message's, waits so long, in seconds. */
+/** The pause for a fault that only the operator can mend, and that is not the message's, in seconds. */
 const OPERATOR_PAUSE = 900;
-/** The key of the API is wrong, or its account may spend no more. */
+/** Codes that say that the key of the API is wrong, or its account may spend no more. */
 export const KEY_REFUSED: ReadonlySet<string> = new Set([
   'authentication_error',
   'permission_error',
@@ -57,7 +57,7 @@ export const KEY_REFUSED: ReadonlySet<string> = new Set([
   'http_402',
   'http_403',
 ]);
-/** Whatever the API advises its client: a message can wait for longer than that. */
+/** Codes that pass, whatever the API advises its client: a message can wait for longer than a client does. */
 const PASSING: ReadonlySet<string> = new Set(['rate_limit_error', 'overloaded_error', 'api_error']);
 /** Failures of the store, the root key, the token service or the queue of replies that end with a condition of the deployment. */
 const CONDITIONS: ReadonlySet<string> = new Set<MemoryErrorCode>([
@@ -67,7 +67,7 @@ const CONDITIONS: ReadonlySet<string> = new Set<MemoryErrorCode>([
   'access_denied',
   'key_unavailable',
 ]);
-/** They may be the message's own fault: a reply that is always cut, and what nobody has foreseen. */
+/** Codes that may be the message's own fault: a reply that is always cut, and an error that nobody has foreseen. */
 const NO_CONDITIONS: ReadonlySet<string> = new Set(['reply_cut', 'unexpected']);
 export const NO_CLIENT: Delivery = {
   state: 'later',
@@ -76,7 +76,9 @@ export const NO_CLIENT: Delivery = {
   isCondition: true,
 };
 export const TAKEN_OVER: Delivery = { state: 'later', code: 'taken_over', afterSeconds: SHORTEST_PAUSE };
-/** Turns of people come one after the other, and are mostly short. */
+/**
+ * The delivery of a turn whose conversation is busy. Turns of people come one after the other, and are mostly short.
+ */
 export const CONVERSATION_BUSY: Delivery = {
   state: 'later',
   code: 'conversation_busy',
@@ -84,23 +86,23 @@ export const CONVERSATION_BUSY: Delivery = {
   isBlocked: true,
 };
 /**
- * Stores tell ages in whole seconds, so a lease is over up to two seconds later than it seems. A message that came back
- * too early would use up one of its attempts.
+ * The seconds by which a lease may last longer than it seems, since stores tell ages in whole seconds. A message that
+ * came back too early would use up one of its attempts.
  */
 const CLOCK_STEPS = 2;
 
-/** Another worker runs the turn for so long at most. */
+/** Makes the delivery of a turn that another worker runs, for `freeInMs` at most. */
 export function runningFor(freeInMs: number): Delivery {
   const afterSeconds = Math.ceil(freeInMs / 1_000) + CLOCK_STEPS;
   return { state: 'later', code: 'running', afterSeconds, isExact: true };
 }
 
-/** Makes the delivery of a turn that Claude has not ended; undefined where the turn has ended for good. */
+/** Judges the outcome of a turn; undefined: the turn has ended for good. */
 export function unfinished(
   message: Pick<TurnMessage, 'model'>,
   { outcome, progress }: { readonly outcome: TurnOutcome; readonly progress: DeliveryProgress },
 ): Delivery | undefined {
-  // Nothing was said, so there is no answer to store.
+  // Claude said no word, so the turn has no answer to store.
   if (outcome.outcome === 'truncated' && outcome.by === 'thinking') {
     return { state: 'failed', code: 'thinking_exceeds_max_tokens' };
   }
@@ -129,13 +131,13 @@ export function unfinished(
   return { state: 'later', code, afterSeconds, ...condition, ...further };
 }
 
-/** Zero for a turn that Claude has not begun to answer. */
+/** Sums the tokens; zero for a turn that Claude has not begun to answer. */
 function tokensOf(usage: TurnUsage = NO_USAGE): number {
   const { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens } = usage;
   return inputTokens + outputTokens + cacheReadTokens + cacheWriteTokens;
 }
 
-/** Makes the delivery of a turn that failed outside of Claude's part. A tenant that was shredded does not come back. */
+/** Judges an error outside of Claude's part. A tenant that was shredded does not come back. */
 export function failureOf(error: unknown, signal: AbortSignal | undefined): NotAnswered {
   const code = codeOf(error);
   const passing = { state: 'later', afterSeconds: SHORTEST_PAUSE } as const;

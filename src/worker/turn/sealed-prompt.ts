@@ -13,7 +13,7 @@ import { parsePrompt } from '../../turns/turn-records.ts';
 import { MAX_CONVERSATION_BYTES } from './conversation.ts';
 import { parseTurnMessage, SEALED_INLINE_BYTES, STORED_PROMPT, type TurnMessage } from './turn-message.ts';
 
-/** A prompt, and the turn that alone it is for: names of the caller's, 1–256 characters each. */
+/** A prompt, and the one turn that it is for: names of the caller's, 1–256 characters each. */
 export interface PromptRequest {
   readonly turn: string;
   readonly conversation?: string | undefined;
@@ -21,7 +21,7 @@ export interface PromptRequest {
   readonly prompt: string;
 }
 
-/** A message for the worker in which no prompt can be read. More fields may be added to it, such as `model`. */
+/** A message for the worker in which nobody can read the prompt. More fields may be added to it, such as `model`. */
 export interface SealedTurn {
   readonly tenant: string;
   readonly turn: string;
@@ -32,26 +32,31 @@ export interface SealedTurn {
 /** Seals the prompts of one tenant. */
 export interface PromptSealer extends AsyncDisposable {
   /**
-   * The prompt under the tenant's keys, bound to tenant, conversation and turn: in a message for others it does not open,
-   * nor later than 14 days from now.
-   * Below 64 KiB the message carries it; a larger one is put into the store first, which expiry deletes after 30 days.
+   * Seals the prompt under the tenant's keys, bound to tenant, conversation and turn: it opens only in a message for
+   * these, and only for 14 days from now. Below 64 KiB the message carries it; a larger one is first put into the
+   * store, where expiry deletes it after 30 days.
    *
-   * @throws MemoryError `invalid_command` for a malformed name or prompt; `limit_exceeded`; `already_exists` where another
-   * large prompt was sealed for the same turn; what the store and the keyring throw.
+   * @throws MemoryError `invalid_command` for a malformed name or prompt; `limit_exceeded`; `already_exists` where
+   * another large prompt was sealed for the same turn; the errors of the store and the keyring.
    */
   seal(request: PromptRequest, options?: RequestOptions): Promise<SealedTurn>;
   close(): Promise<void>;
 }
 
 /**
- * No queue keeps a message for longer, and a receipt is kept for a day more at least: a reader of the message who
- * sends it again later is refused, and one who does so earlier is answered from the receipt.
+ * The time for which a prompt opens (milliseconds). Queues keep a message for at most as long, and a receipt is kept
+ * for a day more at least: a reader of the message who sends it again later is refused, and one who does so earlier is
+ * answered from the receipt.
  */
 const OPENS_FOR_MS = 14 * DAY_MS;
-/** How far the sender's clock may be ahead of the worker's. */
+/** The most by which the sender's clock may be ahead of the worker's (milliseconds). */
 const CLOCK_SKEW_MS = DAY_MS / 2;
 
-/** For a sender of many messages. @throws MemoryError `misconfigured` when an option is missing, unknown or malformed. */
+/**
+ * Opens a sealer, for a sender of many messages.
+ *
+ * @throws MemoryError `misconfigured` when an option is missing, unknown or malformed.
+ */
 export async function openPromptSealer(options: MemoryOptions): Promise<PromptSealer> {
   const { parts, close } = await openTenant(options);
   const { context } = parts;
@@ -60,7 +65,7 @@ export async function openPromptSealer(options: MemoryOptions): Promise<PromptSe
       const { tenant } = context.layout;
       const named = { tenant, turn, ...(conversation !== undefined && { conversation }) };
       parseTurnMessage({ ...named, prompt });
-      // What is encoded would be another text.
+      // Its encoding would be another text.
       if (!prompt.isWellFormed()) throw new MemoryError('invalid_command', 'prompt is no well-formed text');
       refuseWriting(context);
       const work = await openToWrite(context, { signal });
@@ -71,7 +76,11 @@ export async function openPromptSealer(options: MemoryOptions): Promise<PromptSe
   };
 }
 
-/** One prompt; a sender of many opens an `openPromptSealer` once. @throws as that, and as its `seal`. */
+/**
+ * Seals one prompt; a sender of many opens an `openPromptSealer` once.
+ *
+ * @throws MemoryError as `openPromptSealer`, and as its `seal`.
+ */
 export async function sealPrompt(options: MemoryOptions, request: PromptRequest): Promise<SealedTurn> {
   await using sealer = await openPromptSealer(options);
   return await sealer.seal(request);
@@ -94,10 +103,10 @@ async function sealOne(work: Work, { prompt, ...named }: PromptRequest): Promise
 }
 
 /**
- * The message with its prompt, which was sealed for exactly this turn.
+ * Answers the message with its prompt, which was sealed for exactly this turn.
  *
- * @throws MemoryError `integrity` where it was not, or is no text; `invalid_command` where it is none, was sealed more than 14 days ago, or is
- * not in the store any more.
+ * @throws MemoryError `integrity` where it was sealed for another turn, or is no text; `invalid_command` where it is no
+ * sealed prompt, was sealed more than 14 days ago, or is no longer in the store.
  */
 export async function openPrompt(
   context: Tenant,

@@ -14,14 +14,17 @@ import { keyedHash } from '../../turns/turn-lease.ts';
 import { parseCount } from '../../turns/turn-records.ts';
 import type { Delivery } from './delivery.ts';
 
-/** What one tenant may take of Claude on a day (UTC). The count is a sealed record, which all workers share. */
+/**
+ * The tokens of Claude that one tenant may take on a day (UTC). The count is a sealed record, which all workers share.
+ */
 export interface TokenBudget {
   /**
-   * Gives the delivery of a turn for which nothing is left: it waits until the next day. Undefined: the turn may run. Turns that run at
-   * the same time do not see one another's tokens, so a day may take what these take more. One GET.
+   * Answers the delivery of a turn for which no tokens are left: it waits until the next day. Undefined: it may run.
+   * Turns that run at the same time do not see one another's tokens, so a day may exceed the bound by as much as these
+   * take. One GET.
    */
   refusal(request: RequestOptions): Promise<Delivery | undefined>;
-  /** Counts what a delivery took. One GET and one PUT, repeated where another worker counts at the same time. */
+  /** Counts the tokens of a delivery. One GET and one PUT, repeated where another worker counts at the same time. */
   count(usage: TurnUsage, request: RequestOptions): Promise<void>;
 }
 

@@ -9,35 +9,35 @@ import { MAX_ANSWER_BYTES } from '../../turns/turn-lease.ts';
 import { parseAnswer } from '../../turns/turn-records.ts';
 import type { TurnTrace } from '../../turns/turn-trace.ts';
 
-/** How a turn ended for good, as it is stored with its receipt. */
+/** The final end of a turn, as it is stored with its receipt. */
 export interface TurnAnswer {
-  /** `too_large`: what was said, or the conversation, is larger than an answer that is stored may be. */
+  /** `too_large`: Claude's words, or the conversation, are larger than a stored answer may be. */
   readonly outcome: 'answered' | 'refused' | 'truncated' | 'too_large';
   /** Claude's words since its last tool call; empty when it refused, and where they are too large themselves. */
   readonly text: string;
-  /** Which limit cut the answer short, or what kind of refusal it was. */
+  /** The limit that cut the answer short, or the kind of refusal. */
   readonly reason?: string;
   readonly model: string;
   /**
-   * The conversation as a next turn can build on it; of a stored conversation what this turn added. Empty when it is too
-   * large.
+   * The conversation as a next turn can build on it; of a stored conversation the messages that this turn added. Empty
+   * when it is too large.
    */
   readonly messages: readonly BetaMessageParam[];
-  /** Of the prompts that make these messages valid; absent in answers of earlier versions. */
+  /** The digest of the prompts that make these messages valid; absent in answers of earlier versions. */
   readonly digest?: string;
   readonly usage: TurnUsage;
-  /** What the turn did to files; absent in answers of earlier versions. */
+  /** The touches of the turn on files; absent in answers of earlier versions. */
   readonly trace?: TurnTrace;
 }
 
-/** What a caller needs who only shows the answer: it is as large as the words. */
+/** The part of an answer for a caller who only shows it: it is as large as the words. */
 export type TurnText = Pick<TurnAnswer, 'outcome' | 'text' | 'reason'>;
 
 export function textOf({ outcome, text, reason }: TurnAnswer): TurnText {
   return { outcome, text, ...(reason !== undefined && { reason }) };
 }
 
-/** Ends that are final: the same turn run again would end no better. */
+/** The outcomes that are final: the same turn run again would end no better. */
 export type FinalOutcome = Extract<TurnOutcome, { readonly outcome: 'answered' | 'refused' | 'truncated' }>;
 
 export function isFinal(outcome: TurnOutcome): outcome is FinalOutcome {
@@ -59,7 +59,9 @@ export function answerOf(outcome: FinalOutcome, name: Pick<TurnTrace, 'turn' | '
   }
 }
 
-/** At most `MAX_ANSWER_BYTES`: of a larger answer what is left without the conversation, or without its words. */
+/**
+ * Encodes an answer in at most `MAX_ANSWER_BYTES`: a larger one without its conversation, or also without its words.
+ */
 export function encodeAnswer(answer: TurnAnswer): Uint8Array {
   const whole = encodeFields({ ...answer });
   if (whole.length <= MAX_ANSWER_BYTES) return whole;
@@ -72,14 +74,22 @@ export function tooLarge(answer: TurnAnswer, reason: 'answer_bytes' | 'conversat
   return { ...answer, outcome: 'too_large', reason };
 }
 
-/** @throws MemoryError `integrity` for what is malformed. */
+/**
+ * Decodes an answer.
+ *
+ * @throws MemoryError `integrity` for malformed content.
+ */
 export function decodeAnswer(content: Uint8Array): TurnAnswer {
   return parseAnswer(content) as unknown as TurnAnswer;
 }
 
 /** The stored answers of one tenant's turns, for the receiver of replies that only point to them. */
 export interface Answers extends AsyncDisposable {
-  /** Undefined when the turn is unknown or not finished. @throws MemoryError what the store and the keyring throw. */
+  /**
+   * Reads an answer; undefined when the turn is unknown or not finished.
+   *
+   * @throws MemoryError the errors of the store and the keyring.
+   */
   read(turn: string, request?: RequestOptions): Promise<TurnAnswer | undefined>;
   close(): Promise<void>;
 }

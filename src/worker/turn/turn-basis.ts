@@ -20,9 +20,9 @@ export interface TurnBasis {
   readonly lease: ConversationLease | undefined;
   /** The stored messages, valid on the prompts of this turn. */
   readonly before: readonly BetaMessageParam[];
-  /** What Claude is asked first. */
+  /** The messages that Claude is asked first. */
   readonly messages: readonly BetaMessageParam[];
-  /** Of the prompts of this turn. */
+  /** The digest of the prompts of this turn. */
   readonly digest: string;
 }
 
@@ -57,8 +57,8 @@ export async function findBasis(
 }
 
 /**
- * How many of all messages of a turn stood there before it. Where Claude refused the thoughts in them, a message of thoughts
- * alone has been left out.
+ * Counts those of all messages of a turn that stood there before it. Where Claude refused the thoughts in them, a
+ * message of thoughts alone has been left out.
  */
 export function countBefore({ before }: Pick<TurnBasis, 'before'>, all: readonly BetaMessageParam[]): number {
   const at = before.findIndex(isThoughtAlone);
@@ -84,7 +84,10 @@ export function refuseTooLarge({ lease, before, messages }: TurnBasis): void {
   });
 }
 
-/** The messages without the thoughts that were thought with other prompts: after a redeployment the conversation goes on. */
+/**
+ * Answers the messages without the thoughts that Claude had with other prompts: after a redeployment the conversation
+ * goes on.
+ */
 export function withoutOtherThoughts(
   digest: string,
   given: { readonly messages: readonly BetaMessageParam[]; readonly digest?: string },

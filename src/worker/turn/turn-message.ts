@@ -10,16 +10,16 @@ export interface TurnMessage {
   readonly turn: string;
   /** The caller's id of the stored conversation that the turn goes on with, 1–256 characters. */
   readonly conversation?: string;
-  /** Empty where the prompt is sealed. */
+  /** The messages; empty where the prompt is sealed. */
   readonly messages: readonly BetaMessageParam[];
-  /** Of these messages, as the answer that they come from gave it. */
+  /** The digest of these messages, as the answer that they come from gave it. */
   readonly digest?: string;
-  /** As `sealPrompt` gave it. */
+  /** The prompt, as `sealPrompt` gave it. */
   readonly sealedPrompt?: string;
   readonly system?: string;
   readonly model?: string;
   readonly maxTokens?: number;
-  /** How a caller that waits is answered: by the text alone, unless `full`. */
+  /** The form of the answer for a caller that waits: the text alone, unless `full`. */
   readonly answer?: 'text' | 'full';
 }
 
@@ -29,22 +29,26 @@ const FIELDS: readonly string[] = [
 ];
 const ROLES: ReadonlySet<unknown> = new Set(['user', 'assistant', 'system']);
 const MAX_ID_CHARACTERS = 256;
-/** Content of a prompt that the message itself carries sealed is below it. */
+/** The bytes below which a message carries its sealed prompt itself. */
 export const SEALED_INLINE_BYTES = 65_536;
-/** Instead of a sealed prompt: it lies in the store, under the name that it is bound to. */
+/** The word in place of a sealed prompt that lies in the store, under the name to which it is bound. */
 export const STORED_PROMPT = 'stored';
 const MAX_SEALED_CHARACTERS = Math.ceil((sealedSize(SEALED_INLINE_BYTES) * 4) / 3);
 const MAX_MODEL_CHARACTERS = 200;
 const MAX_DIGEST_CHARACTERS = 100;
 const MOST_TOKENS = 1_000_000;
 
-/** What two deliveries of one turn have in common: everything that Claude is asked. */
+/** Makes the text that two deliveries of one turn have in common: everything that Claude is asked. */
 export function fingerprintOf({ messages, system, model, maxTokens, conversation }: TurnMessage): string {
   const asked = [messages, system, model, maxTokens];
   return JSON.stringify(conversation === undefined ? asked : [...asked, conversation]);
 }
 
-/** @throws MemoryError `invalid_command` when it is not the JSON text of a turn. */
+/**
+ * Parses the JSON text of a turn.
+ *
+ * @throws MemoryError `invalid_command` for any other text.
+ */
 export function parseTurnText(text: string): TurnMessage {
   let value: unknown;
   try {
@@ -56,7 +60,8 @@ export function parseTurnText(text: string): TurnMessage {
 }
 
 /**
- * Exactly one of `messages`, `prompt` and `sealedPrompt` is given. What stands inside a message is for Claude's API to judge.
+ * Parses a turn. Exactly one of `messages`, `prompt` and `sealedPrompt` is given. Claude's API judges the content of
+ * the messages.
  *
  * @throws MemoryError `invalid_command`; its message names the field and what was expected, never the value.
  */

@@ -16,11 +16,14 @@ export interface DeliveryProgress {
   readonly hasProgress: boolean;
   /** Tells that another worker has the turn. */
   readonly isTakenOver: boolean;
-  /** As `runTurn` calls it: stops the turn where another step would hardly fit into the time that is left. */
+  /**
+   * Keeps the progress, as `runTurn` calls it, and stops the turn where another step would hardly fit into the time
+   * that is left.
+   */
   onStep(progress: TurnProgress): Promise<'go_on' | 'stop'>;
 }
 
-/** Of what is left of the function after the turn's own time. */
+/** The time for saving a step, in milliseconds, of the function's rest after the turn's own time. */
 const SAVED_WITHIN_MS = 4_000;
 
 /** @throws MemoryError `integrity` for a progress that is malformed. */
@@ -29,7 +32,7 @@ export function createDeliveryProgress(options: {
   readonly saved: Uint8Array | undefined;
   readonly basis: TurnBasis;
   readonly name: Pick<TurnTrace, 'turn' | 'follows'>;
-  /** Until the turn is ended by its signal. */
+  /** Answers the milliseconds until the signal ends the turn. */
   readonly remainingMs: () => number;
   readonly log: JsonLog;
 }): DeliveryProgress {
@@ -51,7 +54,7 @@ export function createDeliveryProgress(options: {
     async onStep(progress) {
       latest = progress;
       try {
-        // What Claude has said is kept even when the time is up meanwhile.
+        // The save has a signal of its own, so that Claude's words are kept even when the time is up meanwhile.
         const signal = AbortSignal.timeout(SAVED_WITHIN_MS);
         isTakenOver = !(await lease.save(encodeProgress(progress, { basis, name }), { signal }));
         hasProgress = !isTakenOver;
@@ -66,12 +69,12 @@ export function createDeliveryProgress(options: {
   };
 }
 
-/** A turn's own part of its conversation, and how many turns the conversation held. */
+/** A turn's own part of its conversation, and the number of turns in the conversation. */
 interface SavedProgress extends TurnProgress {
   readonly version?: number;
 }
 
-/** What the store holds of the conversation already is not saved again. */
+/** Encodes the progress, without the messages that the store has in the conversation already. */
 function encodeProgress(
   { touches = NO_TOUCHES, ...progress }: TurnProgress,
   { basis, name }: Pick<Parameters<typeof createDeliveryProgress>[0], 'basis' | 'name'>,

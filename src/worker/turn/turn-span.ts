@@ -1,7 +1,10 @@
 import type { CommandReport } from '../../agent/turn-tool.ts';
 import type { Delivery } from './delivery.ts';
 
-/** The span of one delivery; it does nothing unless the process has `@opentelemetry/api` and a tracer. Names and texts never enter it. */
+/**
+ * The span of one delivery; it is idle unless the process has `@opentelemetry/api` and a tracer. Names and texts never
+ * enter it.
+ */
 export interface TurnSpan {
   /** A child span for a memory command that has just ended. */
   command(report: CommandReport): void;
@@ -28,7 +31,7 @@ export async function inTurnSpan(
             startTime: endTime - durationMs,
             attributes: { tenant, command: command ?? 'invalid', code: code ?? 'ok' },
           },
-          // Without a context manager nothing is active.
+          // Without a context manager no span is active.
           trace.setSpan(context.active(), span),
         );
         child.end(endTime);
