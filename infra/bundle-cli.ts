@@ -9,7 +9,7 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const SOURCES = join(ROOT, 'src/cli');
 const MAIN = join(SOURCES, 'main.ts');
 
-/** Stays outside: what a user of the library installs beside it. */
+/** Packages that stay outside: a user of the library installs them beside it. */
 const EXTERNAL = [
   '@aws-sdk/*',
   '@smithy/*',
@@ -29,7 +29,10 @@ const COMMON: BuildOptions = {
   logLevel: 'warning',
 };
 
-/** A verb is loaded when it runs: from the module that the second build makes of it, under its own name. */
+/**
+ * Puts each verb into a module of its own, which the second build makes under the verb's name: a verb is loaded when it
+ * runs.
+ */
 function verbsApart(verbs: Set<string>): Plugin {
   return {
     name: 'verbs apart',
@@ -46,9 +49,8 @@ function verbsApart(verbs: Set<string>): Plugin {
 }
 
 /**
- * Writes the command line's program: `main.cjs`, all that `--help` needs, as one CommonJS file, which Node starts in half
- * the time of many modules; and the verbs as modules that share what they have in common. A verb's file is in both: `main.cjs`
- * takes what it declares, since nothing there calls what it runs.
+ * Writes the command line's program: `main.cjs`, all that `--help` needs, as one CommonJS file, which Node starts in
+ * half the time of many modules; and the verbs as modules that share their common parts.
  */
 export async function bundleCli(folder: string): Promise<void> {
   await rm(folder, { recursive: true, force: true });
@@ -58,7 +60,7 @@ export async function bundleCli(folder: string): Promise<void> {
     entryPoints: [MAIN],
     outfile: join(folder, 'main.cjs'),
     format: 'cjs',
-    // An older Node must be able to read it, to say that it is too old.
+    // An older Node must be able to read this file, to say that it is too old.
     target: 'node18',
     plugins: [verbsApart(verbs)],
   });
@@ -71,7 +73,7 @@ export async function bundleCli(folder: string): Promise<void> {
     target: 'node22',
     splitting: true,
     banner: {
-      // CommonJS packages call `require`, which modules do not have.
+      // CommonJS packages call `require`, which modules lack.
       js: "import{createRequire as __createRequire}from'node:module';const require=__createRequire(import.meta.url);",
     },
   });

@@ -5,10 +5,10 @@ import { build, type Metafile } from 'esbuild';
 
 const CLIENT = fileURLToPath(new URL('../src/page/client', import.meta.url));
 
-/** The budget of all that the page loads. */
+/** The most bytes that the page loads in all. */
 export const MOST_PAGE_BYTES = 250_000;
 
-/** Writes the files of the page, with all modules in one script and all sheets in one, and says what went into them. */
+/** Writes the files of the page, one script and one style sheet, and tells their inputs. */
 export async function bundlePage(folder: string): Promise<Metafile> {
   await mkdir(folder, { recursive: true });
   const { metafile } = await build({

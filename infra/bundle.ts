@@ -5,34 +5,37 @@ import { build, type Metafile } from 'esbuild';
 import { builtinsAtFirstUse } from './bundled-imports.ts';
 import { licensesOf } from './bundled-licenses.ts';
 
-/** The worker's bundle, where the packed construct (`src/cdk/packed-bundle.ts`) and `infra/app.ts` look for it. */
+/**
+ * The folder of the worker's bundle, where the packed construct (`src/cdk/packed-bundle.ts`) and `infra/app.ts` look
+ * for it.
+ */
 export const WORKER_BUNDLE: string = fileURLToPath(new URL('../dist/lambda', import.meta.url));
 
 export const WORKER_ENTRY: string = fileURLToPath(new URL('worker/main.ts', import.meta.url));
 
-/** CommonJS parts of the SDKs call `require`, which modules do not have. */
+/** The function that CommonJS parts of the SDKs call, and that modules lack. */
 const REQUIRE =
   "import{createRequire as __createRequire}from'node:module';const require=__createRequire(import.meta.url);";
 
-/** How the AWS SDK finds credentials in a function. */
+/** The module by which the AWS SDK finds credentials in a function. */
 const CREDENTIALS = fileURLToPath(new URL('worker/function-credentials.ts', import.meta.url));
 
 const NO_BROWSER = fileURLToPath(new URL('worker/no-browser.ts', import.meta.url));
 
-/** The budget of what a function loads before its first invocation. */
+/** The most bytes that a function loads before its first invocation. */
 export const MOST_EAGER_BYTES = 750_000;
 
 interface BundleReport {
-  /** What is loaded at the start: `index.mjs` and what it imports. */
+  /** The bytes loaded at the start: `index.mjs` and its imports. */
   readonly eager: number;
-  /** With what is loaded when it is needed first. */
+  /** All bytes, with those that are loaded at their first use. */
   readonly total: number;
-  /** The files that it was made of. */
+  /** The files from which the bundle was made. */
   readonly inputs: readonly string[];
 }
 
 /**
- * Writes minified modules into a folder: `index.mjs`, and beside it what that loads, each part that waits behind an
+ * Writes minified modules into a folder: `index.mjs`, and beside it the modules that it loads, each part behind an
  * `import()` in files of its own. Modules that an earlier bundle left there are removed.
  */
 export async function bundle({
@@ -70,7 +73,10 @@ export async function bundle({
   return { ...sizeOf(metafile.outputs, bytes), inputs: Object.keys(metafile.inputs) };
 }
 
-/** Most modules require nothing, and making a `require` takes a start longer than reading the module. */
+/**
+ * Removes a `require` that the module does not use: most use none, and making one takes a start longer than reading the
+ * module.
+ */
 function withoutIdleRequire(text: string): string {
   const rest = text.replace(REQUIRE, '');
   return /\brequire\b/.test(rest) ? text : rest;
@@ -97,7 +103,7 @@ function sizeOf(
   return { eager: bytesOf(eager), total: bytesOf(Object.keys(outputs)) };
 }
 
-/** The worker's bundle as the package carries it, with the licences of what is in it. */
+/** Writes the worker's bundle as the package carries it, with the licences of its parts. */
 export async function bundleWorker(folder: string): Promise<BundleReport> {
   const report = await bundle({ entry: WORKER_ENTRY, folder });
   await writeFile(join(folder, 'LICENSES.txt'), await licensesOf(report.inputs));

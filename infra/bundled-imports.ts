@@ -2,8 +2,8 @@ import { isBuiltin } from 'node:module';
 import type { Plugin } from 'esbuild';
 
 /**
- * Loads what Node has at its first use instead of at the start. `node:https`, which brings all of TLS with it, takes as
- * long as an empty process, and `import` would read every name of `node:http`, and so load its WebSocket.
+ * Loads Node's own modules at their first use instead of at the start. `node:https`, which brings all of TLS with it,
+ * takes as long as an empty process, and `import` would read every name of `node:http`, and so load its WebSocket.
  */
 export const builtinsAtFirstUse: Plugin = {
   name: 'builtins at first use',
@@ -31,10 +31,10 @@ lazily('default', load);
 exports.__esModule = true;`;
 }
 
-/** What `node:http` loads when it is asked for it; every one is a global as well. */
+/** The names of `node:http` whose reading loads undici; every one is a global as well. */
 const OF_UNDICI: readonly string[] = ['WebSocket', 'CloseEvent', 'MessageEvent'];
 
-/** For an `import()`, which comes at the first use. */
+/** Writes the exports for an `import()`, which comes at the first use. */
 function plainExports(builtin: string): string {
   const names = namesOf(builtin).filter((name) => !OF_UNDICI.includes(name));
   return `

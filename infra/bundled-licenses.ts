@@ -4,7 +4,11 @@ import { fileURLToPath } from 'node:url';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 
-/** The licences of the packages whose code is in a bundle. @param inputs as esbuild names them. */
+/**
+ * Collects the licences of the packages whose code is in a bundle.
+ *
+ * @param inputs as esbuild names them.
+ */
 export async function licensesOf(inputs: readonly string[]): Promise<string> {
   const folders = new Set(
     inputs.flatMap((input) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(input)?.[0] ?? []),

@@ -17,7 +17,7 @@ interface Template {
 
 interface Source {
   readonly type: string;
-  /** How the logical id begins. */
+  /** The beginning of the logical id. */
   readonly id: string;
   readonly member: string;
 }
@@ -38,7 +38,7 @@ const SOURCES: Readonly<Record<string, Source>> = {
   'turns-queue': { type: 'AWS::SQS::QueuePolicy', id: 'MemoryTurns', member: 'PolicyDocument' },
 };
 
-/** What stands for a resource, by how its logical id begins; the first one counts. */
+/** The names that stand for resources, by the beginning of their logical ids; the first match counts. */
 const NAMES: readonly (readonly [id: string, name: string])[] = [
   ['MemoryBucket', 'BUCKET_ARN'],
   ['MemoryRootKey', 'ROOT_KEY_ARN'],
@@ -61,7 +61,7 @@ const PSEUDO: Readonly<Record<string, string>> = {
   'AWS::URLSuffix': 'amazonaws.com',
 };
 
-/** The text of each document by the name of its file, for a deployment below the prefix `memories`. */
+/** Makes the text of each document by the name of its file, for a deployment below the prefix `memories`. */
 export async function iamDocuments(): Promise<ReadonlyMap<string, string>> {
   const folder = await mkdtemp(join(tmpdir(), 'sealed-memory-iam-'));
   try {
@@ -89,7 +89,7 @@ function documentOf({ Resources }: Template, { type, id, member }: Source): unkn
   return entry[1].Properties[member];
 }
 
-/** With a name in angle brackets in the place of each reference. */
+/** Puts a name in angle brackets in the place of each reference. */
 function named(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(named);
   if (typeof value !== 'object' || value === null) return value;

@@ -12,7 +12,7 @@ type Reader = (text: string, scope: Construct) => Settings;
 
 const NAMESPACE = 'sealed-memory:';
 
-/** Names as in docs/deployment.md, "Settings"; lists are comma separated. */
+/** Readers of the settings, named as in docs/deployment.md, "Settings"; lists are comma separated. */
 const READERS: Readonly<Record<string, Reader>> = {
   prefix: (text) => ({ prefix: text }),
   model: (text) => ({ model: text }),
@@ -49,7 +49,7 @@ const READERS: Readonly<Record<string, Reader>> = {
 };
 
 /**
- * The settings of a deployment, from the context: `cdk deploy -c sealed-memory:fifo=true`.
+ * Reads the settings of a deployment from the context: `cdk deploy -c sealed-memory:fifo=true`.
  *
  * @throws RangeError for a name under `sealed-memory:` that is no setting, and for a malformed value.
  */
@@ -72,7 +72,7 @@ export function readSettings(scope: Construct): Settings {
   return Object.assign({}, ...settings) as Settings;
 }
 
-/** Under the setting's own name, which says the unit of a duration. */
+/** Answers the number under the setting's own name, which tells the unit of a duration. */
 function numbersOf(name: string, setting: Settings): Readonly<Record<string, number | undefined>> {
   const { timeout, oldestMessage, ...rest } = setting;
   const value = timeout?.toSeconds() ?? oldestMessage?.toMinutes() ?? Object.values(rest)[0];

@@ -23,27 +23,30 @@ import { startTokenService } from './token-service.ts';
 
 export interface CloudOptions {
   readonly minio: S3Server;
-  /** Endpoint of moto. */
+  /** The endpoint of moto. */
   readonly moto: string;
-  /** Without an address: Claude itself. */
+  /** The address and key of Claude; without an address: Claude itself. */
   readonly claude: { readonly url?: string; readonly apiKey: string };
   readonly startFunctions: (env: Environment) => TurnFunctions | Promise<TurnFunctions>;
-  /** The functions' time, and after how long a message whose worker died is delivered again. */
+  /** The functions' time, and the time after which a message whose worker died is delivered again. */
   readonly timeoutSeconds: number;
   readonly visibilitySeconds?: number;
   readonly maxConcurrency: number;
-  /** What the functions reach the servers through, where that is not as this process does. */
+  /** The addresses through which the functions reach the servers, where they differ from this process's. */
   readonly through?: { readonly s3?: string; readonly sqs?: string };
-  /** Where the token service listens, and what the functions know it as; a free port of 127.0.0.1 by default. */
+  /**
+   * The address on which the token service listens, and the one under which the functions know it; a free port of
+   * 127.0.0.1 by default.
+   */
   readonly tokens?: { readonly host: string; readonly port: number; readonly url: string };
-  /** Something went wrong between the queue and the worker; it goes on. */
+  /** Hears of an error between the queue and the worker; the cloud goes on. */
   readonly onError: (error: unknown) => void;
 }
 
 /** The deployment of infra/ on one machine, running. */
 export interface Cloud extends TurnFunctions, AsyncDisposable {
   readonly resources: LocalResources;
-  /** As `SEALED_MEMORY_STORE` takes it. */
+  /** The store as `SEALED_MEMORY_STORE` takes it. */
   readonly storeUrl: string;
   /**
    * Puts a message into the queue of turns, in a group where one is given: a text as it is, anything else as JSON.
@@ -51,7 +54,7 @@ export interface Cloud extends TurnFunctions, AsyncDisposable {
    * @throws Error `InvalidParameterValue` above 1 MiB.
    */
   send(message: unknown, group?: string): Promise<void>;
-  /** Takes what lies in a queue now. */
+  /** Takes the messages that a queue has now. */
   take(queue: LocalQueue): Promise<readonly string[]>;
 }
 
@@ -63,7 +66,7 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
   const { visibilitySeconds = 6 * timeoutSeconds } = options;
   const resources = await createResources({ minio, moto, apiKey: claude.apiKey, visibilitySeconds });
   const { bucketName, prefix } = resources;
-  // The worker's own key opens nothing but the door of the token service.
+  // The worker's own key opens only the door of the token service.
   const caller = {
     accessKeyId: `AKIA${randomBytes(8).toString('hex').toUpperCase()}`,
     secretAccessKey: randomBytes(20).toString('hex'),
@@ -78,7 +81,7 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
       ...options.tokens,
     }),
   );
-  // The SDK sends to where the URL of the queue says, whatever its endpoint is.
+  // The SDK sends to the address in the queue's URL, whatever its endpoint is.
   const asSeen = (queueUrl: string): string => queueUrl.replace(moto, through.sqs ?? moto);
   const places = {
     bucketName,
@@ -119,7 +122,7 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
     maxConcurrency: options.maxConcurrency,
     onError: options.onError,
   });
-  // Disposed the other way round: the functions end first, and what they worked on has then failed.
+  // Disposal goes the other way round: the functions end first, and their turns at work have then failed.
   stack.use(source);
   stack.use(direct);
   stack.use(worker);

@@ -1,7 +1,9 @@
 import type { LocalResources } from './resources.ts';
 import type { S3Server } from './servers/s3-server.ts';
 
-/** What a person can do with a cloud that goes on, for copying into a shell of the same folder. */
+/**
+ * Writes the commands with which a person can use a cloud that goes on, for copying into a shell of the same folder.
+ */
 export function commandsFor({
   resources,
   storeUrl,
@@ -9,10 +11,10 @@ export function commandsFor({
   moto,
 }: {
   readonly resources: LocalResources;
-  /** As `SEALED_MEMORY_STORE` takes it. */
+  /** The store as `SEALED_MEMORY_STORE` takes it. */
   readonly storeUrl: string;
   readonly minio: S3Server;
-  /** Endpoint of moto, which believes all credentials. */
+  /** The endpoint of moto, which believes all credentials. */
   readonly moto: string;
 }): string {
   const { turns, replies, deadLetters, rootKeyArn } = resources;

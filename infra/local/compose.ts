@@ -8,9 +8,9 @@ import { startScriptedClaude } from './scripted-claude.ts';
 import type { Environment } from './servers/find-program.ts';
 import { giveTour } from './tour.ts';
 
-// The part of the cloud in compose.yaml that is neither a server nor the bundle: makes the queues, the key and the
-// bucket, plays the token service and Claude, feeds the functions, and gives the tour. The functions start when there is
-// the file that names all this to them.
+// The part of the cloud in compose.yaml beside the servers and the bundle: makes the queues, the key and the bucket,
+// plays the token service and Claude, feeds the functions, and gives the tour. The functions start when there is the
+// file that names all this to them.
 
 const ALL_ADDRESSES = '0.0.0.0';
 const TIMEOUT_SECONDS = 60;
@@ -62,7 +62,7 @@ async function main(signal: AbortSignal): Promise<void> {
   if (!signal.aborted) await once(signal, 'abort');
 }
 
-/** As a file that a shell reads; it is there whole or not at all. */
+/** Writes the environment as a file that a shell reads; the file appears whole or not at all. */
 async function writeEnvironment(file: string, env: Environment): Promise<void> {
   const lines = Object.entries(env).map(
     ([name, value = '']) => `export ${name}='${value.replaceAll("'", "'\\''")}'\n`,

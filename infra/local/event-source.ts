@@ -14,11 +14,11 @@ export interface EventSourceOptions {
   readonly queueArn: string;
   readonly region: string;
   readonly target: Pick<InvokedFunction, 'invoke'>;
-  /** Messages of one event, 1–10. */
+  /** The most messages of one event, 1–10. */
   readonly batchSize: number;
-  /** Events at the same time. */
+  /** The most events at the same time. */
   readonly maxConcurrency: number;
-  /** Something besides the function went wrong; the source goes on. */
+  /** Hears of an error outside the function; the source goes on. */
   readonly onError: (error: unknown) => void;
 }
 
@@ -26,8 +26,8 @@ const PAUSE_MS = 100;
 const PAUSE_AFTER_ERROR_MS = 1_000;
 
 /**
- * What Lambda does between a queue and a function, with `ReportBatchItemFailures`: receives messages, invokes, and
- * deletes those that the function did not return. A function that fails keeps them all in the queue.
+ * Does the work of Lambda between a queue and a function, with `ReportBatchItemFailures`: receives messages, invokes,
+ * and deletes those that the function did not return. A function that fails keeps them all in the queue.
  */
 export function startEventSource(options: EventSourceOptions): AsyncDisposable {
   const stopping = new AbortController();
@@ -87,7 +87,10 @@ async function deliver(options: EventSourceOptions, messages: readonly Message[]
   if (Entries.length > 0) await sqs.send(new DeleteMessageBatchCommand({ QueueUrl: queueUrl, Entries }));
 }
 
-/** Ids of the messages that return to the queue; undefined, for every message, when Lambda would not understand the answer. */
+/**
+ * Reads the ids of the messages that return to the queue; undefined, for every message, when Lambda would not
+ * understand the answer.
+ */
 function readFailures(answer: unknown): ReadonlySet<string> | undefined {
   if (answer === null || answer === undefined) return new Set();
   const { batchItemFailures } = answer as { readonly batchItemFailures?: unknown };
@@ -114,7 +117,7 @@ function recordOf({ queueArn, region }: EventSourceOptions, message: Message): S
   };
 }
 
-/** Lambda writes the members of an attribute in another way than SQS does. */
+/** Writes the members of an attribute as Lambda does, which differs from SQS. */
 function attributesOf({ MessageAttributes = {} }: Message): SQSRecord['messageAttributes'] {
   return Object.fromEntries(
     Object.entries(MessageAttributes).map(([name, { StringValue, DataType = '' }]) => [

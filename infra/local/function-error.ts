@@ -1,4 +1,4 @@
-/** What a function answered instead of a result, or what became of its process. */
+/** The answer of a function that gave no result, or the end of its process. */
 export class FunctionError extends Error {
   override readonly name = 'FunctionError';
   /** The name of the error that the handler threw; `Runtime.*` where the runtime itself failed. */

@@ -1,11 +1,14 @@
-/** npm passes on to its script what the terminal has sent to both of them. */
+/**
+ * The time within which two signals are one keystroke: npm passes on to its script a signal that the terminal has sent
+ * to both of them.
+ */
 const SAME_KEYSTROKE_MS = 1_000;
 
 const STOPPING = '\ncloud: stopping what was started and removing its folders; Ctrl-C again leaves at once\n';
 
 /**
- * Aborted by Ctrl-C, SIGTERM, a closed terminal and an output that nothing reads any more, which set the exit code. A
- * second signal ends the process at once.
+ * Makes a signal that Ctrl-C, SIGTERM, a closed terminal and an output without a reader abort, which also set the exit
+ * code. A second signal ends the process at once.
  */
 export function onInterruption(): AbortSignal {
   const interruption = new AbortController();
@@ -32,7 +35,7 @@ export function onInterruption(): AbortSignal {
   return interruption.signal;
 }
 
-/** Runs to the end or the interruption; what went wrong is one sentence and exit code 1. */
+/** Runs to the end or the interruption; an error becomes one sentence and exit code 1. */
 export async function runUntil(
   signal: AbortSignal,
   main: (signal: AbortSignal) => Promise<void>,

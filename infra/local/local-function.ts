@@ -10,7 +10,7 @@ export interface LocalFunctionOptions {
   readonly name: string;
   /** The folder of the bundle. */
   readonly bundle: string;
-  /** As Lambda takes it: `file.export`. */
+  /** The handler, as Lambda takes it: `file.export`. */
   readonly handler: string;
   /** The script of AWS's runtime client. */
   readonly runtimeClient: string;
@@ -18,14 +18,18 @@ export interface LocalFunctionOptions {
   readonly region: string;
   readonly timeoutSeconds: number;
   readonly memoryMb: number;
-  /** So many processes at most, each with one event at a time. */
+  /** The most processes, each with one event at a time. */
   readonly maxConcurrency: number;
-  /** Every line that the function writes. */
+  /** Hears every line that the function writes. */
   readonly onLine: (line: string) => void;
 }
 
 export interface InvokedFunction extends AsyncDisposable {
-  /** @throws FunctionError when the handler threw, its process ended, or its time was up. */
+  /**
+   * Invokes the function with an event.
+   *
+   * @throws FunctionError when the handler threw, its process ended, or its time was up.
+   */
   invoke(event: unknown): Promise<unknown>;
 }
 
@@ -38,19 +42,19 @@ export interface LocalFunction extends InvokedFunction {
 
 /** The two functions that run turns, in the environment of the deployment. */
 export interface TurnFunctions {
-  /** Fed from the queue of turns. */
+  /** The function that the queue of turns feeds. */
   readonly worker: InvokedFunction;
-  /** Answers its callers. */
+  /** The function that answers its callers. */
   readonly direct: InvokedFunction;
 }
 
-/** One process with the interface it works through. */
+/** One process, with the interface through which it works. */
 interface Process {
   readonly api: RuntimeApi;
   readonly child: GuardedChild;
 }
 
-/** Both functions of the bundle, as processes of this machine. */
+/** Starts both functions of the bundle, as processes of this machine. */
 export function startLocalFunctions(options: Omit<LocalFunctionOptions, 'name' | 'handler' | 'memoryMb'>): {
   readonly worker: LocalFunction;
   readonly direct: LocalFunction;

@@ -88,7 +88,7 @@ async function main(signal: AbortSignal): Promise<void> {
   if (!signal.aborted) await once(signal, 'abort');
 }
 
-/** By the worker's own log. */
+/** Counts the requests to Claude by the worker's own log. */
 function claudeRequests(lines: readonly string[]): number {
   return lines
     .map((line) => /"claudeRequests":(\d+)/.exec(line)?.[1])

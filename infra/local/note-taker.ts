@@ -6,7 +6,9 @@ import { type Dialogue, listedFiles, readDialogue } from './dialogue.ts';
 const NOTES = '/memories/notes.md';
 const KEEP = /keep this for later: (.+)$/;
 
-/** Words a user's wish that a fact, one line of text, is kept. The note taker understands it, and Claude itself as well. */
+/**
+ * Makes a user's prompt at which the note taker keeps a fact, one line of text. Claude itself understands it as well.
+ */
 export function keepPrompt(fact: string): string {
   return `Please keep this for later: ${fact}`;
 }
@@ -14,8 +16,8 @@ export function keepPrompt(fact: string): string {
 export const RECITE_PROMPT = 'What have I asked you to keep? Please list it word for word.';
 
 /**
- * Claude's part for any tenant: keeps facts, one a line, and says them again. All it knows is what the request shows
- * it, so a fact that it says has been through the store.
+ * Plays Claude's part for any tenant: keeps facts, one a line, and says them again. It knows only the request, so a
+ * fact that it says has been through the store.
  */
 export function takeNotes({ tools, messages }: Pick<ScriptedScene, 'tools' | 'messages'>): ScriptedPart {
   if (tools.get('memory') !== 'memory_20250818') {

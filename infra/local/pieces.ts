@@ -9,24 +9,24 @@ import { startMoto, whyNoMoto } from './servers/moto.ts';
 import { findRuntimeClient, whyNoRuntimeClient } from './servers/runtime-client.ts';
 import type { S3Server } from './servers/s3-server.ts';
 
-/** What the cloud on one machine is put together from. */
+/** The pieces of the cloud on one machine. */
 export interface Pieces extends AsyncDisposable {
   readonly minio: S3Server;
-  /** Endpoint of moto. */
+  /** The endpoint of moto. */
   readonly moto: string;
   readonly runtimeClient: string;
   /** The folder of a bundle made just now. */
   readonly bundle: string;
 }
 
-/** One sentence for each piece that is not there and cannot be had here, found before anything is installed. */
+/** Finds the pieces that are missing and cannot be had here, before any installation, with one sentence for each. */
 export async function findObstacles(env: Environment): Promise<readonly string[]> {
   const reasons = await Promise.all([whyNoMinio(env), whyNoRuntimeClient(env), whyNoMoto(env)]);
   return reasons.filter((reason) => reason !== undefined);
 }
 
 /**
- * Everything but MinIO, or one sentence for each piece that is not available here.
+ * Gets everything but MinIO, or one sentence for each piece that is not available here.
  *
  * @throws the signal's reason when it is aborted meanwhile.
  */
@@ -36,7 +36,7 @@ export async function getPieces(
   options: InstallOptions,
 ): Promise<Pieces | { readonly reasons: readonly string[] }> {
   const stack = new AsyncDisposableStack();
-  // One after the other: both installations want the whole machine.
+  // One follows the other: both installations want the whole machine.
   const client = await findRuntimeClient(env, options);
   options.signal?.throwIfAborted();
   const moto = await startMoto(env, options);
@@ -57,7 +57,7 @@ export async function getPieces(
   };
 }
 
-/** MinIO as the tests find it; an endpoint of another operator is not asked for session policies. */
+/** Gets MinIO as the tests find it; an endpoint of another operator is not asked for session policies. */
 export async function getMinio(
   env: Environment,
   { say }: InstallOptions,

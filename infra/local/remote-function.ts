@@ -7,8 +7,8 @@ const PATH = '/2015-03-31/functions/function/invocations';
 const READY_WITHIN_MS = 60_000;
 
 /**
- * A function in a container of AWS's base image, behind the emulator that the image brings. It takes one event at a
- * time.
+ * Opens a function in a container of AWS's base image, behind the emulator that the image brings. It takes one event at
+ * a time.
  *
  * @param options.origin such as `http://worker:8080`.
  */
@@ -50,7 +50,7 @@ async function post(
   const refusal = refuseResponse(text);
   if (refusal !== undefined) throw refusal;
   const result: unknown = JSON.parse(text || 'null');
-  // The emulator answers 200 to whatever the function says; only the body tells an error.
+  // The emulator answers 200 to every result of the function; only the body tells an error.
   if (typeof result === 'object' && result !== null && 'errorType' in result) {
     const { errorType, errorMessage } = result as Readonly<Record<string, unknown>>;
     throw new FunctionError(String(errorType), String(errorMessage ?? ''));
@@ -59,7 +59,7 @@ async function post(
   return result;
 }
 
-/** Any answer will do: the emulator has no address for its health. */
+/** Waits for any answer, because the emulator has no address for its health. */
 async function untilAnswering(origin: string, signal: AbortSignal): Promise<void> {
   for (const end = Date.now() + READY_WITHIN_MS; ; ) {
     const isThere = await fetch(origin, { signal }).then(

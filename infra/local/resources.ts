@@ -5,7 +5,7 @@ import { CreateSecretCommand, SecretsManagerClient } from '@aws-sdk/client-secre
 import { CreateQueueCommand, GetQueueAttributesCommand, SQSClient } from '@aws-sdk/client-sqs';
 import type { S3Server } from './servers/s3-server.ts';
 
-/** What the stack of infra/ makes, as far as one machine has it. */
+/** The resources of the stack of infra/, as far as one machine has them. */
 export interface LocalResources {
   readonly bucketName: string;
   readonly prefix: string;
@@ -23,20 +23,20 @@ export interface LocalQueue {
 
 export interface ResourceOptions {
   readonly minio: S3Server;
-  /** Endpoint of moto. */
+  /** The endpoint of moto. */
   readonly moto: string;
   readonly apiKey: string;
   readonly visibilitySeconds: number;
 }
 
-/** moto asks for some credentials and believes all. */
+/** The credentials for moto, which asks for some and believes all. */
 export const MOTO_CREDENTIALS = { accessKeyId: 'AKIDOFTHISMACHINE', secretAccessKey: 'believed' } as const;
-/** As the deployed queue has it. */
+/** The number of receives after which a turn fails, as in the deployed queue. */
 const MAX_RECEIVE_COUNT = 10;
-/** As long as the deployed queue, and SQS by default, keeps a message. */
+/** The time for which the queue keeps a message, in seconds, as the deployed queue does, and SQS by default. */
 export const RETENTION_SECONDS = 345_600;
 
-/** A bucket in MinIO; queues, a root key and a secret in moto. Their names are of this call alone. */
+/** Creates a bucket in MinIO, and queues, a root key and a secret in moto, under names of this call alone. */
 export async function createResources(options: ResourceOptions): Promise<LocalResources> {
   const run = randomBytes(4).toString('hex');
   const { region } = options.minio;
@@ -53,7 +53,7 @@ export async function createResources(options: ResourceOptions): Promise<LocalRe
   return { bucketName, prefix: 'local', rootKeyArn, apiKeySecretArn, ...queues };
 }
 
-/** A client with all rights on the server, for looking behind the library's back. */
+/** Opens a client with all rights on the server, for looking behind the library's back. */
 export function openMinio({ endpoint, region, accessKeyId, secretAccessKey }: S3Server): S3Client {
   return new S3Client({
     endpoint,

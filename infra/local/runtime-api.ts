@@ -7,16 +7,18 @@ import { encodeEvent, LAMBDA_RESPONSE_BYTES, refuseResponse } from './service-li
 
 /** Lambda's side of the interface between it and a runtime, for one process that works on one event at a time. */
 export interface RuntimeApi extends AsyncDisposable {
-  /** As `AWS_LAMBDA_RUNTIME_API` takes it. */
+  /** The address, as `AWS_LAMBDA_RUNTIME_API` takes it. */
   readonly address: string;
-  /** Resolves when the process has loaded the function. @throws FunctionError when it could not. */
+  /** Resolves when the process has loaded the function; rejects with a FunctionError when it could not. */
   readonly ready: Promise<void>;
   /**
-   * Hands an event to the process when it asks for the next one. The time until `deadline`, in milliseconds since the
-   * epoch, is what the handler is told. @throws FunctionError.
+   * Hands an event to the process when it asks for the next one, and tells the handler the time until `deadline`, in
+   * milliseconds since the epoch.
+   *
+   * @throws FunctionError.
    */
   invoke(event: unknown, deadline: number): Promise<unknown>;
-  /** The process is no more: what it was working on has failed. */
+  /** Fails the event at work, when the process has ended. */
   fail(error: FunctionError): void;
 }
 
@@ -29,7 +31,7 @@ interface Invocation {
 }
 
 const VERSION = '/2018-06-01/runtime';
-/** What the runtime is told, while the caller is told the sizes. */
+/** The answer for the runtime, while the caller learns the sizes. */
 const TOO_LARGE = JSON.stringify({
   errorMessage: `Exceeded maximum allowed payload size (${LAMBDA_RESPONSE_BYTES} bytes).`,
   errorType: 'RequestEntityTooLarge',
@@ -57,7 +59,7 @@ export async function startRuntimeApi(functionArn: string): Promise<RuntimeApi> 
     waiting = working = undefined;
   };
 
-  /** Whether the answer could be passed on. */
+  /** Passes the answer on, and tells whether that was possible. */
   const answer = (body: string): boolean => {
     const refusal = refuseResponse(body);
     if (refusal !== undefined) working?.reject(refusal);

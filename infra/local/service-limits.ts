@@ -1,17 +1,21 @@
 import { FunctionError } from './function-error.ts';
 
-// What the services of AWS take at most, and what they say to more. Sizes are bytes of UTF-8.
+// The limits of AWS's services, and their answers to more. Sizes are bytes of UTF-8.
 
-/** Of an invocation that waits for its answer. */
+/** The most bytes of an invocation that waits for its answer. */
 const LAMBDA_REQUEST_BYTES = 6 * 1024 * 1024;
-/** Lambda allows an answer 100 bytes more. */
+/** The most bytes of an answer: Lambda allows it 100 bytes more than the invocation. */
 export const LAMBDA_RESPONSE_BYTES = LAMBDA_REQUEST_BYTES + 100;
-/** Of a message, its attributes included. */
+/** The most bytes of a message, its attributes included. */
 const SQS_MESSAGE_BYTES = 1024 * 1024;
-/** Of what a state of Step Functions is given, and of what it gives. */
+/** The most bytes of the input of a state of Step Functions, and of its result. */
 const STEP_FUNCTIONS_BYTES = 256 * 1024;
 
-/** Returns the event as JSON. @throws FunctionError `RequestEntityTooLargeException`: no function has seen it. */
+/**
+ * Encodes the event as JSON.
+ *
+ * @throws FunctionError `RequestEntityTooLargeException`, before any function has seen it.
+ */
 export function encodeEvent(event: unknown): string {
   const body = JSON.stringify(event);
   if (Buffer.byteLength(body) <= LAMBDA_REQUEST_BYTES) return body;
@@ -21,7 +25,7 @@ export function encodeEvent(event: unknown): string {
   );
 }
 
-/** Returns what a caller gets instead of an answer that is too large; undefined for one that is not. */
+/** Makes the error that a caller gets instead of an answer that is too large; undefined for one that is not. */
 export function refuseResponse(body: string): FunctionError | undefined {
   const bytes = Buffer.byteLength(body);
   if (bytes <= LAMBDA_RESPONSE_BYTES) return undefined;
@@ -42,14 +46,20 @@ class MessageTooLarge extends Error {
   }
 }
 
-/** @throws Error `InvalidParameterValue` above 1 MiB. */
+/**
+ * Checks the size of a message.
+ *
+ * @throws Error `InvalidParameterValue` above 1 MiB.
+ */
 export function checkMessage(body: string): void {
   if (Buffer.byteLength(body) > SQS_MESSAGE_BYTES) throw new MessageTooLarge();
 }
 
 /**
- * A function as the task of a state machine. @throws FunctionError `States.DataLimitExceeded` for an input or a result
- * that a state machine does not carry; the function has run in the second case.
+ * Invokes a function as the task of a state machine.
+ *
+ * @throws FunctionError `States.DataLimitExceeded` for an input or a result that a state machine does not carry; the
+ * function has run in the second case.
  */
 export async function invokeAsTask(
   invoke: (event: unknown) => Promise<unknown>,

@@ -2,13 +2,13 @@ import { TENANT_TAG, tenantResources } from '../../src/cdk/tenant-resources.ts';
 import { tenantStatements } from '../../src/cdk/tenant-role.ts';
 import type { TenantId } from '../../src/format/object-keys.ts';
 
-/** What a session policy may measure at AWS, in characters. */
+/** The most characters of a session policy at AWS. */
 const MOST_CHARACTERS = 2_048;
 
 /**
- * The tenant role's permissions on the bucket as one tenant's session policy, for servers whose token service knows no
- * session tags: the statements of the deployment with the tenant in the tag's place. Its one denial, of sessions
- * without a tenant, has no meaning here: there are none.
+ * Makes the tenant role's permissions on the bucket as one tenant's session policy, for servers whose token service
+ * knows no session tags: the statements of the deployment with the tenant in the tag's place. Its one denial, of
+ * sessions without a tenant, is left out: every session here has one.
  */
 export function sessionPolicy({
   bucketName,

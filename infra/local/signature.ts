@@ -17,7 +17,7 @@ const AUTHORIZATION =
   /^AWS4-HMAC-SHA256 Credential=([\w-]+)\/(\d{8}\/[\w-]+\/[\w-]+\/aws4_request), ?SignedHeaders=([\w;-]+), ?Signature=([0-9a-f]{64})$/;
 const MOST_SKEW_MS = 15 * 60_000;
 
-/** Whether the request was signed with the key (AWS Signature Version 4, no query), a few minutes ago at most. */
+/** Tells whether the request was signed with the key (AWS Signature Version 4, no query), a few minutes ago at most. */
 export function isSignedWith({ accessKeyId, secretAccessKey }: AccessKey, request: SignedRequest): boolean {
   const [, id, scope = '', names = '', signature = ''] =
     AUTHORIZATION.exec(request.headers.authorization ?? '') ?? [];

@@ -10,11 +10,11 @@ import type { Cloud } from './cloud.ts';
 import { MOTO_CREDENTIALS, openMinio } from './resources.ts';
 import type { S3Server } from './servers/s3-server.ts';
 
-/** Where a store is looked into, with all rights on it. */
+/** The place in which a store is inspected, with all rights on it. */
 export interface StorePlace {
   readonly cloud: Pick<Cloud, 'resources' | 'storeUrl'>;
   readonly minio: S3Server;
-  /** Endpoint of moto, which holds the root key. */
+  /** The endpoint of moto, which holds the root key. */
   readonly moto: string;
 }
 
@@ -24,7 +24,7 @@ export interface RawObject {
   readonly body: Uint8Array;
 }
 
-/** Every object of the bucket, in the store's order. */
+/** Reads every object of the bucket, in the store's order. */
 export async function readBucket({ cloud, minio }: StorePlace): Promise<readonly RawObject[]> {
   const client = openMinio(minio);
   const Bucket = cloud.resources.bucketName;
@@ -47,7 +47,7 @@ export async function readBucket({ cloud, minio }: StorePlace): Promise<readonly
   }
 }
 
-/** The states of one tenant's receipts, and how many answers lie beside them. */
+/** Reads the states of one tenant's receipts, and the number of answers beside them. */
 export async function readReceipts(
   { cloud, minio, moto }: StorePlace,
   tenant: string,
@@ -75,7 +75,7 @@ export async function readReceipts(
       if (id === undefined) continue;
       const record = await readRecord(work, { cls: 'receipts', id, maxBytes: RECEIPT_BYTES });
       const { state } = (record && decodeFields(record.content)) ?? {};
-      // The others hold the progress of a turn.
+      // The other records hold the progress of a turn.
       if (state !== undefined) states.push(String(state));
     }
     return { states, answers: records.filter(({ cls }) => cls === 'answers').length };

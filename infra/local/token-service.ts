@@ -11,9 +11,9 @@ export interface TokenServiceOptions {
   /** The roles that may become a tenant. */
   readonly caller: AccessKey;
   readonly roleArn: string;
-  /** What a session of one tenant may do on the server. */
+  /** Makes the policy of a session of one tenant on the server. */
   readonly policyOf: (tenant: TenantId) => string;
-  /** A free port of 127.0.0.1 by default. */
+  /** The address to listen on; a free port of 127.0.0.1 by default. */
   readonly host?: string;
   readonly port?: number;
 }
@@ -41,8 +41,8 @@ const FIELDS = [
 ];
 
 /**
- * MinIO's token service knows no session tags: this one stands before it and turns the tag into a session policy.
- * It is stricter than AWS: one caller, one role, one tag, and no other parameter.
+ * Starts a token service before MinIO's, which knows no session tags: it turns the tag into a session policy. It is
+ * stricter than AWS: one caller, one role, one tag, and no other parameter.
  */
 export async function startTokenService(options: TokenServiceOptions): Promise<TokenService> {
   const { endpoint, region, accessKeyId, secretAccessKey } = options.minio;

@@ -7,7 +7,7 @@ import { type RawObject, readBucket, readReceipts, type StorePlace } from './sto
 
 export interface TourOptions extends StorePlace {
   readonly cloud: Cloud;
-  /** What Claude was asked so far; absent where it cannot be told. */
+  /** Counts the requests to Claude so far; absent where they cannot be counted. */
   readonly claudeRequests?: (() => number) | undefined;
   readonly signal: AbortSignal;
   readonly print: (text: string) => void;
@@ -26,7 +26,7 @@ const FACTS: readonly (readonly [tenant: string, fact: string])[] = [
 ];
 const WITHIN_MS = 5 * 60_000;
 
-/** Sends turns for three tenants and shows what came of them. False when something did not hold. */
+/** Sends turns for three tenants and shows their results. False when a check failed. */
 export async function giveTour(options: TourOptions): Promise<boolean> {
   const { cloud, print } = options;
   const first = FACTS.map(([tenant, fact]) => ({ tenant, turn: `${tenant}-1`, prompt: keepPrompt(fact) }));
@@ -57,7 +57,11 @@ export async function giveTour(options: TourOptions): Promise<boolean> {
   return checks.every(({ holds }) => holds);
 }
 
-/** Replies by turn. @throws Error when a turn ends among the dead letters, or nothing comes. */
+/**
+ * Sends turns, and collects their replies by turn.
+ *
+ * @throws Error when a turn ends among the dead letters, or the answers do not come in time.
+ */
 async function answered(
   { cloud, signal }: TourOptions,
   turns: readonly Turn[],
@@ -94,7 +98,7 @@ function conversationLines({ messages }: TurnAnswer): readonly Line[] {
   });
 }
 
-/** Size, the last bytes in hex, and the key. */
+/** Makes a line of an object's size, its last bytes in hex, and its key. */
 function objectLine({ key, body }: RawObject): Line {
   return {
     text: `${String(body.length).padStart(6)}  …${Buffer.from(body.subarray(-4)).toString('hex')}  ${key}`,

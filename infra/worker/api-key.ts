@@ -1,10 +1,14 @@
 import { GetSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 
 const NAME = 'ANTHROPIC_API_KEY';
-/** For all attempts together, in milliseconds. */
+/** The time for all attempts together, in milliseconds. */
 const WITHIN_MS = 10_000;
 
-/** The API key in a secret of Secrets Manager. @throws Error when it cannot be read, or holds none. */
+/**
+ * Reads the API key from a secret of Secrets Manager.
+ *
+ * @throws Error when it cannot be read, or holds none.
+ */
 export async function readApiKey(secretArn: string): Promise<string> {
   const client = new SecretsManagerClient({});
   try {
@@ -16,7 +20,11 @@ export async function readApiKey(secretArn: string): Promise<string> {
   }
 }
 
-/** The key that a secret holds: its whole text, or the member `ANTHROPIC_API_KEY` of a JSON object. @throws Error. */
+/**
+ * Takes the key from a secret: its whole text, or the member `ANTHROPIC_API_KEY` of a JSON object.
+ *
+ * @throws Error.
+ */
 export function apiKeyOf(secret: string): string {
   const key = memberOf(secret).trim();
   if (key === '') throw new Error('The secret of the API key is empty.');

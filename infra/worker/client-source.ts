@@ -1,13 +1,13 @@
 /**
- * Clients made from a key that may be replaced while the process lives. The key is read once; a failure to read it is not
- * kept. It is read again when the API has refused the client: another key makes another client, which all further calls
- * get.
+ * Makes a source of clients whose key may be replaced while the process lives. It reads the key once, and again after a
+ * failure. When the API has refused the client, it reads the key once more: another key makes another client, which all
+ * further calls get.
  */
 export function createClientSource<Client extends object>({
   readKey,
   open,
 }: {
-  /** Undefined: the client finds a key by itself. */
+  /** Reads the key; undefined: the client finds a key by itself. */
   readonly readKey: () => Promise<string | undefined>;
   readonly open: (apiKey: string | undefined) => Client;
 }): (refused?: object) => Promise<Client> {

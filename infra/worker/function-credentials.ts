@@ -1,5 +1,5 @@
-// Stands in the bundle for the AWS SDK's search of credentials: a Lambda function has them in its environment, so it
-// carries none of the code that asks files, other processes, single sign-on or metadata services.
+// Credentials in the bundle, in place of the AWS SDK's search for them: a Lambda function has them in its environment,
+// so the bundle leaves out the code that asks files, other processes, single sign-on or metadata services.
 
 interface FunctionCredentials {
   readonly accessKeyId: string;
@@ -7,7 +7,7 @@ interface FunctionCredentials {
   readonly sessionToken?: string;
 }
 
-/** Named as in `@aws-sdk/credential-provider-node`. */
+/** Finds the credentials; named as in `@aws-sdk/credential-provider-node`. */
 export function defaultProvider(): () => Promise<FunctionCredentials> {
   return async () => {
     const { AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN } = process.env;

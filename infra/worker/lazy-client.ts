@@ -1,11 +1,11 @@
 import { once } from '../../src/time.ts';
 
-/** A client of the AWS SDK as those that send see it. */
+/** A client of the AWS SDK, as senders see it. */
 interface Sender {
   send(...input: never[]): unknown;
 }
 
-/** A client that is loaded and made when something is sent through it first. */
+/** Makes a client that is loaded and made at its first send. */
 export function lazyClient<Client extends Sender>(open: () => Promise<Client>): Pick<Client, 'send'> {
   const opened = once(open);
   const send = async (...input: never[]): Promise<unknown> => (await opened()).send(...input);

@@ -97,7 +97,7 @@ function credentialsOf(roleArn: string | undefined): ReturnType<typeof createTen
   return createTenantCredentials({ sts, roleArn });
 }
 
-/** Without a secret the key is the environment's, which stays. */
+/** Opens the source of clients. Without a secret the key is the environment's, which stays. */
 function openClients(secretArn: string | undefined): WorkerOptions['client'] {
   return createClientSource({
     async readKey() {

@@ -1,6 +1,6 @@
-// Stands in the bundle for bowser, by which the AWS SDK tells which browser it runs in: a function runs in none.
+// A stub in the bundle for bowser, by which the AWS SDK tells its browser: a function runs in none.
 
-/** Named as in `bowser`. */
+/** Answers no browser; named as in `bowser`. */
 export function parse(): undefined {
   return undefined;
 }

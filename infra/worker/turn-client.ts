@@ -7,7 +7,7 @@ import { Messages } from '@anthropic-ai/sdk/resources/beta/messages/messages';
  */
 export class TurnClient extends BaseAnthropic {
   constructor(options: ClientOptions = {}) {
-    // Whatever the environment says: decrypted text never enters a span.
+    // The setting overrides the environment: decrypted text must never enter a span.
     super({ ...options, openTelemetry: { traces: { contentMode: 'metadata_only' } } });
   }
 

@@ -14,12 +14,14 @@ export function randomCredentials(): Credentials {
   return { accessKeyId: randomBytes(8).toString('hex'), secretAccessKey: randomBytes(16).toString('hex') };
 }
 
-/** MinIO of this run alone, from a program on this machine. */
+/** Starts a MinIO of this run alone, from a program on this machine. */
 export function startMinio(found: FoundProgram): Promise<Attempt> {
   return start('minio', found, (credentials) => launchMinio({ program: found.path, credentials }));
 }
 
-/** MinIO with its data in a folder of its own or in `data`, which stays, and at `address` where that is given. */
+/**
+ * Launches MinIO with its data in a folder of its own or in `data`, which stays, and at `address` where that is given.
+ */
 export function launchMinio(options: {
   readonly program: string;
   readonly credentials: Credentials;
@@ -47,7 +49,7 @@ export function launchMinio(options: {
   });
 }
 
-/** VersityGW of this run alone, over a folder, able to keep versions, from a program on this machine. */
+/** Starts a VersityGW of this run alone, over a folder, able to keep versions, from a program on this machine. */
 export function startVersitygw(found: FoundProgram): Promise<Attempt> {
   return start('versitygw', found, (credentials) =>
     startGuarded({

@@ -1,6 +1,6 @@
 /**
- * Run as a process of its own with a test run's id: waits for its input to close, which happens when the
- * process that started it ends in whatever way, then removes the containers labelled with that id.
+ * Runs as a process of its own with a test run's id: waits for its input to close, which happens when the process that
+ * started it ends in whatever way, then removes the containers labelled with that id.
  */
 import { getContainerRuntimeClient } from 'testcontainers';
 

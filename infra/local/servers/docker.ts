@@ -10,7 +10,7 @@ const PULL_WITHIN_MS = 5 * 60_000;
 const START_WITHIN_MS = 60_000;
 const GUARD = fileURLToPath(new URL('container-guard.ts', import.meta.url));
 
-/** MinIO of this run alone, in a container; the image may be named by `TEST_MINIO_IMAGE`. */
+/** Starts a MinIO of this run alone, in a container; `TEST_MINIO_IMAGE` may name the image. */
 export async function startMinioContainer(env: Environment, say: (line: string) => void): Promise<Attempt> {
   // The clean-up container of testcontainers is one more image to pull; container-guard.ts does its work.
   process.env['TESTCONTAINERS_RYUK_DISABLED'] ??= 'true';
@@ -57,13 +57,13 @@ export async function startMinioContainer(env: Environment, say: (line: string) 
 }
 
 interface ContainerGuard {
-  /** Nothing is left to remove. */
+  /** Ends the guard when no container is left to remove. */
   release(): void;
-  /** Remove the containers of this run now. */
+  /** Removes the containers of this run now. */
   act(): void;
 }
 
-/** A process that removes this run's containers when this process ends without having done so. */
+/** Starts a process that removes this run's containers when this process ends without having done so. */
 function guardContainers(run: string): ContainerGuard {
   const child = spawn(process.execPath, [GUARD, run], {
     detached: true,

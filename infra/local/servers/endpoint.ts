@@ -2,7 +2,7 @@ import { createHash, createHmac } from 'node:crypto';
 import type { Environment } from './find-program.ts';
 import type { Attempt, S3Server } from './s3-server.ts';
 
-/** A server of another operator, with the standard AWS variables for its credentials. */
+/** Uses a server of another operator, with the standard AWS variables for its credentials. */
 export async function useEndpoint(env: Environment, endpoint: string): Promise<Attempt> {
   const accessKeyId = env['AWS_ACCESS_KEY_ID'];
   const secretAccessKey = env['AWS_SECRET_ACCESS_KEY'];
@@ -23,7 +23,7 @@ export async function useEndpoint(env: Environment, endpoint: string): Promise<A
   return { running: { server, stop: async () => {} } };
 }
 
-/** The `Server` header of whatever answers; undefined when nothing does. */
+/** Reads the `Server` header of the server at an endpoint; undefined when no server answers. */
 async function answeringProduct(endpoint: string): Promise<string | undefined> {
   try {
     const response = await fetch(endpoint, { redirect: 'manual', signal: AbortSignal.timeout(10_000) });
@@ -36,7 +36,7 @@ async function answeringProduct(endpoint: string): Promise<string | undefined> {
 
 type Access = Pick<S3Server, 'endpoint' | 'region' | 'accessKeyId' | 'secretAccessKey'>;
 
-/** What MinIO's administration interface says, if it is MinIO and these credentials may ask. */
+/** Asks MinIO's administration interface for the version, if it is MinIO and these credentials may ask. */
 async function minioVersion(access: Access): Promise<string | undefined> {
   try {
     const url = new URL('/minio/admin/v3/info', access.endpoint);
@@ -51,7 +51,7 @@ async function minioVersion(access: Access): Promise<string | undefined> {
   }
 }
 
-/** AWS Signature Version 4 of a GET without a query. */
+/** Signs a GET without a query by AWS Signature Version 4. */
 function signedHeaders(url: URL, access: Access): Record<string, string> {
   const time = new Date().toISOString().replace(/[-:]|\.\d{3}/g, '');
   const noBody = sha256('');

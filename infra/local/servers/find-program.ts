@@ -13,9 +13,7 @@ export interface FoundProgram {
   readonly how: string;
 }
 
-/**
- * The folder for programs built once: `TEST_CACHE_DIR`, or one per user, so that all checkouts share it.
- */
+/** Names the folder for programs built once: `TEST_CACHE_DIR`, or one per user, so that all checkouts share it. */
 export function cacheDirectory(env: Environment): string {
   const named = env['TEST_CACHE_DIR'];
   if (named) return resolve(named);
@@ -23,7 +21,7 @@ export function cacheDirectory(env: Environment): string {
   return join(base, 'sealed-memory');
 }
 
-/** The program on PATH, in `.cache/` of the checkout or in the cache folder, in this order. */
+/** Finds the program on PATH, in `.cache/` of the checkout or in the cache folder, in this order. */
 export async function findProgram(env: Environment, program: GoProgram): Promise<FoundProgram | undefined> {
   const onPath = await findCommand(env, program.command);
   if (onPath) return { path: onPath, version: await versionOf(onPath, program), how: 'binary on PATH' };
@@ -34,7 +32,7 @@ export async function findProgram(env: Environment, program: GoProgram): Promise
   return undefined;
 }
 
-/** Where PATH finds a command. */
+/** Finds a command on PATH. */
 export async function findCommand(env: Environment, command: string): Promise<string | undefined> {
   for (const directory of (env['PATH'] ?? '').split(delimiter)) {
     if (!directory) continue;
@@ -53,7 +51,10 @@ async function isExecutable(path: string): Promise<boolean> {
   }
 }
 
-/** A program built by `go install` calls itself a development version; its build record knows better. */
+/**
+ * Tells the version of a program. One built by `go install` calls itself a development version; its build record knows
+ * better.
+ */
 async function versionOf(path: string, program: GoProgram): Promise<string> {
   const told = await promisify(execFile)(path, ['--version'], { timeout: 10_000 }).then(
     ({ stdout }) => /RELEASE\.[\w-]+|\bv?\d+\.\d+\.\d+\b/.exec(stdout.split('Runtime:')[0] ?? '')?.[0],

@@ -11,8 +11,8 @@ const LONGEST_BUILD_MS = 20 * 60_000;
 const PROGRESS_EVERY_MS = 15_000;
 
 /**
- * Builds the pinned version into the cache folder, telling how far it is. Never throws: a build that
- * cannot be made gives its reason in one line.
+ * Builds the pinned version into the cache folder, and reports its progress. Never throws: a build that cannot be made
+ * gives its reason in one line.
  */
 export async function goInstall(
   env: Environment,

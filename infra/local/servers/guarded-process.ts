@@ -10,11 +10,11 @@ import type { Environment } from './find-program.ts';
 const START_WITHIN_MS = 30_000;
 
 /**
- * A shell of its own process group runs the server and watches a pipe that only this process holds open.
- * However this process ends (Ctrl-C and SIGKILL included), the pipe closes, the server is stopped and its
- * folder removed. A line `kill` in the pipe asks for SIGKILL at once: the shell does that as well, so that the folder
- * goes although this process may end meanwhile. The shell itself writes nothing: a message into the closed pipe would
- * end it too early.
+ * The script of a shell in a process group of its own, which runs the server and watches a pipe that only this process
+ * holds open. However this process ends (Ctrl-C and SIGKILL included), the pipe closes, and the shell stops the server
+ * and removes its folder. A line `kill` in the pipe asks for SIGKILL at once: the shell does that as well, so that the
+ * folder goes although this process may end meanwhile. The shell itself writes no message: one into the closed pipe
+ * would end it too early.
  */
 const GUARD = `
 directory=$1; shift
@@ -31,13 +31,16 @@ rm -rf "$directory"
 export interface GuardedChild {
   /** Resolves when the program has ended and its folder is removed. */
   readonly ended: Promise<void>;
-  /** Ends it, by SIGTERM and five seconds later by SIGKILL. */
+  /** Ends the program, by SIGTERM and five seconds later by SIGKILL. */
   stop(): Promise<void>;
-  /** Ends it at once, by SIGKILL. */
+  /** Ends the program at once, by SIGKILL. */
   kill(): Promise<void>;
 }
 
-/** Starts a program that ends with this process, whatever becomes of this process, and removes `directory` then. */
+/**
+ * Starts a program that ends with this process, whatever becomes of this process, and whose `directory` is then
+ * removed.
+ */
 export function spawnGuarded(options: {
   readonly program: string;
   readonly arguments: readonly string[];
@@ -73,8 +76,10 @@ export interface GuardedProcess extends Omit<GuardedChild, 'ended'> {
 }
 
 /**
- * Starts a server on a free loopback port, or at `address`, in a fresh folder, and waits until `healthPath` answers 200.
- * Throws with the end of its output when it does not come up.
+ * Starts a server on a free loopback port, or at `address`, in a fresh folder, and waits until `healthPath` answers
+ * 200.
+ *
+ * @throws Error with the end of its output when it does not come up.
  */
 export async function startGuarded(options: {
   readonly program: string;

@@ -1,12 +1,12 @@
-/** Whether and how a program that is not there is got, once, into the cache folder. */
+/** The choice whether a missing program is installed, once, into the cache folder. */
 export interface InstallOptions {
-  /** Without: what is missing stays missing, and is told. */
+  /** True to install missing programs; false to report them. */
   readonly mayInstall: boolean;
   readonly say: (line: string) => void;
   readonly signal?: AbortSignal;
 }
 
-/** A test run installs nothing large by itself, unless no person waits for it. */
+/** Makes the options of a test run: it installs large programs only where no person waits for it. */
 export function inTests(
   env: Readonly<Record<string, string | undefined>>,
   say: (line: string) => void,

@@ -16,9 +16,9 @@ export interface Located {
 }
 
 /**
- * Gets MinIO and VersityGW by the first way that works: an endpoint (`TEST_S3=<URL>`), Docker, a binary on
- * PATH or in the cache, a build with Go. `TEST_S3=docker|binary|<URL>` allows one way only. Never throws for
- * a server that is not there; the outcome says so, and says whether that fails the run.
+ * Gets MinIO and VersityGW by the first way that works: an endpoint (`TEST_S3=<URL>`), Docker, a binary on PATH or in
+ * the cache, a build with Go. `TEST_S3=docker|binary|<URL>` allows one way only. Never throws for a missing server; the
+ * outcome names it, and says whether that fails the run.
  */
 export async function locateServers(env: Environment, say: (line: string) => void): Promise<Located> {
   const wanted = env['TEST_S3'] ?? '';
@@ -46,7 +46,7 @@ export async function locateServers(env: Environment, say: (line: string) => voi
   };
 }
 
-/** Toxiproxy, built when it is missing, and a MinIO that a test may kill, which is never built for that alone. */
+/** Gets Toxiproxy, built when it is missing, and a MinIO that a test may kill, which is never built for that alone. */
 async function findFaultPrograms(
   env: Environment,
   say: (line: string) => void,
@@ -81,7 +81,7 @@ export async function locateMinio(
   return binary;
 }
 
-/** Why MinIO is not there and cannot be had here, told before anything is begun; undefined when it seems it can. */
+/** Tells why MinIO is missing and cannot be had here, before any installation; undefined when it seems available. */
 export async function whyNoMinio(env: Environment): Promise<string | undefined> {
   if (env['TEST_S3']) return undefined;
   const ways = await Promise.all([

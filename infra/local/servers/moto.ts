@@ -19,8 +19,8 @@ export interface MotoServer {
 }
 
 /**
- * moto of this run alone, from a virtual environment in the cache folder, which is made once. Never throws: what is
- * missing is told in one line.
+ * Starts a moto of this run alone, from a virtual environment in the cache folder, which is made once. Never throws:
+ * one line tells a missing piece.
  */
 export async function startMoto(
   env: Environment,
@@ -45,7 +45,7 @@ export async function startMoto(
   }
 }
 
-/** The interpreter of the virtual environment that holds moto. */
+/** Finds the interpreter of the virtual environment that holds moto, or makes that environment. */
 async function motoPython(
   env: Environment,
   { mayInstall, say, signal }: InstallOptions,
@@ -83,14 +83,14 @@ async function motoPython(
   }
 }
 
-/** Why moto is not there and cannot be installed here, told before anything is begun; undefined when it can. */
+/** Tells why moto is missing and cannot be installed here, before any installation; undefined when it can. */
 export async function whyNoMoto(env: Environment): Promise<string | undefined> {
   if (await exists(join(placeIn(cacheDirectory(env)), INTERPRETER))) return undefined;
   const python = await findPython(env);
   return typeof python === 'object' ? python.reason : undefined;
 }
 
-/** A Python that can make virtual environments. */
+/** Finds a Python that can make virtual environments. */
 async function findPython(env: Environment): Promise<string | { readonly reason: string }> {
   const python = await findCommand(env, 'python3');
   if (python === undefined)

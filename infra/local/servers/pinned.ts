@@ -10,7 +10,7 @@ export const MINIO_IMAGE: string = `quay.io/minio/minio:${MINIO_RELEASE}`;
 export interface GoProgram {
   readonly title: string;
   readonly command: string;
-  /** What `go install` calls it, where that is not its command. */
+  /** The name that `go install` gives it, where that is not its command. */
   readonly installedAs?: string;
   readonly module: string;
   readonly moduleVersion: string;
@@ -57,7 +57,7 @@ export const TOXIPROXY: GoProgram = {
   buildTime: 'some ten seconds',
 };
 
-/** Opens what `export --age` makes. */
+/** The program that opens files of `export --age`. */
 export const AGE: GoProgram = {
   title: 'age',
   command: 'age',
@@ -69,7 +69,7 @@ export const AGE: GoProgram = {
   buildTime: 'some ten seconds',
 };
 
-/** Where a built program is kept; the version is part of the name, so a new pin is built again. */
+/** Names the place of a built program; the version is part of the name, so a new pin is built again. */
 export function cachedProgram(cacheDirectory: string, program: GoProgram): string {
   return join(cacheDirectory, `${program.command}-${program.version}`);
 }

@@ -10,7 +10,7 @@ const PACKAGE = 'aws-lambda-ric';
 const VERSION = '4.0.2';
 const INSTALL_WITHIN_MS = 15 * 60_000;
 
-/** What its build calls, and the Debian package that brings it. */
+/** The commands that its build calls, each with the Debian package that brings it. */
 const BUILD_TOOLS: readonly (readonly [command: string, debianPackage: string])[] = [
   ['cmake', 'cmake'],
   ['g++', 'g++'],
@@ -23,8 +23,8 @@ const BUILD_TOOLS: readonly (readonly [command: string, debianPackage: string])[
 ];
 
 /**
- * The script that starts AWS's runtime client, from the cache folder, where it is built once. Never throws: what is
- * missing is told in one line.
+ * Finds the script that starts AWS's runtime client, in the cache folder, where it is built once. Never throws: one
+ * line tells a missing piece.
  */
 export async function findRuntimeClient(
   env: Environment,
@@ -57,7 +57,7 @@ export async function findRuntimeClient(
   }
 }
 
-/** Why the client is not there and cannot be built here, told before anything is begun; undefined when it can. */
+/** Tells why the client is missing and cannot be built here, before any build; undefined when it can. */
 export async function whyNoRuntimeClient(env: Environment): Promise<string | undefined> {
   if (await exists(scriptIn(cacheDirectory(env)))) return undefined;
   const missing = await missingPackages(env);
@@ -75,7 +75,7 @@ async function missingPackages(env: Environment): Promise<readonly string[]> {
   return found.flat();
 }
 
-/** The build has processes of its own, which end with it. */
+/** Installs the client. The build has processes of its own, which end with it. */
 async function install(scratch: string, env: Environment, signal: AbortSignal | undefined): Promise<void> {
   const allowScripts = { [PACKAGE]: true };
   await writeFile(join(scratch, 'package.json'), JSON.stringify({ private: true, allowScripts }));
@@ -111,7 +111,10 @@ async function install(scratch: string, env: Environment, signal: AbortSignal | 
   }
 }
 
-/** Any version's headers serve, as the addon keeps to Node-API. Undefined: the build fetches them from nodejs.org. */
+/**
+ * Finds the headers of Node: those of any version serve, as the addon keeps to Node-API. Undefined: the build fetches
+ * them from nodejs.org.
+ */
 async function nodeHeaders(): Promise<string | undefined> {
   for (const place of [dirname(dirname(process.execPath)), '/usr/local', '/usr']) {
     if (await exists(join(place, 'include', 'node', 'node_api.h'))) return place;

@@ -6,7 +6,7 @@ export interface S3Server {
   readonly accessKeyId: string;
   readonly secretAccessKey: string;
   readonly version: string;
-  /** How it was obtained, in words for the log. */
+  /** The way by which it was obtained, in words for the log. */
   readonly how: string;
   /** The program that serves it, where it runs on this machine outside a container. */
   readonly binary?: string;
@@ -23,17 +23,17 @@ export interface RunningServer {
 /** One way of getting a server: it worked, or a reason in one line. */
 export type Attempt = { readonly running: RunningServer } | { readonly reason: string };
 
-/** What the closing lines of a run say about S3. */
+/** The facts about S3 for the closing lines of a run. */
 export interface S3Outcome {
-  /** Why the s3 suites did not run; absent when MinIO was there. */
+  /** The reason why the s3 suites did not run; absent when MinIO was available. */
   readonly notRun?: string;
   /** Lines to repeat at the end of the run. */
   readonly notes: readonly string[];
-  /** The run must fail whatever the tests say. */
+  /** True where the run must fail whatever the tests say. */
   readonly fails: boolean;
 }
 
-/** Paths of what the suite of network faults needs, where it is there. */
+/** Paths of the programs for the suite of network faults, where they are available. */
 export interface FaultPrograms {
   readonly toxiproxy?: string;
   readonly minio?: string;
