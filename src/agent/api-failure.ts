@@ -2,7 +2,10 @@ import type { RetryAdvice } from '../errors.ts';
 
 /** The reason why the API did not answer, and whether it may later. */
 interface ApiFailure {
-  /** The API's error type, such as `overloaded_error`, `billing_error` for every spend limit, `prompt_too_long` beyond the model's window; without one `http_<status>`, `connection`, `reply_cut` or `unexpected`. */
+  /**
+   * The API's error type, such as `overloaded_error`, `billing_error` for every spend limit, `prompt_too_long` beyond
+   * the model's window; without one `http_<status>`, `connection`, `reply_cut` or `unexpected`.
+   */
   readonly code: string;
   readonly status: number | undefined;
   readonly retry: RetryAdvice;

@@ -3,7 +3,8 @@ import { MemoryError } from '../errors.ts';
 /**
  * The three files of a project, in a form that Claude and code both read and write:
  *
- * - the progress log: a heading `## 2026-11-21 …` for each session, the newest last, with what was done and what is next;
+ * - the progress log: a heading `## 2026-11-21 …` for each session, the newest last, with what was done and what is
+ *   next;
  * - the checklist: a line `- [ ] title` for each feature in the order of work, `- [x] title` once it is complete, then
  *   with the evidence indented below it as `Checked: …` and `Result: …`;
  * - the reference to the script that starts the project.

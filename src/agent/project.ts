@@ -108,7 +108,8 @@ export async function endSession(
 }
 
 /**
- * Marks the current feature complete, with the evidence below it. To complete another one first, move it up in the list.
+ * Marks the current feature complete, with the evidence below it. To complete another one first, move it up in the
+ * list.
  *
  * @returns the feature that is next; undefined when all are complete.
  * @throws MemoryError `policy_refused` when it is not the current feature or complete already; `not_found` when the

@@ -38,7 +38,10 @@ export interface SealedMemoryProps extends Partial<WorkerSettings> {
   readonly tokensPerHour?: number;
   /** The action of an alarm; by default it only shows on the dashboard. */
   readonly alarmAction?: IAlarmAction;
-  /** The key of the Claude API, as plain text or as JSON with `ANTHROPIC_API_KEY`; an empty secret of its own by default, to be filled after deployment. */
+  /**
+   * The key of the Claude API, as plain text or as JSON with `ANTHROPIC_API_KEY`; an empty secret of its own by
+   * default, to be filled after deployment.
+   */
   readonly apiKey?: ISecret;
   /** ARNs of roles whose holders may become a tenant, for the drills of docs/deployment.md; none by default. */
   readonly operatorRoleArns?: readonly string[];

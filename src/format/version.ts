@@ -16,8 +16,8 @@ export interface Version {
 }
 
 /**
- * Draws the id of a text that has just been judged. Every attempt to write that text seals this one version; a text that
- * is judged anew, after a conflict, is another version.
+ * Draws the id of a text that has just been judged. Every attempt to write that text seals this one version; a text
+ * that is judged anew, after a conflict, is another version.
  */
 export function newVersion({
   mtime,

@@ -60,14 +60,14 @@ export interface RestoredVersion extends VersionName {
 }
 
 /**
- * The history of a tenant's files, where the tenant keeps one (docs/history.md). Hosts and operators use it; the model never
- * does. All methods reject with `MemoryError`: `invalid_path`, `invalid_command` for an argument of another type, and the errors
- * of the store and the keyring.
+ * The history of a tenant's files, where the tenant keeps one (docs/history.md). Hosts and operators use it; the model
+ * never does. All methods reject with `MemoryError`: `invalid_path`, `invalid_command` for an argument of another type,
+ * and the errors of the store and the keyring.
  */
 export interface History {
   /**
-   * Tells whether the tenant keeps history now; `absent` for a tenant that was never written to. Costs the requests that load the
-   * keyring, none where it is loaded.
+   * Tells whether the tenant keeps history now; `absent` for a tenant that was never written to. Costs the requests
+   * that load the keyring, none where it is loaded.
    */
   state(options?: Call): Promise<'on' | 'off' | 'absent'>;
   /**
@@ -83,17 +83,18 @@ export interface History {
   /**
    * Reads the text of one version; the current one can be read too.
    *
-   * @throws MemoryError `not_found`, with `details.reason` `redacted` where the text was taken out; `invalid_command` where
-   * several versions begin so.
+   * @throws MemoryError `not_found`, with `details.reason` `redacted` where the text was taken out; `invalid_command`
+   * where several versions begin so.
    */
   read(version: VersionName, options?: Call): Promise<VersionContent>;
   /**
    * Writes the text of a version into its file as a new version, or creates the file where it is gone.
    *
-   * @throws MemoryError as `read`, with `reason` `redacted` also where another process took the text out meanwhile, and the write
-   * was taken back; `outcome_unknown` (`reason: 'redacted'`, `paths`, `versions`) where the text may still lie in a file then;
-   * `version_conflict` or `already_exists` where the file is another one than `ifUnchanged` says, or another process changed it
-   * meanwhile; `invalid_command` (`reason: 'hidden_by_mount'`) where another memory is mounted at the path or above it.
+   * @throws MemoryError as `read`, with `reason` `redacted` also where another process took the text out meanwhile, and
+   * the write was taken back; `outcome_unknown` (`reason: 'redacted'`, `paths`, `versions`) where the text may still
+   * lie in a file then; `version_conflict` or `already_exists` where the file is another one than `ifUnchanged` says,
+   * or another process changed it meanwhile; `invalid_command` (`reason: 'hidden_by_mount'`) where another memory is
+   * mounted at the path or above it.
    */
   restore(version: VersionName, options?: RestoreOptions): Promise<RestoredVersion>;
   /**

@@ -184,8 +184,8 @@ function refusal(details: Fault): MemoryError {
 }
 
 /**
- * The parts of the model's input that a sentence may repeat. Reading never throws, whatever the input is, and every text
- * is well-formed, so that it can be sent to the model.
+ * The parts of the model's input that a sentence may repeat. Reading never throws, whatever the input is, and every
+ * text is well-formed, so that it can be sent to the model.
  */
 export interface Echo {
   readonly command: CommandName | undefined;

@@ -47,8 +47,8 @@ const MOST_EDITS = 1_000;
 const MOST_COMPARISONS = 20_000_000;
 
 /**
- * Compares two texts line by line, in steps of some milliseconds. Takes time in proportion to the texts: where more than
- * some 1,000 lines were moved or repeated, all between the first and the last change is told as removed and added.
+ * Compares two texts line by line, in steps of some milliseconds. Takes time in proportion to the texts: where more
+ * than some 1,000 lines were moved or repeated, all between the first and the last change is told as removed and added.
  */
 export function* diffLines(before: string, after: string): Generator<void, LineDiff> {
   const numbers = new Map<string, number>();

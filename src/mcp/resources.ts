@@ -16,7 +16,9 @@ interface ResourceOptions {
   readonly onFailure: (error: unknown) => void;
 }
 
-/** Lists the files as resources, such as `memory:///memories/notes.md`, in pages and the store's order, and reads them. */
+/**
+ * Lists the files as resources, such as `memory:///memories/notes.md`, in pages and the store's order, and reads them.
+ */
 export function serveResources(server: Server, files: Files, { onFailure }: ResourceOptions): void {
   const reading = async <T>(path: string, action: () => Promise<T>): Promise<T> => {
     try {

@@ -59,8 +59,8 @@ export interface Sessions {
   /** Lists the subagents of a session that have a transcript, in no order. */
   subpaths(key: SessionKey, options?: SessionOptions): Promise<readonly string[]>;
   /**
-   * Deletes a session with its subagents, or, with `subpath`, the transcript of one of them. A delete that was cut off may
-   * leave a part, from the beginning on: delete it once more.
+   * Deletes a session with its subagents, or, with `subpath`, the transcript of one of them. A delete that was cut off
+   * may leave a part, from the beginning on: delete it once more.
    */
   remove(key: SessionKey, options?: SessionOptions): Promise<void>;
 }

@@ -34,7 +34,9 @@ export interface MemoryToolProps {
   strict?: boolean;
 }
 
-/** The memory as the SDK's tool runner takes it; the shape is the SDK's, so that a host without the SDK has types too. */
+/**
+ * The memory as the SDK's tool runner takes it; the shape is the SDK's, so that a host without the SDK has types too.
+ */
 export interface MemoryTool extends MemoryToolProps {
   type: 'memory_20250818';
   name: 'memory';

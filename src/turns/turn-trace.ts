@@ -14,8 +14,8 @@ const LONGEST_ACTOR = 256;
 const HASH_CHARACTERS = 43;
 
 /**
- * Names the actor on whose behalf a turn writes: `turn ` and its id. An id of more than 251 characters is cut to 207, with `~`
- * and its SHA-256 in base64url behind it.
+ * Names the actor on whose behalf a turn writes: `turn ` and its id. An id of more than 251 characters is cut to 207,
+ * with `~` and its SHA-256 in base64url behind it.
  */
 export function turnActor(turn: string): string {
   const actor = `turn ${turn}`;

@@ -20,7 +20,10 @@ export interface CheckpointEntry {
   readonly previous: string;
   readonly writer: string;
   readonly etag: string;
-  /** The keyed hash of its text, 43 characters: an attacker who once held the data key can exchange the text under the same header. */
+  /**
+   * The keyed hash of its text, 43 characters: an attacker who once held the data key can exchange the text under the
+   * same header.
+   */
   readonly textHash: string;
   /** `young`: it was created a moment before the checkpoint, and its writer could still take it back. */
   readonly note: '' | 'young';
@@ -34,7 +37,10 @@ export interface CheckpointFacts {
   /** The number of the checkpoint: from 1, one more for each of the tenant. */
   readonly number: number;
   readonly files: number;
-  /** The beginning of the time in which each entry was current at some moment, by the process's clock; milliseconds since the epoch. */
+  /**
+   * The beginning of the time in which each entry was current at some moment, by the process's clock; milliseconds
+   * since the epoch.
+   */
   readonly began: number;
   /** The end of that time. */
   readonly ended: number;
@@ -52,7 +58,10 @@ export interface CheckpointHead extends CheckpointFacts {
   readonly secret: Uint8Array;
 }
 
-/** The line of a checkpoint, written `12:…`: its number and the 43 characters of its root. It is kept outside of the store. */
+/**
+ * The line of a checkpoint, written `12:…`: its number and the 43 characters of its root. It is kept outside of the
+ * store.
+ */
 export interface CheckpointLine {
   readonly number: number;
   readonly root: string;

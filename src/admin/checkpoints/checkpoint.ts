@@ -43,8 +43,8 @@ export interface WrittenCheckpoint {
 
 export interface CheckpointOptions extends Call {
   /**
-   * The line of an earlier checkpoint, or `last` for the newest stored one. The tenant is compared with it first, and no checkpoint
-   * is written where that finds an alarm.
+   * The line of an earlier checkpoint, or `last` for the newest stored one. The tenant is compared with it first, and
+   * no checkpoint is written where that finds an alarm.
    */
   readonly since?: string | undefined;
   /** The days for which the history is kept; the memory's own unless given. */
@@ -62,8 +62,9 @@ export interface NewCheckpoint extends WrittenCheckpoint {
   /** The findings since the earlier checkpoint, none of which is an alarm; empty without `since`. */
   readonly findings: readonly Finding[];
   /**
-   * The reason why `verify` with this line cannot tell how a file ended, or what lay between two of its versions: the history is off,
-   * or was within the last hour (`history_off`), or is kept for a day or less (`not_kept`). Absent where `verify` can tell.
+   * The reason why `verify` with this line cannot tell how a file ended, or what lay between two of its versions: the
+   * history is off, or was within the last hour (`history_off`), or is kept for a day or less (`not_kept`). Absent
+   * where `verify` can tell.
    */
   readonly untold?: 'history_off' | 'not_kept';
 }
@@ -71,7 +72,8 @@ export interface NewCheckpoint extends WrittenCheckpoint {
 export type CheckpointReport = NewCheckpoint | RefusedCheckpoint;
 
 /**
- * Writes a checkpoint, as `writeCheckpoint` does. With `since` it compares first, as `verify` does, and stops at an alarm.
+ * Writes a checkpoint, as `writeCheckpoint` does. With `since` it compares first, as `verify` does, and stops at an
+ * alarm.
  *
  * @throws MemoryError `invalid_command` for a `since` that is no line; as `writeCheckpoint`.
  */
@@ -109,10 +111,11 @@ const PART_BYTES = 4_194_304;
 const ATTEMPTS = 64;
 
 /**
- * Writes a checkpoint: for each file the version that it had at some moment between begin and end. It lists the files twice, so
- * that a file which another process renames meanwhile is in it, once or twice. The entry of an object that has not changed is
- * taken from the last checkpoint, or from one that was cut off after it. Two LISTs for each 1,000 files, one GET for each file that
- * changed and for each part of those two checkpoints, and a GET and a PUT for each new part.
+ * Writes a checkpoint: for each file the version that it had at some moment between begin and end. It lists the files
+ * twice, so that a file which another process renames meanwhile is in it, once or twice. The entry of an object that
+ * has not changed is taken from the last checkpoint, or from one that was cut off after it. Two LISTs for each 1,000
+ * files, one GET for each file that changed and for each part of those two checkpoints, and a GET and a PUT for each
+ * new part.
  *
  * @throws MemoryError `not_found` for a tenant that was never written to; what the store and the keyring throw.
  */
@@ -167,7 +170,9 @@ export async function writeCheckpoint(
   return { line: lineOf({ number, root }), number, root, files, began: new Date(began), unread: [...unread] };
 }
 
-/** Lists the files of the tenant, page by page, each with a fresh keyring: a walk may take longer than one may be held. */
+/**
+ * Lists the files of the tenant, page by page, each with a fresh keyring: a walk may take longer than one may be held.
+ */
 async function* pagesOfFiles(
   tenant: Tenant,
   call: Call,
@@ -206,8 +211,8 @@ async function versionsOf(
 }
 
 /**
- * Tells whether an entry is of the object that the listing shows. An older version that was put back may have an entry as well:
- * where this process has seen another version there, the file is read, so that its guard can judge it.
+ * Tells whether an entry is of the object that the listing shows. An older version that was put back may have an entry
+ * as well: where this process has seen another version there, the file is read, so that its guard can judge it.
  */
 function isOf({ tenant }: Work, file: ListedEntry, entry: CheckpointEntry | undefined): boolean {
   return entry?.etag === file.etag && !tenant.sightings.knowsOther(file);
@@ -266,7 +271,10 @@ function createParts({
   };
 }
 
-/** Writes the head under the first number that is free. The parts that were written before belong to a checkpoint from here on. */
+/**
+ * Writes the head under the first number that is free. The parts that were written before belong to a checkpoint from
+ * here on.
+ */
 async function putHead(work: Work, head: Omit<CheckpointHead, 'number'>, newest: number): Promise<number> {
   const attempt = async (after: number): Promise<number | 'again'> => {
     const number = newest + after;

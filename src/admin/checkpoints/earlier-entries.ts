@@ -7,7 +7,10 @@ import type { Work } from '../../tree/tenant.ts';
 import { type CheckpointEntry, numberOfHead, runOfPart } from './checkpoint-record.ts';
 import { readHead, readParts } from './read-checkpoint.ts';
 
-/** Finds the known entry of a file. Callers ask in the order of a listing. Checkpoints that cannot be read are passed over. */
+/**
+ * Finds the known entry of a file. Callers ask in the order of a listing. Checkpoints that cannot be read are passed
+ * over.
+ */
 export type FindEntry = (file: ListedEntry) => Promise<CheckpointEntry | undefined>;
 
 /** The parts of one checkpoint, finished or cut off. */
@@ -17,8 +20,9 @@ interface CheckpointRun {
 }
 
 /**
- * Opens the entries of the last checkpoint, and of one that was cut off after it. Each entry is true of the object with its ETag,
- * whoever wrote it. One LIST for each 1,000 records, and a GET for the last head; parts are read when they are needed.
+ * Opens the entries of the last checkpoint, and of one that was cut off after it. Each entry is true of the object with
+ * its ETag, whoever wrote it. One LIST for each 1,000 records, and a GET for the last head; parts are read when they
+ * are needed.
  */
 export async function openEarlier(
   work: Work,

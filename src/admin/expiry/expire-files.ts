@@ -21,7 +21,10 @@ const MARKED_FOR_MS = 3_600_000;
 const BATCH_FILES = 100;
 /** The longest time from the look at a file to the sending of its delete. */
 const LOOK_HOLDS_MS = 30_000;
-/** The longest time from the listing to a look, which asks for the reads of three days: half a day keeps it well within them. */
+/**
+ * The longest time from the listing to a look, which asks for the reads of three days: half a day keeps it well within
+ * them.
+ */
 const LISTING_HOLDS_MS = DAY_MS / 2;
 
 /** The numbers of files that were looked at, deleted and marked. */
@@ -88,8 +91,8 @@ async function listFiles(work: Work, migrated: MigratedVersions): Promise<readon
 }
 
 /**
- * Deletes exactly the versions that were seen, and answers which files went. A run that was frozen since the listing or since the
- * look at a batch leaves files to a later run: another process may have read them meanwhile.
+ * Deletes exactly the versions that were seen, and answers which files went. A run that was frozen since the listing or
+ * since the look at a batch leaves files to a later run: another process may have read them meanwhile.
  */
 async function deleteUnused(
   work: Work,
@@ -135,7 +138,10 @@ async function deleteInTime(
   }
 }
 
-/** Deletes the files. Where history is kept, it saves their versions first: a checkpoint then tells an expired file from a lost one. */
+/**
+ * Deletes the files. Where history is kept, it saves their versions first: a checkpoint then tells an expired file from
+ * a lost one.
+ */
 async function deleteKept(
   work: Work,
   objects: readonly ListedEntry[],
@@ -156,7 +162,9 @@ async function deleteKept(
   return failures;
 }
 
-/** Tells whether a process read the file since the listing. It asks for three days: clocks may disagree about the day. */
+/**
+ * Tells whether a process read the file since the listing. It asks for three days: clocks may disagree about the day.
+ */
 async function wasReadLately(work: Work, { file }: Unused): Promise<boolean> {
   const now = work.tenant.stamps.now();
   const days = [now - DAY_MS, now, now + DAY_MS].map(dayOf);

@@ -60,9 +60,14 @@ const CLASSES: readonly RecordClass[] = [
 /** A row of the table `CLASSES`: how the records of one class expire. */
 interface RecordClass {
   readonly cls: ObjectClass;
-  /** The days after which a record goes, from its last write by a process, by the server's clock. Undefined: all stay. */
+  /**
+   * The days after which a record goes, from its last write by a process, by the server's clock. Undefined: all stay.
+   */
   readonly days: (settings: ExpirySettings) => number | undefined;
-  /** Tells the place of a record; undefined: it belongs to no group, and stays. Absent: each record is a group by itself. */
+  /**
+   * Tells the place of a record; undefined: it belongs to no group, and stays. Absent: each record is a group by
+   * itself.
+   */
   readonly grouping?: (id: string) => GroupPlace | undefined;
   /** Chooses the groups that go. Absent: all old groups go. */
   readonly guard?: (look: ClassView) => Chosen | Promise<Chosen>;
@@ -89,8 +94,8 @@ interface RecordGroup {
   /** The time of the last write to one of them, by the server's clock; milliseconds since the epoch. */
   written: number;
   /**
-   * The object that a process changes when it uses the group; of several the last one. The run deletes it first: a head that has
-   * changed since the listing stays, and the rest stays with it. Undefined: the group has none.
+   * The object that a process changes when it uses the group; of several the last one. The run deletes it first: a head
+   * that has changed since the listing stays, and the rest stays with it. Undefined: the group has none.
    */
   head: ListedId | undefined;
   readonly rest: ListedId[];
@@ -118,7 +123,9 @@ interface ClassView {
   /** The time of the listing, by the server's clock; milliseconds since the epoch. */
   readonly now: number;
   readonly limitMs: number;
-  /** Returns the time since a process wrote an object, in milliseconds; a migration of keys does not count as a write. */
+  /**
+   * Returns the time since a process wrote an object, in milliseconds; a migration of keys does not count as a write.
+   */
   ageOf(object: ListedObject): number;
 }
 
@@ -148,8 +155,8 @@ interface RecordCounts {
 }
 
 /**
- * Deletes the records that are old, class by class, and counts them; in a dry run it counts those that it would delete. One LIST for
- * each 1,000 records of a class that is not in `run.listed`, what the guards read, and the deletes.
+ * Deletes the records that are old, class by class, and counts them; in a dry run it counts those that it would delete.
+ * One LIST for each 1,000 records of a class that is not in `run.listed`, what the guards read, and the deletes.
  */
 export async function expireRecords(work: Work, run: RecordRun): Promise<RecordCounts> {
   const counts = { records: 0, sessions: 0, history: 0 };
@@ -228,7 +235,9 @@ async function deleteGroups(
   return { groups, objects: objects - left.size };
 }
 
-/** Deletes exactly the versions that were listed, and returns the keys of those that stay: all of them past the bound. */
+/**
+ * Deletes exactly the versions that were listed, and returns the keys of those that stay: all of them past the bound.
+ */
 async function deleteListed(
   work: Work,
   objects: readonly ListedObject[],
@@ -304,7 +313,9 @@ function parseRead(id: string): { readonly file: string; readonly dayEnds: numbe
   return file === undefined || Number.isNaN(dayEnds) ? undefined : { file, dayEnds };
 }
 
-/** Chooses the records of reads that a newer one of the same file makes idle, and those of days too long ago to matter. */
+/**
+ * Chooses the records of reads that a newer one of the same file makes idle, and those of days too long ago to matter.
+ */
 function idleReads({ run, objects, now, limitMs }: ClassView): Chosen {
   const idle = [...objects].filter(([id]) => {
     const read = parseRead(id);
@@ -330,8 +341,8 @@ function answersWithoutReceipt({ run, old, ageOf, limitMs }: ClassView): Chosen 
 }
 
 /**
- * Groups pages by session, with those of its subagents. The head is the last page of the main transcript, where appends begin. Where
- * that page was full, an append goes to a new page, and it may be that only the new page stays.
+ * Groups pages by session, with those of its subagents. The head is the last page of the main transcript, where appends
+ * begin. Where that page was full, an append goes to a new page, and it may be that only the new page stays.
  */
 function sessionOf(id: string): GroupPlace | undefined {
   const page = parsePageId(id);
@@ -349,8 +360,8 @@ function conversationOf(id: string): GroupPlace | undefined {
 const AT_WORK_MS = DAY_MS;
 
 /**
- * Chooses old conversations, prompts whose turn no queue delivers any longer, and bodies that turns left behind. A GET for each
- * younger conversation with several bodies.
+ * Chooses old conversations, prompts whose turn no queue delivers any longer, and bodies that turns left behind. A GET
+ * for each younger conversation with several bodies.
  */
 async function conversationsAndRemains({
   work,
@@ -378,8 +389,8 @@ async function conversationsAndRemains({
 }
 
 /**
- * Chooses old checkpoints, and the parts that a process left when it died before it wrote their head. The newest checkpoint stays
- * with its parts; all stay while its head cannot be opened. One GET where any is old.
+ * Chooses old checkpoints, and the parts that a process left when it died before it wrote their head. The newest
+ * checkpoint stays with its parts; all stay while its head cannot be opened. One GET where any is old.
  */
 async function checkpointsButNewest({ work, objects, old }: ClassView): Promise<Chosen> {
   if (old.length === 0) return { going: [] };
@@ -407,10 +418,10 @@ function historyWithNote({ work, old, now, limitMs }: ClassView): Chosen {
 const BETWEEN_LOOKS_MS = 30 * DAY_MS;
 
 /**
- * Chooses the old actors that neither a file nor the history names any longer. Those stay on which a process may rely. All stay
- * while a file or a record of the history cannot be opened, because it may name any of them. At most once in 30 days, where some
- * are that old: a GET for each of those, for each record of the history and for each file, and a PUT for each old one that is still
- * named, which makes it young again.
+ * Chooses the old actors that neither a file nor the history names any longer. Those stay on which a process may rely.
+ * All stay while a file or a record of the history cannot be opened, because it may name any of them. At most once in
+ * 30 days, where some are that old: a GET for each of those, for each record of the history and for each file, and a
+ * PUT for each old one that is still named, which makes it young again.
  */
 async function unnamedActors({ work, old, ageOf, now, limitMs }: ClassView): Promise<Chosen> {
   const isDue = (object: ListedObject): boolean => ageOf(object) > limitMs + BETWEEN_LOOKS_MS;
@@ -450,7 +461,9 @@ async function readActors(work: Work, listed: readonly ListedId[]): Promise<read
   return known;
 }
 
-/** Collects the hashes (base64url) of all actors that files and history name. Undefined: one of these cannot be opened. */
+/**
+ * Collects the hashes (base64url) of all actors that files and history name. Undefined: one of these cannot be opened.
+ */
 async function readNamed({ tenant, ...rest }: Work): Promise<ReadonlySet<string> | undefined> {
   const work = { ...rest, tenant: { ...tenant, maxFileBytes: MAX_CONTENT_BYTES } };
   const { versions, leaves, files, damaged } = await readWholePast(work);

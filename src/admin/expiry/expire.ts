@@ -9,15 +9,17 @@ import { expireRecords, listReadsAndTurns } from './expire-records.ts';
 export interface ExpiryOptions extends Call {
   /** The days after which unused files go, and sessions to which no process appended; 1–3,650. Absent: all stay. */
   readonly afterDays?: number | undefined;
-  /** The days after which records of the history go, and those of actors that nothing names; 1–3,650. Absent: all stay. */
+  /**
+   * The days after which records of the history go, and those of actors that nothing names; 1–3,650. Absent: all stay.
+   */
   readonly historyDays?: number | undefined;
   /** The days after which receipts and answers go, 15–3,650; 30 by default. A queue keeps a message for 14 at most. */
   readonly recordDays?: number | undefined;
   /** The days without a turn after which a stored conversation goes; 1–3,650, 90 by default. */
   readonly conversationDays?: number | undefined;
   /**
-   * Changes nothing, and tells what a run would do. `'files'`: only files and sessions stay, while access records, receipts,
-   * answers and conversations go.
+   * Changes nothing, and tells what a run would do. `'files'`: only files and sessions stay, while access records,
+   * receipts, answers and conversations go.
    */
   readonly dryRun?: boolean | 'files' | undefined;
 }
@@ -29,11 +31,17 @@ export interface ExpiryReport {
   readonly deleted: number;
   /** Unused files that a later run deletes if they are still unused then. */
   readonly marked: number;
-  /** Access records, receipts, answers, parts of conversations and of checkpoints that this run deleted; in a dry run: would delete. */
+  /**
+   * Access records, receipts, answers, parts of conversations and of checkpoints that this run deleted; in a dry run:
+   * would delete.
+   */
   readonly records: number;
   /** Sessions that this run deleted, with their subagents; in a dry run: would delete. */
   readonly sessions: number;
-  /** Records of the history and of actors that this run deleted; in a dry run: would delete. Only where `historyDays` is given. */
+  /**
+   * Records of the history and of actors that this run deleted; in a dry run: would delete. Only where `historyDays` is
+   * given.
+   */
   readonly history?: number;
   /** True: a directory was being renamed, so this run looked at no file. */
   readonly busy: boolean;
@@ -48,10 +56,10 @@ export interface TenantExpiry extends ExpiryReport {
 const MOST_DAYS = 3_650;
 
 /**
- * Deletes the files that no process read or wrote for `afterDays`, in two runs: the first one marks them, a later one, an
- * hour after it or more, deletes exactly the versions that were marked and are unused still. Then it deletes old access
- * records, receipts, answers, conversations, sessions and history. A tenant that was never written to has nothing to
- * expire.
+ * Deletes the files that no process read or wrote for `afterDays`, in two runs: the first one marks them, a later one,
+ * an hour after it or more, deletes exactly the versions that were marked and are unused still. Then it deletes old
+ * access records, receipts, answers, conversations, sessions and history. A tenant that was never written to has
+ * nothing to expire.
  *
  * @throws MemoryError `misconfigured` for numbers out of range; `unavailable` when another run is at work; what the
  * store and the keyring throw.

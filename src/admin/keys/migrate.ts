@@ -40,8 +40,8 @@ export interface MigrationReport {
    */
   readonly retireAfter: number | undefined;
   /**
-   * True: a re-encryption has ended. The active key is the only one, and all objects that open have data keys drawn under it. A
-   * checkpoint that is taken now later shows objects that somebody puts back from before.
+   * True: a re-encryption has ended. The active key is the only one, and all objects that open have data keys drawn
+   * under it. A checkpoint that is taken now later shows objects that somebody puts back from before.
    */
   readonly wantsCheckpoint: boolean;
 }

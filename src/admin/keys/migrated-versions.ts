@@ -66,7 +66,10 @@ interface MigrationNotes {
   finish(): Promise<void>;
 }
 
-/** @param listed ETags of the objects that the pass has seen: other versions are gone, except those that a migration has made since. */
+/**
+ * @param listed ETags of the objects that the pass has seen: other versions are gone, except those that a migration has
+ * made since.
+ */
 export function createMigrationNotes(work: Work, listed: ReadonlySet<ETag>): MigrationNotes {
   // Finished writes are noted even when the migration is cancelled.
   const unhurried = uncancelled(work);

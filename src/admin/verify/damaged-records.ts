@@ -81,7 +81,9 @@ interface FoundRecord {
   readonly version: string;
 }
 
-/** Finds whose record lies at a name: a copy of a whole one, or one that opens under the name of another damaged one. */
+/**
+ * Finds whose record lies at a name: a copy of a whole one, or one that opens under the name of another damaged one.
+ */
 async function whoseRecord(
   work: Work,
   { name, object: { key } }: ListedRecord,

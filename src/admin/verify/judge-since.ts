@@ -172,9 +172,9 @@ function cameOfNothing(scene: Scene, file: Binding): SinceFinding | undefined {
 }
 
 /**
- * Tells whether the file may have come after the end at its path though its bound is smaller: a rename by a process with a slower
- * clock may have brought the version again. A record of this very binding rules that out, and so does its entry in the checkpoint
- * where the end came later.
+ * Tells whether the file may have come after the end at its path though its bound is smaller: a rename by a process
+ * with a slower clock may have brought the version again. A record of this very binding rules that out, and so does its
+ * entry in the checkpoint where the end came later.
  */
 function mayBeLater(
   scene: Scene,
@@ -347,7 +347,10 @@ function replacedBy(scene: Scene, version: PastVersion): Binding | undefined {
     .findLast(({ path, saved, bound }) => path === written.path && saved && bound < written.bound);
 }
 
-/** Tells whether the binding that a version replaced had ended before, by a delete or another version: then it was put back. */
+/**
+ * Tells whether the binding that a version replaced had ended before, by a delete or another version: then it was put
+ * back.
+ */
 function hadGone(scene: Scene, version: PastVersion, replaced: Binding): boolean {
   const { past, kept, leavesOf } = scene;
   const written = birthOf(scene, version);
@@ -416,7 +419,9 @@ function isBefore({ bound }: Pick<BindingPlace, 'bound'>, time: number): boolean
   return millisecondsOf(bound) < time;
 }
 
-/** Tells whether a bound falls into the time at which the checkpoint was taken, give or take the difference of clocks. */
+/**
+ * Tells whether a bound falls into the time at which the checkpoint was taken, give or take the difference of clocks.
+ */
 function isMeanwhile({ facts }: Scene, { bound }: Pick<BindingPlace, 'bound'>): boolean {
   const time = millisecondsOf(bound);
   return time >= facts.began - CLOCK_MS && time <= facts.ended + CLOCK_MS;

@@ -136,8 +136,8 @@ export async function watchSince(work: Work, line: SinceLine): Promise<SinceWatc
 const LOOKS = 8;
 
 /**
- * Reads files that are new or have changed since the scan, and forgets those that are gone. False where a file went meanwhile, and
- * a rename may have brought it behind the listing.
+ * Reads files that are new or have changed since the scan, and forgets those that are gone. False where a file went
+ * meanwhile, and a rename may have brought it behind the listing.
  */
 async function lookAgain(
   work: Work,

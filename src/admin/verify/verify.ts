@@ -26,9 +26,14 @@ import { type SeenHistory, watchHistory } from './verify-history.ts';
 import { type SinceReport, type SinceWatch, watchSince } from './verify-since.ts';
 
 export interface VerifyOptions extends Call {
-  /** Removes the older place of duplicates, and finishes a directory rename whose process is gone; changes nothing else. */
+  /**
+   * Removes the older place of duplicates, and finishes a directory rename whose process is gone; changes nothing else.
+   */
   readonly repair?: boolean | undefined;
-  /** The line of a checkpoint, kept outside of the store: each difference that the history does not explain is a finding. */
+  /**
+   * The line of a checkpoint, kept outside of the store: each difference that the history does not explain is a
+   * finding.
+   */
   readonly since?: string | undefined;
   /** The days for which the history is kept; the memory's own unless given. */
   readonly historyDays?: number | undefined;
@@ -40,7 +45,10 @@ export interface Verification {
   /** The bytes of their content. */
   readonly bytes: number;
   readonly findings: readonly Finding[];
-  /** The number of objects, files and others, under each version of the tenant key; empty for a tenant without a keyring. */
+  /**
+   * The number of objects, files and others, under each version of the tenant key; empty for a tenant without a
+   * keyring.
+   */
   readonly keyVersions: readonly KeyVersionUse[];
   /** The checkpoint that was compared with, where `since` is given. */
   readonly since?: SinceReport;
@@ -180,7 +188,9 @@ interface Everything extends Verification {
   readonly history: SeenHistory;
 }
 
-/** Reads all objects, and leaves out those that vanish meanwhile. Damage of the register of renames is found elsewhere. */
+/**
+ * Reads all objects, and leaves out those that vanish meanwhile. Damage of the register of renames is found elsewhere.
+ */
 async function readAll(work: Work, watch?: SinceWatch): Promise<Everything> {
   const { records, ...counted } = await listRecords(work);
   const active = work.keyring.keys.active.version;

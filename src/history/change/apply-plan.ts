@@ -23,9 +23,9 @@ interface Deeds extends Writing {
 }
 
 /**
- * Carries out a plan, each change only where the file still is the version that the plan names. Texts that grow come late: if the
- * policy or a limit refuses one after all, as little as possible is missing from the tree. The first change that finds the
- * history turned off ends the plan, because a version that is replaced must be kept.
+ * Carries out a plan, each change only where the file still is the version that the plan names. Texts that grow come
+ * late: if the policy or a limit refuses one after all, as little as possible is missing from the tree. The first
+ * change that finds the history turned off ends the plan, because a version that is replaced must be kept.
  *
  * @throws MemoryError what the tree throws; a plan that is made again continues from there.
  */
@@ -52,8 +52,9 @@ export async function applyPlan(deeds: Deeds, changes: readonly Change[]): Promi
 }
 
 /**
- * Orders changes into steps: first the deletes that make way for another change, then renames, then texts that get shorter, then
- * texts that get longer. All other deletes come last, or before the longer texts where these have no room otherwise.
+ * Orders changes into steps: first the deletes that make way for another change, then renames, then texts that get
+ * shorter, then texts that get longer. All other deletes come last, or before the longer texts where these have no room
+ * otherwise.
  */
 function stepsOf({ texts, isTight }: Deeds, changes: readonly Change[]): readonly (readonly Change[])[] {
   const { layers } = renameLayers(changes.filter(({ what }) => what === 'rename'));
@@ -96,7 +97,9 @@ function leftRedacted({ path, toVersion: version }: Change): LeftFile {
   return { path, reason: 'redacted', ...(version !== undefined && { version }) };
 }
 
-/** Reads the file if it still is that version. @throws MemoryError `version_conflict` where it is another one, or gone. */
+/**
+ * Reads the file if it still is that version. @throws MemoryError `version_conflict` where it is another one, or gone.
+ */
 async function versionAt(tree: Tree, path: MemoryPath, version: string, call: Call): Promise<FileVersion> {
   const found = await tree.readVersion(path, call);
   if (found !== undefined && toBase64url(found.id) === version) return found;

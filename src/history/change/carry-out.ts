@@ -44,16 +44,19 @@ interface PlanRequest {
   plan(past: Past, work: Work): Generator<void, PlanDraft>;
 }
 
-/** The most plans for one request: where other processes change files between plan and writes, the next plan begins there. */
+/**
+ * The most plans for one request: where other processes change files between plan and writes, the next plan begins
+ * there.
+ */
 const ROUNDS = 8;
 
 /**
- * Plans from the whole past of the tenant, and carries the plan out. A caller that was killed or aborted in the middle asks
- * again; the end is then the same as without the interruption.
+ * Plans from the whole past of the tenant, and carries the plan out. A caller that was killed or aborted in the middle
+ * asks again; the end is then the same as without the interruption.
  *
- * @throws MemoryError `misconfigured` where the tenant keeps no history, so that replaced texts would be lost; `version_conflict`
- * where the plan is no longer the one that was agreed to; where other processes changed the files again and again, the conflict
- * of the last attempt; what the tree throws.
+ * @throws MemoryError `misconfigured` where the tenant keeps no history, so that replaced texts would be lost;
+ * `version_conflict` where the plan is no longer the one that was agreed to; where other processes changed the files
+ * again and again, the conflict of the last attempt; what the tree throws.
  */
 export async function carryOut(tenant: Tenant, tree: Tree, request: PlanRequest): Promise<PlanOutcome> {
   const { call, versions, dryRun, partial, digest, namesWriters } = request;
@@ -114,7 +117,9 @@ export async function carryOut(tenant: Tenant, tree: Tree, request: PlanRequest)
   throw conflict;
 }
 
-/** Tells whether a plan does and leaves nothing but parts of the one that was agreed to: then it is the rest of that. */
+/**
+ * Tells whether a plan does and leaves nothing but parts of the one that was agreed to: then it is the rest of that.
+ */
 function isRestOf(plan: HistoryPlan, agreed: HistoryPlan): boolean {
   const partsOf = ({ changes, left }: HistoryPlan): readonly string[] =>
     [...changes, ...left].map((part) => JSON.stringify(part));

@@ -25,9 +25,9 @@ interface Growth {
 }
 
 /**
- * Takes out of a plan the changes that the policy refuses, and those that have no room in the limits once all others are done.
- * This means that a plan stops half-way only for a reason that came up later. Writes nothing. A GET for each text where there is
- * a policy; a count of the tenant, at most once a minute, where it is limited.
+ * Takes out of a plan the changes that the policy refuses, and those that have no room in the limits once all others
+ * are done. This means that a plan stops half-way only for a reason that came up later. Writes nothing. A GET for each
+ * text where there is a policy; a count of the tenant, at most once a minute, where it is limited.
  *
  * @returns true where the plan has room only once its deletes are done.
  * @throws MemoryError `unavailable` where the policy fails or does not answer in time; `aborted`.

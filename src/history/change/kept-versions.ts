@@ -45,9 +45,9 @@ export interface Sought {
 }
 
 /**
- * Judges a version: `by_id`, it is in `gone`; `by_text`, another version of the file with the same text; `elsewhere`, one with
- * the same text that nothing joins to the file. After a rename that is yet to be written down the file lies at an unknown path:
- * there its predecessor joins it to the file.
+ * Judges a version: `by_id`, it is in `gone`; `by_text`, another version of the file with the same text; `elsewhere`,
+ * one with the same text that nothing joins to the file. After a rename that is yet to be written down the file lies at
+ * an unknown path: there its predecessor joins it to the file.
  */
 export function judgeText(
   { gone, paths, versions, text }: Sought,
@@ -65,13 +65,14 @@ export function mayHoldText(stored: number, size: number): boolean {
 }
 
 /**
- * Removes those versions that a bucket keeps of records and files of the tenant and that hold a redacted text. A version of the
- * right size at a path of the file goes as well if no key opens it any longer. The versions of the named version's own records
- * go last: until then they tell the text to a later run. Returns how many versions went; undefined where the server knows no
- * versions.
+ * Removes those versions that a bucket keeps of records and files of the tenant and that hold a redacted text. A
+ * version of the right size at a path of the file goes as well if no key opens it any longer. The versions of the named
+ * version's own records go last: until then they tell the text to a later run. Returns how many versions went;
+ * undefined where the server knows no versions.
  *
- * @throws MemoryError with `reason: 'versions_left'` where versions stay or could not be read: all others are gone, except the
- * own records while a later run needs their text. `details` counts what stays, `paths` and `counts` by the paths of files.
+ * @throws MemoryError with `reason: 'versions_left'` where versions stay or could not be read: all others are gone,
+ * except the own records while a later run needs their text. `details` counts what stays, `paths` and `counts` by the
+ * paths of files.
  */
 export async function removeKeptVersions(
   work: Work,

@@ -5,8 +5,8 @@ const ISO =
 const MINUTE_MS = 60_000;
 
 /**
- * Reads a moment of the past, a `Date` or ISO 8601 with its distance from UTC, as milliseconds since the epoch. Fractions of a
- * millisecond are cut off.
+ * Reads a moment of the past, a `Date` or ISO 8601 with its distance from UTC, as milliseconds since the epoch.
+ * Fractions of a millisecond are cut off.
  *
  * @throws MemoryError `invalid_command` for another text or type, for a day that no calendar has, and for the future.
  */

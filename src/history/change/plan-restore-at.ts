@@ -15,8 +15,8 @@ interface RestoredMoment {
 }
 
 /**
- * Plans the changes that make the files at or below a path what they were at a moment, in steps. A file that it cannot restore is
- * left.
+ * Plans the changes that make the files at or below a path what they were at a moment, in steps. A file that it cannot
+ * restore is left.
  */
 export function* planRestoreAt(past: Past, moment: RestoredMoment): Generator<void, PlanDraft> {
   const { time, below, expiredBefore, isHidden } = moment;

@@ -27,9 +27,9 @@ interface Lacking {
 }
 
 /**
- * Plans the undo of one actor's versions, renames and deletes, in steps, as far as no other actor has built on them: a text where it
- * is the file's newest, a rename where the file has stayed as it was since, a delete where the path is free now. A file that has its
- * earlier text again was undone before, and is passed over.
+ * Plans the undo of one actor's versions, renames and deletes, in steps, as far as no other actor has built on them: a
+ * text where it is the file's newest, a rename where the file has stayed as it was since, a delete where the path is
+ * free now. A file that has its earlier text again was undone before, and is passed over.
  */
 export function* planUndo(
   past: Past,
@@ -57,8 +57,8 @@ export function* planUndo(
 }
 
 /**
- * Joins a file to its earlier lives where another actor deleted it and created it again with the same text, as the undo of that
- * delete does. This means that the undone actor's texts in the earlier lives are found as well.
+ * Joins a file to its earlier lives where another actor deleted it and created it again with the same text, as the undo
+ * of that delete does. This means that the undone actor's texts in the earlier lives are found as well.
  *
  * @param deletedAt the deleted files of each path, the last one first.
  */

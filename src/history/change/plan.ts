@@ -80,7 +80,9 @@ export function haveSameText(a: PastVersion, b: PastVersion): boolean {
 
 /** The texts of the versions that a plan names. */
 export interface Texts {
-  /** Reads the text of a version; undefined where it is gone. @throws MemoryError `not_found` where it was taken out. */
+  /**
+   * Reads the text of a version; undefined where it is gone. @throws MemoryError `not_found` where it was taken out.
+   */
   find(version: string): Promise<{ readonly version: PastVersion; readonly text: Uint8Array } | undefined>;
   /** Answers the bytes of a version's text; 0 without a version. */
   sizeOf(version: string | undefined): number;
@@ -96,7 +98,10 @@ interface DraftedPlan extends HistoryPlan {
   readonly changes: readonly Change[];
 }
 
-/** A plan that is being made, by paths. A file that is deleted may make way for one that is renamed there, and written then. */
+/**
+ * A plan that is being made, by paths. A file that is deleted may make way for one that is renamed there, and written
+ * then.
+ */
 export interface PlanDraft {
   readonly renames: Map<string, Change>;
   /** Creates and replacements, at the paths that renames lead to. */
@@ -123,8 +128,8 @@ export function planOf({ renames, writes, deletes, left, begins }: PlanDraft): D
 }
 
 /**
- * Takes out the changes to files that a mount hides, and those whose new path is occupied when all others are done. Each change
- * that it takes out may block others, so it looks again until all that remain have their paths free.
+ * Takes out the changes to files that a mount hides, and those whose new path is occupied when all others are done.
+ * Each change that it takes out may block others, so it looks again until all that remain have their paths free.
  */
 export function closeDraft(draft: PlanDraft): void {
   const { renames, writes, deletes, files, isHidden } = draft;
@@ -167,7 +172,10 @@ export function leaveChange(
   writes.set(path, { ...after, path });
 }
 
-/** Orders renames into layers that can each be done at once: a file leaves a path in one before another comes in the next. */
+/**
+ * Orders renames into layers that can each be done at once: a file leaves a path in one before another comes in the
+ * next.
+ */
 export function renameLayers(renames: readonly Change[]): {
   readonly layers: readonly (readonly Change[])[];
   readonly stuck: readonly Change[];

@@ -32,11 +32,12 @@ import { judgeText, mayHoldText, removeKeptVersions, type Sought } from './kept-
 import { byPath } from './plan.ts';
 
 /*
- * Other processes write while a text is taken out, and each of them moves it: an overwrite or a delete from a file into a record,
- * a rename from file to file, a restore from a record into a file. A pass therefore looks at the files, then the records, then
- * the files again, and passes follow until one finds nothing new. The record of the named version goes last: until then its text
- * tells a later run what else must go. A process that read the text before that looks for the record again once it has written
- * the text (`write-back.ts`); a write before that look is found by one more pass here.
+ * Other processes write while a text is taken out, and each of them moves it: an overwrite or a delete from a file into
+ * a record, a rename from file to file, a restore from a record into a file. A pass therefore looks at the files, then
+ * the records, then the files again, and passes follow until one finds nothing new. The record of the named version
+ * goes last: until then its text tells a later run what else must go. A process that read the text before that looks
+ * for the record again once it has written the text (`write-back.ts`); a write before that look is found by one more
+ * pass here.
  */
 
 /** A text that is being taken out, and its known places so far, which grow while others write. */
@@ -53,7 +54,10 @@ interface Erasure extends Sought {
   readonly before: ReadonlySet<string>;
   /** The objects that were looked at and lack the text, by key or id; undefined stands for any ETag. */
   readonly seen: Map<string, ETag | undefined>;
-  /** True: some record has lost the text already; a process that writes the text back finds that, and takes its write back. */
+  /**
+   * True: some record has lost the text already; a process that writes the text back finds that, and takes its write
+   * back.
+   */
   isBegun: boolean;
   /** The number of records out of which the text was taken. */
   count: number;
@@ -88,18 +92,19 @@ const WAITED_MS = 10_000;
 const LOOK_AGAIN_MS = 500;
 
 /**
- * Takes the text of a version out of the history: out of its record, out of those of other versions of the file with the same
- * text, and out of what a bucket with versioning keeps of them. The facts stay, with who did it and when. Writes of other
- * processes meanwhile are found as well. A caller repeats a run that was cut off; it continues.
+ * Takes the text of a version out of the history: out of its record, out of those of other versions of the file with
+ * the same text, and out of what a bucket with versioning keeps of them. The facts stay, with who did it and when.
+ * Writes of other processes meanwhile are found as well. A caller repeats a run that was cut off; it continues.
  *
- * Costs as much as `list` of the path without the actors; a GET for the version, and for each file and each later record of its
- * size; a PUT for each record that has the text; four LISTs for each 1,000 files and three for each 1,000 records, and as many
- * more as others move the text meanwhile. With versions one LIST more for each 1,000 of them, and a GET for each that may hold
- * the text.
+ * Costs as much as `list` of the path without the actors; a GET for the version, and for each file and each later
+ * record of its size; a PUT for each record that has the text; four LISTs for each 1,000 files and three for each 1,000
+ * records, and as many more as others move the text meanwhile. With versions one LIST more for each 1,000 of them, and
+ * a GET for each that may hold the text.
  *
- * @throws MemoryError `not_found`; `invalid_command` (`reason: 'current'`) while files hold the text: `paths` and `versions`
- * name them; `access_denied` where the bucket's versions may not be removed: the record is redacted then, and another run
- * continues; `unavailable` where others move the text at every look; `integrity` where an older object was put back.
+ * @throws MemoryError `not_found`; `invalid_command` (`reason: 'current'`) while files hold the text: `paths` and
+ * `versions` name them; `access_denied` where the bucket's versions may not be removed: the record is redacted then,
+ * and another run continues; `unavailable` where others move the text at every look; `integrity` where an older object
+ * was put back.
  */
 export async function redactVersion(
   work: Work,
@@ -141,7 +146,10 @@ export async function redactWritten(
   await erase(work, erasure, versions);
 }
 
-/** Lists the ids of all records. Callers ask before they read the past, so that records the past lacks are known as later ones. */
+/**
+ * Lists the ids of all records. Callers ask before they read the past, so that records the past lacks are known as
+ * later ones.
+ */
 async function idsNow(work: Work): Promise<ReadonlySet<string>> {
   return new Set((await listIds(work, 'history')).map(({ id }) => id));
 }
@@ -221,8 +229,8 @@ function isOver({ tenant }: Work, { waitsUntil }: Erasure): boolean {
 /**
  * Looks at files of the size: a rename that was cut off may have left one where no record tells of it.
  *
- * @throws MemoryError `invalid_command` while one of them holds the text; once a record is redacted, where another version
- * holds it still after 10 s.
+ * @throws MemoryError `invalid_command` while one of them holds the text; once a record is redacted, where another
+ * version holds it still after 10 s.
  */
 async function lookAtFiles(work: Work, erasure: Erasure, found: PassFindings): Promise<void> {
   const { files } = await listDirectory(work, MEMORY_ROOT, { concurrent: true });
@@ -376,8 +384,8 @@ function recordIn({ content }: Pick<StoredRecord, 'content'>): HistoryRecord {
 }
 
 /**
- * Takes the text out of a record that was written in vain, where another record says that the version was redacted before: any
- * record, or one whose id has the `beginning`.
+ * Takes the text out of a record that was written in vain, where another record says that the version was redacted
+ * before: any record, or one whose id has the `beginning`.
  */
 export async function redactSavedInVain(
   work: Work,

@@ -105,7 +105,10 @@ async function isRedacted(work: Work, version: WrittenBack['version']): Promise<
   return found === undefined ? isRedactedElsewhere(work, id) : found.kind === 'redacted';
 }
 
-/** Takes back a write, and takes its text out of the record that this leaves. Runs to its end though the call is cancelled. */
+/**
+ * Takes back a write, and takes its text out of the record that this leaves. Runs to its end though the call is
+ * cancelled.
+ */
 async function takeBack(
   writing: Writing,
   written: Omit<WrittenBack, 'version'> & NotedVersion & { readonly etag: ETag | undefined },

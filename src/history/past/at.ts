@@ -82,7 +82,8 @@ export function* treeAt(past: Past, moment: KeptMoment): Generator<void, TreeAt>
     doubts.delete(path);
     files.set(path, version);
   }
-  // Another version may have lain at that path then. This one lay somewhere else, and it is unknown where unless it has a stay.
+  // Another version may have lain at that path then. This one lay somewhere else, and it is unknown where unless it has
+  // a stay.
   const placed = new Set([...stays.values()].map(({ version }) => version.id));
   for (const [path, doubt] of unplaced) {
     yield;
@@ -102,9 +103,9 @@ export function unknownBefore(past: Past, version: PastVersion, moment: KeptMome
 }
 
 /**
- * Tells whether a version without a predecessor was the first of its file. A process without history leaves out both predecessor
- * and writer, also where it replaces a file. After an operator has turned the history on, all processes follow within an hour;
- * for a moment before that, a version is sure to be new only from then on.
+ * Tells whether a version without a predecessor was the first of its file. A process without history leaves out both
+ * predecessor and writer, also where it replaces a file. After an operator has turned the history on, all processes
+ * follow within an hour; for a moment before that, a version is sure to be new only from then on.
  */
 function isCreation({ writer, mtime }: PastVersion, { time, keptSince }: KeptMoment): boolean {
   if (writer !== undefined) return true;
@@ -189,7 +190,9 @@ function lastOf(
   return { ...forever, certainTo: Math.max(from, ...own.map(({ saved }) => saved?.at ?? 0)) };
 }
 
-/** Finds when versions were written, by the clocks of writers: each is at least as young as the one that it replaced. */
+/**
+ * Finds when versions were written, by the clocks of writers: each is at least as young as the one that it replaced.
+ */
 function createBirths(past: Past): (version: PastVersion) => number {
   const known = new Map<VersionId, number>();
   return (version) => {

@@ -26,8 +26,8 @@ export interface WrittenEntry {
   /** The version that it replaced; absent for a new file. */
   readonly previous?: string;
   /**
-   * The newest earlier version of the file with the same text, as after a restore; absent where none is known, such as on a page
-   * for which none was read.
+   * The newest earlier version of the file with the same text, as after a restore; absent where none is known, such as
+   * on a page for which none was read.
    */
   readonly sameTextAs?: string;
   /** `kept`: the text can be read. `redacted`: it was taken out, or was too long to be kept (docs/history.md). */
@@ -58,8 +58,8 @@ export interface Redaction {
   /** The number of records that lost the text now: of this version, and of others of the file with the same text. */
   readonly records: number;
   /**
-   * The number of versions with the text that were removed, of those that a bucket kept of the records and of files; undefined
-   * where the store cannot tell.
+   * The number of versions with the text that were removed, of those that a bucket kept of the records and of files;
+   * undefined where the store cannot tell.
    */
   readonly versionsRemoved: number | undefined;
 }
@@ -99,7 +99,8 @@ export function pageOf(
 }
 
 /**
- * Makes the entries of a page, the newest first, item by item; those of one file follow its versions, whatever clocks say.
+ * Makes the entries of a page, the newest first, item by item; those of one file follow its versions, whatever clocks
+ * say.
  *
  * @throws MemoryError `not_found` where the past no longer has the entry `before`.
  */

@@ -33,8 +33,8 @@ export function leavesIn(
 type Witnesses = Pick<Past, 'bindings' | 'successors'>;
 
 /**
- * Merges the leaves of one rename of a file into one, in steps: several processes may have carried the rename out, each by its
- * own clock. The earliest time counts, and the greatest bound that one of them met at the old path.
+ * Merges the leaves of one rename of a file into one, in steps: several processes may have carried the rename out, each
+ * by its own clock. The earliest time counts, and the greatest bound that one of them met at the old path.
  */
 export function* mergeLeaves(told: Iterable<ToldLeave>): Generator<void, Iterable<ToldLeave>> {
   const once = new Map<string, ToldLeave>();
@@ -73,7 +73,9 @@ function isKnownThere({ id, to, bound }: ToldLeave, { bindings }: Witnesses): bo
   return bindings(id).some((binding) => binding.path === to && binding.bound > bound);
 }
 
-/** Tells whether the version stayed at the old path: it lies there still, left by another event, or was replaced there. */
+/**
+ * Tells whether the version stayed at the old path: it lies there still, left by another event, or was replaced there.
+ */
 function hasStayed(leave: ToldLeave, leaves: readonly ToldLeave[], witnesses: Witnesses): boolean {
   const { id, from, bound, event } = leave;
   const own = witnesses.bindings(id).filter(({ path }) => path === from);

@@ -34,7 +34,10 @@ export function* livesOf(past: Past): Generator<void, readonly Life[]> {
   return lives;
 }
 
-/** Tells whether the version came back after the leave: it lies there, or left from there again. Another life has it then. */
+/**
+ * Tells whether the version came back after the leave: it lies there, or left from there again. Another life has it
+ * then.
+ */
 function isBackSince({ files, leavesOf }: Past, { id, from, bound }: Leave): boolean {
   const there = files.get(from);
   const isThere = there?.id === id && there.bound > bound;

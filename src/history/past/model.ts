@@ -21,7 +21,9 @@ interface Gathered {
 /** After 100 items of a past, a few milliseconds at most, everything else in the process has its turn. */
 const ITEMS_PER_TURN = 100;
 
-/** Runs a generator that goes through a past to its end, and lets others run in between. @throws MemoryError `aborted`. */
+/**
+ * Runs a generator that goes through a past to its end, and lets others run in between. @throws MemoryError `aborted`.
+ */
 export function itemByItem<T>(items: Generator<void, T>, signal?: AbortSignal): Promise<T> {
   return inTurns(items, signal, ITEMS_PER_TURN);
 }
@@ -138,8 +140,8 @@ function textIn({ file, redacted, saved }: FileSighting): PastVersion['text'] {
 const NEARNESS: readonly PastVersion['text'][] = ['gone', 'kept', 'redacted', 'current'];
 
 /**
- * Tells which of two sightings of one version counts: a file before a record, a record that says the text was taken out before
- * one that has it, and otherwise the one with the greater bound; between two files the first.
+ * Tells which of two sightings of one version counts: a file before a record, a record that says the text was taken out
+ * before one that has it, and otherwise the one with the greater bound; between two files the first.
  */
 function isNearer(version: PastVersion, known: PastVersion): boolean {
   const [near, before] = [NEARNESS.indexOf(version.text), NEARNESS.indexOf(known.text)];

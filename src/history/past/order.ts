@@ -1,6 +1,6 @@
 /*
- * The order of events. The events of one file follow its versions and its places, whatever clocks say. The events of several
- * files follow the clocks of their writers.
+ * The order of events. The events of one file follow its versions and its places, whatever clocks say. The events of
+ * several files follow the clocks of their writers.
  */
 import type { MemoryPath } from '../../language/path.ts';
 import { push } from './model.ts';
@@ -29,9 +29,9 @@ interface Placed extends PlacedEvent {
 }
 
 /**
- * Orders all events, the oldest first, in steps: those of one file by its versions and their places, those of several files by
- * the clocks of writers. Where several files share a path within one millisecond, the file that lay there leaves first, and the
- * file that stays comes last.
+ * Orders all events, the oldest first, in steps: those of one file by its versions and their places, those of several
+ * files by the clocks of writers. Where several files share a path within one millisecond, the file that lay there
+ * leaves first, and the file that stays comes last.
  */
 export function* eventsInOrder(past: Past): Generator<void, readonly PlacedEvent[]> {
   const placed = yield* inOrder(yield* placeEvents(past), compare);
@@ -50,7 +50,9 @@ export function* eventsInOrder(past: Past): Generator<void, readonly PlacedEvent
   return ordered;
 }
 
-/** Sorts versions in the order of `eventsInOrder`, the oldest first; versions that are not kept come before all others. */
+/**
+ * Sorts versions in the order of `eventsInOrder`, the oldest first; versions that are not kept come before all others.
+ */
 export function* versionsInOrder(
   past: Past,
   ids: readonly VersionId[],
@@ -172,7 +174,9 @@ function* arrange(events: readonly Placed[]): Generator<void, Iterable<Placed>> 
     yield;
     isIn.add(event);
   }
-  /** Each event that leaves a path, with the event that came to it; undefined where that was in an earlier millisecond. */
+  /**
+   * Each event that leaves a path, with the event that came to it; undefined where that was in an earlier millisecond.
+   */
   const cameBy = new Map<Placed, Placed | undefined>();
   const leftAgain = new Set<Placed | undefined>();
   const leaving = new Map<MemoryPath, Placed[]>();

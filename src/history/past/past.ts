@@ -32,8 +32,8 @@ export interface VersionFacts {
 /** A version, and the place of its text. */
 export interface PastVersion extends VersionFacts {
   /**
-   * `current`: in the file at `path`. `kept`: in a record. `redacted`: it was taken out of the record. `gone`: only another
-   * source, such as a checkpoint, tells of the version.
+   * `current`: in the file at `path`. `kept`: in a record. `redacted`: it was taken out of the record. `gone`: only
+   * another source, such as a checkpoint, tells of the version.
    */
   readonly text: 'current' | 'kept' | 'redacted' | 'gone';
   /** The path of the binding that `text` speaks of. */
@@ -88,9 +88,9 @@ export interface Leave {
   /** The name of the event, which all records of one rename share. */
   readonly event: string;
   /**
-   * Says whether the leave happened. A process writes the rename of a directory down before it moves the files. `done`: written
-   * down afterwards, or the version is known at its new path. `supposed`: only planned, and nothing contradicts it. `undone`:
-   * only planned, and the version stayed or ended otherwise.
+   * Says whether the leave happened. A process writes the rename of a directory down before it moves the files. `done`:
+   * written down afterwards, or the version is known at its new path. `supposed`: only planned, and nothing contradicts
+   * it. `undone`: only planned, and the version stayed or ended otherwise.
    */
   readonly state: 'done' | 'supposed' | 'undone';
 }
@@ -120,8 +120,8 @@ export interface Past {
   /** The versions that were written over it, at any of its places; the first written first. */
   successors(id: VersionId): readonly PastVersion[];
   /**
-   * The known versions before it, the nearest first, up to the first one for which `isPassed` is true. The last one may name a
-   * `previous` that is unknown.
+   * The known versions before it, the nearest first, up to the first one for which `isPassed` is true. The last one may
+   * name a `previous` that is unknown.
    */
   ancestors(id: VersionId, isPassed?: (id: VersionId) => boolean): readonly PastVersion[];
   /** The versions that were written over it, over those, and so on; each comes after one that it replaced. */

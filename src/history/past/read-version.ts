@@ -20,9 +20,11 @@ export interface GivenName {
 const ROUNDS = 4;
 
 /**
- * Finds the version at a path by the first characters of its name, and reads its text; answers also the path that the caller means.
+ * Finds the version at a path by the first characters of its name, and reads its text; answers also the path that the
+ * caller means.
  *
- * @throws MemoryError `not_found`; `invalid_command` where several versions begin so; `integrity` for an id that two texts bear.
+ * @throws MemoryError `not_found`; `invalid_command` where several versions begin so; `integrity` for an id that two
+ * texts bear.
  */
 export async function readVersion(
   tenant: Tenant,

@@ -24,10 +24,10 @@ import { readHistoryContent } from './records.ts';
 const ROUNDS = 8;
 
 /**
- * Reads all files and records of the tenant: a LIST for each 1,000 of both and a GET for each. It reads the files first; a
- * version that another process replaces meanwhile is then among the records. Where there are over 1,000 files, or one was gone
- * when it was read, a rename may have brought it behind the listing: it lists them until that shows nothing new. Only facts stay
- * in memory.
+ * Reads all files and records of the tenant: a LIST for each 1,000 of both and a GET for each. It reads the files
+ * first; a version that another process replaces meanwhile is then among the records. Where there are over 1,000 files,
+ * or one was gone when it was read, a rename may have brought it behind the listing: it lists them until that shows
+ * nothing new. Only facts stay in memory.
  *
  * @param onProgress gets how many were read, and how many were listed by then.
  */
@@ -68,8 +68,9 @@ export async function readWholePast(work: Work, onProgress?: Call['onProgress'])
 }
 
 /**
- * Reads the past of one path: of each file that lies or lay there, with its time at earlier paths. A LIST for each 1,000 records
- * of each path that the file has had, a GET for each of them, and one for each rename and directory's delete of the tenant.
+ * Reads the past of one path: of each file that lies or lay there, with its time at earlier paths. A LIST for each
+ * 1,000 records of each path that the file has had, a GET for each of them, and one for each rename and directory's
+ * delete of the tenant.
  */
 export async function readPast(work: Work, path: MemoryPath): Promise<Past> {
   const reading = createReading(work);
@@ -292,7 +293,9 @@ function createReading(work: Work): PastReader {
   };
 }
 
-/** Tells whether the route of a version has no gap: each leave begins where the one before ended, and the end is known. */
+/**
+ * Tells whether the route of a version has no gap: each leave begins where the one before ended, and the end is known.
+ */
 function isRouteWhole(past: Past, id: VersionId): boolean {
   const leaves = past.leavesOf(id);
   const last = leaves.at(-1);

@@ -4,7 +4,9 @@ import { readRecord } from '../../tree/records/sealed-record.ts';
 import type { Work } from '../../tree/tenant.ts';
 import { decodeHistoryRecord, type HistoryRecord } from '../save/history-record.ts';
 
-/** Reads the content of a record of the history. One GET. Undefined: it has expired. @throws MemoryError `integrity`. */
+/**
+ * Reads the content of a record of the history. One GET. Undefined: it has expired. @throws MemoryError `integrity`.
+ */
 export async function readHistoryContent(work: Work, id: string): Promise<Uint8Array | undefined> {
   return (await readRecord(work, { cls: 'history', id, maxBytes: MAX_CONTENT_BYTES }))?.content;
 }

@@ -1,7 +1,10 @@
 import { MemoryError } from '../../errors.ts';
 import type { Past, PastVersion } from './past.ts';
 
-/** Chooses the one version whose name has a beginning. @throws MemoryError `not_found`; `invalid_command` where several have it. */
+/**
+ * Chooses the one version whose name has a beginning. @throws MemoryError `not_found`; `invalid_command` where several
+ * have it.
+ */
 export function chosen({ versions }: Past, beginning: string): PastVersion {
   const found = [...versions.values()].filter(({ id }) => id.startsWith(beginning));
   const [only] = found;

@@ -13,7 +13,10 @@ import { writeKept } from './write-kept.ts';
 
 /** The time for which a process relies on having named an actor, by whichever of its clocks ran faster. */
 const NAMED_FOR_MS = DAY_MS;
-/** The age, by the server's clock, from which a process that names an actor writes its record again: a record in use stays young. */
+/**
+ * The age, by the server's clock, from which a process that names an actor writes its record again: a record in use
+ * stays young.
+ */
 const RENEWED_AFTER_MS = 7 * DAY_MS;
 /**
  * The age beyond which processes no longer rely on a record, in milliseconds by the server's clock: `RENEWED_AFTER_MS`,
@@ -63,7 +66,10 @@ function namedBy({ tenant }: Work): Map<string, Promise<void>> {
 /** The most attempts; each may meet an old record that another process writes or deletes meanwhile. */
 const ROUNDS = 8;
 
-/** Writes the record of an actor unless a young one is there. An old one is replaced: an expiry run may be about to delete it. */
+/**
+ * Writes the record of an actor unless a young one is there. An old one is replaced: an expiry run may be about to
+ * delete it.
+ */
 async function putActor(work: Work, actor: string, before?: 'delete'): Promise<void> {
   const id = work.keyring.names.keyedHash('actors', actor);
   const record = { cls: 'actors', id, content: encodeFields({ actor }), before } as const;
@@ -115,10 +121,11 @@ export async function renewActor(work: Work, { id, actor, etag }: ActorRecord): 
 }
 
 /**
- * Reads the actors, by the hash that stands for each in a wrap (base64url). Damaged records are passed over: `verify` names
- * them. A LIST for each 1,000 and a GET for each.
+ * Reads the actors, by the hash that stands for each in a wrap (base64url). Damaged records are passed over: `verify`
+ * names them. A LIST for each 1,000 and a GET for each.
  *
- * @param read the ids of records that the caller has read before, which are passed over; those that are read now are added.
+ * @param read the ids of records that the caller has read before, which are passed over; those that are read now are
+ * added.
  */
 export async function readActors(
   work: Work,

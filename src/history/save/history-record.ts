@@ -39,7 +39,9 @@ interface Noted {
 
 /** The content of a record of the class `history` (docs/format.md, "Records"). */
 export type HistoryRecord =
-  /** A version that a process was about to replace, or to delete where `for` says so. Other records tell whether it did. */
+  /**
+   * A version that a process was about to replace, or to delete where `for` says so. Other records tell whether it did.
+   */
   | (Noted & {
       readonly kind: 'replaced';
       readonly for?: 'delete';
@@ -71,7 +73,10 @@ export function historyHash({ keyring }: Pick<Work, 'keyring'>, path: MemoryPath
   return keyring.names.keyedHash('history', path);
 }
 
-/** Makes the id of a record: the hash of its path, its bound, and the beginning of the version's id. Ids of one path sort by bound. */
+/**
+ * Makes the id of a record: the hash of its path, its bound, and the beginning of the version's id. Ids of one path
+ * sort by bound.
+ */
 export function historyRecordId(
   work: Pick<Work, 'keyring'>,
   record: { readonly path: MemoryPath; readonly bound: bigint; readonly id: Uint8Array },
@@ -105,7 +110,10 @@ export function isRecordOf(record: string, version: string): boolean {
   return versionOfRecord(record) === version.slice(0, ID_CHARACTERS);
 }
 
-/** Takes the beginning of the version's id out of a record's id; records of one rename or delete have that of the event there. */
+/**
+ * Takes the beginning of the version's id out of a record's id; records of one rename or delete have that of the event
+ * there.
+ */
 export function versionOfRecord(recordId: string): string {
   return recordId.slice(-ID_CHARACTERS);
 }

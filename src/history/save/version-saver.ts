@@ -185,7 +185,10 @@ function endRecord(work: Work, { record, ...name }: End, bound: bigint): NewReco
   return { id: historyRecordId(work, { ...name, bound }), record };
 }
 
-/** The age from which the record of an attempt that came to nothing is written again; milliseconds by the server's clock. */
+/**
+ * The age from which the record of an attempt that came to nothing is written again; milliseconds by the server's
+ * clock.
+ */
 const RENEWED_AFTER_MS = 3_600_000;
 /** The most attempts: between look and write another process may write the record too, or an expiry run delete it. */
 const ROUNDS = 8;

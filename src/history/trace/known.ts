@@ -20,7 +20,9 @@ export interface KnownTurns {
 /** The least time for which ended turns are kept (docs/worker.md, "Expiry"). */
 const TURNS_KEPT_MS = 15 * DAY_MS;
 
-/** Reads the turns, versions and actors of a tenant, at the cost of `readTurnRuns`, `readWholePast` and `readActors`. */
+/**
+ * Reads the turns, versions and actors of a tenant, at the cost of `readTurnRuns`, `readWholePast` and `readActors`.
+ */
 export async function readKnown(work: Work): Promise<KnownTurns> {
   const { clock } = work.tenant;
   const turns = await readTurnRuns(work);

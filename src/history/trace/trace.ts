@@ -52,7 +52,9 @@ export interface TracedTurn {
 export interface Trace {
   /** The versions that the caller asked for, by time; those that are not kept come first. */
   readonly versions: readonly TracedVersion[];
-  /** Later versions at the same paths that have the text of a traced one again, as after an undo or a restore; by time. */
+  /**
+   * Later versions at the same paths that have the text of a traced one again, as after an undo or a restore; by time.
+   */
   readonly again: readonly TracedVersion[];
   /** The turns by the time of their answers. */
   readonly turns: readonly TracedTurn[];
@@ -97,11 +99,14 @@ interface Index {
   readonly byTurn: ReadonlyMap<string, readonly TurnRun[]>;
   readonly byId: ReadonlyMap<string, TurnRun>;
   readonly followers: ReadonlyMap<string | undefined, readonly TurnRun[]>;
-  /** Finds the versions of a turn that none of its runs names: the turn died, or lost an answer, before it saved the touch. */
+  /**
+   * Finds the versions of a turn that none of its runs names: the turn died, or lost an answer, before it saved the
+   * touch.
+   */
   unrecorded(turn: string): readonly PastVersion[];
   /**
-   * Finds the later versions with the same text where a version lies or was saved. Each is answered once, to the version that
-   * asks first.
+   * Finds the later versions with the same text where a version lies or was saved. Each is answered once, to the
+   * version that asks first.
    */
   takeLater(id: VersionId): readonly PastVersion[];
 }

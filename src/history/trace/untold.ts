@@ -56,7 +56,10 @@ export function* untoldOf(
   ];
 }
 
-/** Finds when the first of the versions was written, by its writer's clock, or when its turn was stored; 0 where one is unknown. */
+/**
+ * Finds when the first of the versions was written, by its writer's clock, or when its turn was stored; 0 where one is
+ * unknown.
+ */
 function* startOf({ past, turns }: KnownTurns, starts: readonly VersionId[]): Generator<void, number> {
   const answered = new Map<VersionId, number>();
   for (const { list, time } of turns.runs) {

@@ -16,7 +16,10 @@ interface PageOfIds {
   readonly servedAt: number;
 }
 
-/** Lists the records of a class whose ids have a beginning, in the order of their ids, page by page. One LIST for each 1,000. */
+/**
+ * Lists the records of a class whose ids have a beginning, in the order of their ids, page by page. One LIST for each
+ * 1,000.
+ */
 export async function* pagesOfIds(
   work: Work,
   cls: ObjectClass,

@@ -3,7 +3,8 @@ import { ID_BYTES, MAX_BOUND } from '../../format/wrap.ts';
 import { type MemoryPath, parseStoredPath } from '../../language/path.ts';
 import { MOST_DATE_MS } from '../../time.ts';
 
-// Each function reads one kind of value of a record (docs/format.md, "How contents are written"); undefined for any other value.
+// Each function reads one kind of value of a record (docs/format.md, "How contents are written"); undefined for any
+// other value.
 
 /** Reads a whole number from 0 to 2^53 − 1. */
 export function numberIn(value: unknown): number | undefined {

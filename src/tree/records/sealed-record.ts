@@ -51,8 +51,9 @@ export function holdRecord(
 }
 
 /**
- * Opens the version of a record that this process holds, without a request; undefined where it holds another one or none. The
- * record may have been replaced since: only a request whose condition names the ETag shows that this version is the current one.
+ * Opens the version of a record that this process holds, without a request; undefined where it holds another one or
+ * none. The record may have been replaced since: only a request whose condition names the ETag shows that this version
+ * is the current one.
  */
 export function recallRecord(
   { tenant, keyring }: Work,
@@ -74,13 +75,15 @@ export interface RecordWrite {
   readonly content: Uint8Array;
   /** The version that is replaced; undefined: the record is created. */
   readonly base: ETag | undefined;
-  /** Called before the write is sent, and again after the process stood still. An error that it throws ends the write. */
+  /**
+   * Called before the write is sent, and again after the process stood still. An error that it throws ends the write.
+   */
   readonly check?: (() => void) | undefined;
 }
 
 /**
- * Replaces the version `base` of a record, or creates the record where `base` is undefined. A conflict means that another process
- * wrote it first.
+ * Replaces the version `base` of a record, or creates the record where `base` is undefined. A conflict means that
+ * another process wrote it first.
  *
  * @throws MemoryError `outcome_unknown` when no answer tells whether it was written.
  */
@@ -112,8 +115,8 @@ export function recordWrite(
 }
 
 /**
- * Seals a record as it would lie in the store, for a caller that carries it elsewhere. No migration finds it there, so it opens
- * only until its key is retired.
+ * Seals a record as it would lie in the store, for a caller that carries it elsewhere. No migration finds it there, so
+ * it opens only until its key is retired.
  */
 export function sealRecord(
   { tenant: { stamps, random }, keyring: { keys } }: Work,

@@ -59,7 +59,9 @@ const BLOCKED_PAUSES = [5, 10, 20, 30] as const;
 const ORDERED_PAUSES = [5, 30, 120, 600, 900, 1_800, 3_600] as const;
 /** The most by which a pause is shortened, as a part of it, so that messages that failed together come back apart. */
 const JITTER = 0.2;
-/** The receive at which a turn that was only held up is sent to its queue again, so that its attempts do not run out. */
+/**
+ * The receive at which a turn that was only held up is sent to its queue again, so that its attempts do not run out.
+ */
 const RENEWED_FROM = 5;
 /**
  * The number of times that the queue hands a message out before it moves it to the dead letters, without a reason

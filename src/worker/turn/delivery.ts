@@ -59,7 +59,10 @@ export const KEY_REFUSED: ReadonlySet<string> = new Set([
 ]);
 /** Codes that pass, whatever the API advises its client: a message can wait for longer than a client does. */
 const PASSING: ReadonlySet<string> = new Set(['rate_limit_error', 'overloaded_error', 'api_error']);
-/** Failures of the store, the root key, the token service or the queue of replies that end with a condition of the deployment. */
+/**
+ * Failures of the store, the root key, the token service or the queue of replies that end with a condition of the
+ * deployment.
+ */
 const CONDITIONS: ReadonlySet<string> = new Set<MemoryErrorCode>([
   'unavailable',
   'timeout',
