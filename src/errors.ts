@@ -1,6 +1,6 @@
 /**
- * What went wrong, split by what the reader does next:
- * the model mends its input · try again · the operator must act · security.
+ * The kind of an error, split by what the reader does next: the model mends its input · try again · the operator must
+ * act · security.
  */
 export type MemoryErrorCode =
   | 'invalid_command'
@@ -26,7 +26,10 @@ export type MemoryErrorCode =
   | 'misconfigured'
   | 'integrity';
 
-/** `now`: the same call may be repeated at once; `later`: after a pause; `never`: something must change first. */
+/**
+ * The advice about a repeat. `now`: the same call may be repeated at once; `later`: after a pause; `never`: something
+ * must change first.
+ */
 export type RetryAdvice = 'never' | 'now' | 'later';
 
 const RETRY: Partial<Record<MemoryErrorCode, RetryAdvice>> = {
@@ -35,7 +38,10 @@ const RETRY: Partial<Record<MemoryErrorCode, RetryAdvice>> = {
   timeout: 'later',
 };
 
-/** Facts a reply may name: numbers, rule names, field names, memory paths. Never content, keys, bucket names or object keys. */
+/**
+ * Facts a reply may name: numbers, rule names, field names, memory paths. Never content, keys, bucket names or object
+ * keys.
+ */
 export type ErrorDetails = Readonly<
   Record<string, string | number | boolean | readonly number[] | readonly string[]>
 >;
@@ -47,8 +53,8 @@ export interface MemoryErrorOptions {
 }
 
 /**
- * The one error class of the library. `message` is written for the operator and holds no content, key material,
- * bucket, ARN or object key; what the model reads is made from `code` and `details` by `language/sentences.ts` alone.
+ * The one error class of the library. `message` is written for the operator and holds no content, key material, bucket,
+ * ARN or object key; `language/sentences.ts` alone makes the model's text, from `code` and `details`.
  */
 export class MemoryError extends Error {
   override readonly name = 'MemoryError';
@@ -64,17 +70,17 @@ export class MemoryError extends Error {
   }
 }
 
-/** Whether `error` is a `MemoryError` with one of these codes. */
+/** Tells whether `error` is a `MemoryError` with one of these codes. */
 export function hasCode(error: unknown, ...codes: readonly MemoryErrorCode[]): error is MemoryError {
   return error instanceof MemoryError && codes.includes(error.code);
 }
 
-/** Whether what was read is not what was sealed for its place, or larger than anything that was. */
+/** Tells whether an object was read that was not sealed for its place, or is larger than any that was. */
 export function isDamaged(error: unknown): error is MemoryError {
   return hasCode(error, 'integrity', 'limit_exceeded');
 }
 
-/** Waits for what is read. Damage, which `verify` names, is passed over, and `otherwise` answers in its place. */
+/** Waits for a reading. Passes over damage, which `verify` names, and answers `otherwise` in its place. */
 export async function unlessDamaged<T, U = undefined>(
   reading: Promise<T>,
   otherwise?: (error: MemoryError) => U,
@@ -87,13 +93,17 @@ export async function unlessDamaged<T, U = undefined>(
   }
 }
 
-/** Stands for a file that `files.stat` refuses as damaged, for who would only delete it. @throws any other failure. */
+/**
+ * Answers a file in place of one that `files.stat` refuses as damaged, for a caller who would only delete it.
+ *
+ * @throws any other error.
+ */
 export function damagedFile(error: unknown): { readonly type: 'file' } {
   if (isDamaged(error)) return { type: 'file' };
   throw error;
 }
 
-/** Whether `error` is a `MemoryError` whose `details.reason` is this one. */
+/** Tells whether `error` is a `MemoryError` whose `details.reason` is this one. */
 export function hasReason(error: unknown, reason: string): error is MemoryError {
   return error instanceof MemoryError && error.details['reason'] === reason;
 }
@@ -109,12 +119,16 @@ const FOR_THE_OPERATOR: ReadonlySet<MemoryErrorCode> = new Set([
   'integrity',
 ]);
 
-/** Whether the model reads only a neutral sentence about `error`, so that the operator must be told the cause. */
+/** Tells whether the model reads only a neutral sentence about `error`, so that the operator must be told the cause. */
 export function isForTheOperator(error: MemoryError): boolean {
   return FOR_THE_OPERATOR.has(error.code);
 }
 
-/** @throws MemoryError `misconfigured`, naming `what`, unless the value is a whole number within the bounds. */
+/**
+ * Checks a whole number.
+ *
+ * @throws MemoryError `misconfigured`, naming `what`, unless the value is a whole number within the bounds.
+ */
 export function checkWholeNumber(
   what: string,
   value: unknown,

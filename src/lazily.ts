@@ -1,6 +1,6 @@
 import { once } from './time.ts';
 
-/** Stands around a call, which was given these options. */
+/** A function that runs around a call, and gets the call's options. */
 export type Around = <T>(
   call: () => Promise<T>,
   options: { readonly signal?: AbortSignal | undefined },
@@ -11,8 +11,8 @@ type LateVerb = (...given: readonly unknown[]) => Promise<unknown>;
 type OptionsPlace = readonly [at: number, ...more: unknown[]];
 
 /**
- * Makes an object of the named verbs, which the first call of one of them loads. Each call runs within `run`, the loading with
- * it: whoever waits for the call waits for both. After a failure the next call loads again.
+ * Makes an object of the named verbs, which the first call of one of them loads. Each call runs within `run`, the
+ * loading with it: a caller that waits for the call waits for both. After a failure the next call loads again.
  */
 export function lazily<T extends object>(
   run: Around,

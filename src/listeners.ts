@@ -1,8 +1,9 @@
 import type { LogFields, Logger } from './logger.ts';
 
 /**
- * The listener of a caller, whose failure is not that of the call: `onFailure` hears that it threw or rejected. What the
- * call returns resolves when the listener is done, and never rejects; whoever calls need not wait for it.
+ * Wraps a caller's listener, whose failure is not that of the call: `onFailure` hears that it threw or rejected. The
+ * promise of the wrapped listener resolves when the listener is done, and never rejects; its caller need not wait for
+ * it.
  *
  * @param onFailure must not throw.
  */
@@ -19,17 +20,17 @@ export function heard<A extends readonly unknown[]>(
   };
 }
 
-/** Listeners whose failure a log has told of. */
+/** Listeners whose failure has been logged. */
 const reported = new WeakSet<object>();
 
-/** Has `report` called at the first failure of a listener, and at no other. */
+/** Calls `report` at the first failure of a listener alone. */
 export function reportOnce(listener: object, report: () => void): void {
   if (reported.has(listener)) return;
   reported.add(listener);
   report();
 }
 
-/** As `heard`; of its first failure the logger is told. */
+/** Wraps a listener as `heard` does; the logger is told of its first failure. */
 export function heardOrLogged<A extends readonly unknown[]>(
   name: string,
   listener: (...given: A) => unknown,
@@ -40,7 +41,7 @@ export function heardOrLogged<A extends readonly unknown[]>(
   });
 }
 
-/** The logger of a caller, whose failure changes nothing either. */
+/** Wraps a caller's logger, whose failure changes nothing. */
 export function heardLogger(logger: Logger): Logger {
   const level = (name: keyof Logger): Logger['warn'] =>
     heard((message: string, fields?: LogFields) => logger[name](message, fields));
@@ -49,7 +50,7 @@ export function heardLogger(logger: Logger): Logger {
 
 const LISTENERS = ['onTouch', 'onRedacted', 'onProgress'];
 
-/** The options of a call, with its listeners as `heardOrLogged`; what holds none is returned as it is. */
+/** Wraps the listeners in a call's options as `heardOrLogged` does; options without listeners stay as they are. */
 export function heardOptions<T>(options: T, logger: Logger): T {
   const given = LISTENERS.map((name) => [name, Object(options)[name]] as const).filter(
     ([, listener]) => typeof listener === 'function',
@@ -59,7 +60,7 @@ export function heardOptions<T>(options: T, logger: Logger): T {
   return { ...options, ...Object.fromEntries(listeners) };
 }
 
-/** The functions of an object, each of which takes its options as `heardOptions`. */
+/** Wraps the functions of an object, each of which then takes its options as `heardOptions` does. */
 export function heardVerbs<T extends object>(verbs: T, logger: Logger): T {
   const heardBy = Object.entries(verbs)
     .filter(([, verb]) => typeof verb === 'function')

@@ -1,4 +1,4 @@
-/** A map that keeps what was used last. `get` and `set` are uses. */
+/** A map that keeps the entries used last. `get` and `set` are uses. */
 export interface Recent<K, V> {
   get(key: K): V | undefined;
   set(key: K, value: V): void;
@@ -7,23 +7,23 @@ export interface Recent<K, V> {
 }
 
 interface RecentOptions<K, V> {
-  /** Of all sizes together. */
+  /** The most of all sizes together. */
   readonly most: number;
   /** The number of entries, the last ones used, that stay however large they are; 1 unless given. */
   readonly least?: number;
-  /** 1 unless given; the same at every call for one entry. */
+  /** Answers the size of an entry, the same at every call; 1 unless given. */
   readonly sizeOf?: (value: V, key: K) => number;
   /** Called once for every value that leaves: evicted, deleted, or replaced. */
   readonly dispose?: (value: V) => void;
 }
 
 /**
- * Evicts what was used longest ago until the sizes together are at most `most`, or `least` entries are left. The new entry
- * stays: one that is larger than `most` would otherwise take all others with it and be gone itself.
+ * Makes a map that evicts the entry used longest ago until the sizes together are at most `most`, or `least` entries
+ * are left. The new entry stays: one that is larger than `most` would otherwise evict all others and then itself.
  */
 export function createRecent<K, V>(options: RecentOptions<K, V>): Recent<K, V> {
   const { most, least = 1, sizeOf = () => 1, dispose = () => {} } = options;
-  /** The one used longest ago first. */
+  /** The entries, the one used longest ago first. */
   const entries = new Map<K, { readonly value: V; readonly size: number }>();
   let total = 0;
 

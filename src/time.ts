@@ -2,23 +2,27 @@ import { MemoryError } from './errors.ts';
 
 export const DAY_MS = 86_400_000;
 
-/** How far from the epoch a `Date` can be, in milliseconds. */
+/** The farthest from the epoch that a `Date` can be, in milliseconds. */
 export const MOST_DATE_MS = 8.64e15;
 
 /**
- * A stored or given number of milliseconds since the epoch as a `Date`, which never is an invalid one: a number beyond all
- * dates, which the format allows, gives the last or the first of them, and what is no number the epoch.
+ * Makes a valid `Date` of a stored or given number of milliseconds since the epoch: a number beyond all dates, which
+ * the format allows, gives the last or the first of them, and NaN the epoch.
  */
 export function dateOf(ms: number): Date {
   return new Date(Number.isNaN(ms) ? 0 : Math.min(Math.max(ms, -MOST_DATE_MS), MOST_DATE_MS));
 }
 
-/** The same as text of ISO 8601 in UTC, to the millisecond. Never throws. */
+/** Writes a moment as text of ISO 8601 in UTC, to the millisecond. Never throws. */
 export function isoOf(moment: Date | number): string {
   return dateOf(Number(moment)).toISOString();
 }
 
-/** @throws MemoryError `aborted` when the signal has fired. */
+/**
+ * Throws once the signal has fired.
+ *
+ * @throws MemoryError `aborted`.
+ */
 export function throwIfAborted(signal: AbortSignal | undefined): void {
   if (signal?.aborted) throw aborted(signal);
 }
@@ -50,7 +54,7 @@ export function turnsWait(): boolean {
 }
 
 /**
- * Takes work that goes on in steps to its end and lets others run behind every so many of them, behind each unless given.
+ * Runs work in steps to its end, and lets others run after every `stepsPerTurn` of them, after each unless given.
  *
  * @throws MemoryError `aborted`.
  */
@@ -101,7 +105,7 @@ export async function oncePerKey<K>(
   }
 }
 
-/** The result of `work`, or `aborted` as soon as the signal fires; the work itself continues. */
+/** Waits for `work`, and rejects with `aborted` as soon as the signal fires; the work itself continues. */
 export async function untilAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (signal === undefined) return work;
   // After an abort no caller handles a failure of the work, and an unhandled rejection would end the process.
@@ -117,12 +121,12 @@ export async function untilAborted<T>(work: Promise<T>, signal: AbortSignal | un
   }
 }
 
-/** How long what a caller handed in may take to answer: as long as a request to a store. */
+/** The time that a function of the caller's may take to answer, as long as a request to a store (milliseconds). */
 export const LONGEST_ANSWER_MS = 60_000;
 
 /**
- * Waits for a function of the caller's: its result, `aborted` as soon as the signal fires, or the failure `late` after `ms`,
- * 60 s unless given. The function may run on then: how it ends changes nothing.
+ * Waits for a function of the caller's: its result, `aborted` as soon as the signal fires, or the error `late` after
+ * `ms`, 60 s unless given. The function may then run on: its end changes nothing.
  */
 export async function inTime<T>(
   ask: () => T | Promise<T>,
@@ -213,13 +217,15 @@ interface AgeClocks {
 export interface Ages {
   now(): Instant;
   /**
-   * Milliseconds since then, by whichever clock ran faster: the wall clock counts while a process is frozen, the
-   * monotonic one when the wall clock is set back.
+   * Answers the milliseconds since then, by whichever clock ran faster: the wall clock counts while a process is
+   * frozen, the monotonic one when the wall clock is set back.
    */
   elapsed(since: Instant): number;
-  /** Whether less than `limitMs` has passed since then, by both clocks. */
+  /** Tells whether less than `limitMs` has passed since then, by both clocks. */
   isWithin(since: Instant, limitMs: number): boolean;
-  /** Passes `limitMs` from now, by whichever clock runs faster, and at once where one is set back. */
+  /**
+   * Makes a bound that passes `limitMs` from now, by whichever clock runs faster, and at once where one is set back.
+   */
   boundIn(limitMs: number): Bound;
 }
 

@@ -1,6 +1,6 @@
 import { pause } from './time.ts';
 
-/** Whom a call waits for. */
+/** The one for whom a call waits. */
 export type Awaited =
   /** Another process that renames a directory: one at a time in a tenant. */
   | 'rename'
@@ -18,18 +18,21 @@ export type Awaited =
 
 export interface LongWait {
   readonly for: Awaited;
-  /** It goes on or fails within so many milliseconds. */
+  /** The milliseconds within which the wait ends or fails. */
   readonly leftMs: number;
 }
 
 type Listener = (wait: LongWait) => void;
 
-/** A wait that lasts no longer is not told. */
+/** The longest wait that is not told (milliseconds). */
 export const SHORT_WAIT_MS = 1_000;
 
 const listeners = new Set<Listener>();
 
-/** Has the listener told of each long wait in this process, once. Whose memory waits is not said. Returns what ends that. */
+/**
+ * Makes the listener hear of each long wait in this process, once, without naming the memory that waits. Returns the
+ * function that ends this.
+ */
 export function onLongWait(listener: Listener): () => void {
   listeners.add(listener);
   return () => listeners.delete(listener);
@@ -41,7 +44,8 @@ export function tellLongWait(wait: LongWait): void {
 }
 
 /**
- * Begins a wait in rounds. To be called in each of them; it tells of the wait once, when that has lasted for a second.
+ * Begins a wait in rounds. The caller calls the answer in each of them; it tells of the wait once, when the wait has
+ * lasted for a second.
  *
  * @param ms how long it may last.
  * @param clock milliseconds of any clock that goes on meanwhile.
@@ -60,7 +64,7 @@ export function beginWait(
   };
 }
 
-/** The result of `work`; should that take longer than `tellAfterMs`, it is told that it may take `ms`. */
+/** Waits for `work`; when this takes longer than `tellAfterMs`, it tells that the wait may take `ms`. */
 export async function toldIfLong<T>(
   awaited: Awaited,
   { ms, tellAfterMs }: { readonly ms: number; readonly tellAfterMs: number },
