@@ -5,8 +5,8 @@ import { WORKER_BUNDLE } from './bundle.ts';
 import { readSettings } from './settings.ts';
 
 /**
- * Makes one stack with one memory, for the account and region it is deployed to. Synthesis looks no resource up and
- * fails on a finding of cdk-nag that has no reason in findings.ts.
+ * Makes one stack with one memory, for the account and region it is deployed to. Synthesis works without lookups, and
+ * fails on a finding of cdk-nag that lacks a reason in findings.ts.
  *
  * @param options.bundle The folder that holds the bundle.
  * @param options.checks `false` leaves cdk-nag out, which takes most of the time.

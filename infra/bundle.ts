@@ -13,7 +13,7 @@ export const WORKER_BUNDLE: string = fileURLToPath(new URL('../dist/lambda', imp
 
 export const WORKER_ENTRY: string = fileURLToPath(new URL('worker/main.ts', import.meta.url));
 
-/** The function that CommonJS parts of the SDKs call, and that modules lack. */
+/** The `require` that CommonJS parts of the SDKs call, and that modules lack. */
 const REQUIRE =
   "import{createRequire as __createRequire}from'node:module';const require=__createRequire(import.meta.url);";
 

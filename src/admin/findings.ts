@@ -113,8 +113,8 @@ export type Finding =
   /** The file system of the target refuses the file's name, by `code`. */
   | { readonly kind: 'unwritable'; readonly path: MemoryPath; readonly code: string }
   /**
-   * Objects among the files whose names no writer of this tenant made (`foreign`), and objects beside them that belong
-   * to nothing (`orphan`).
+   * Objects among the files whose names are not this tenant's (`foreign`), and objects beside them outside every class
+   * (`orphan`).
    */
   | { readonly kind: 'foreign' | 'orphan'; readonly objects: number }
   /** The register of renames cannot be opened. */

@@ -26,8 +26,8 @@ const COMPACTS_FROM = 406;
 const lacking = new WeakMap<object, Map<string, Set<ModelFeature>>>();
 
 /**
- * Answers the features that the model of this client is known to lack. A feature that the caller adds to the set is
- * remembered for the turns that follow.
+ * Answers the features that the model of this client is known to lack. A feature that the caller adds to the set
+ * (`add`) is remembered for the turns that follow.
  */
 export function lacksOf(client: object, model: string): Set<ModelFeature> {
   const models = lacking.get(client) ?? new Map<string, Set<ModelFeature>>();

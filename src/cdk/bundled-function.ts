@@ -65,7 +65,7 @@ export function createBundledFunction(
     runtime: Runtime.NODEJS_24_X,
     architecture: Architecture.ARM_64,
     logGroup: logs,
-    // An event that nobody waits for is not worth a day of attempts.
+    // An event without a waiting caller is tried for an hour; a day of attempts would be too much.
     maxEventAge: Duration.hours(1),
   });
   return { run, logs };

@@ -4,7 +4,7 @@ import { FilterPattern, type IFilterPattern, MetricFilter } from 'aws-cdk-lib/aw
 import type { Construct } from 'constructs';
 import type { BundledFunction } from './bundled-function.ts';
 
-/** A sum of lines that the functions log (docs/worker.md, "Log"), in steps of five minutes. */
+/** Lines that the functions log (docs/worker.md, "Log"), as a metric of sums over five minutes. */
 interface LogMetric {
   readonly functions: readonly BundledFunction[];
   readonly name: string;

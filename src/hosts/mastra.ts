@@ -38,7 +38,7 @@ export function memoryFilesystem(
   const root = parseMemoryPath(directory);
   const at = (path: string): string => parseGivenPath([root, ...path.split('/').filter(isName)].join('/'));
 
-  /** Runs an operation on paths, of which the last is the one that is written. */
+  /** Runs an operation on `paths`, of which the last is the one that is written. */
   const run = async <T>(
     operation: Operation,
     paths: readonly [string, ...string[]],

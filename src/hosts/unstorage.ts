@@ -17,8 +17,8 @@ export interface MemoryItemMeta extends StorageMeta {
 }
 
 /**
- * Makes the files of a memory a driver of unstorage: the key `notes:plan.md` is the file `/memories/notes/plan.md`. An
- * item cannot have others below its key, as a file cannot. The driver watches no changes, and other processes may write
+ * Makes the files of a memory a driver of unstorage: the key `notes:plan.md` is the file `/memories/notes/plan.md`.
+ * Like a file, an item cannot have others below its key. The driver watches no changes, and other processes may write
  * to the store. The caller still closes the memory.
  */
 export function memoryDriver({ files }: Pick<Memory, 'files'>, options: MemoryDriverOptions = {}): Driver {

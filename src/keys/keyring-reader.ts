@@ -26,7 +26,8 @@ export interface KeyringRecord extends OpenedKeyring {
 }
 
 /**
- * The object in the keyring's place. `locked`: its root key is not configured, and its fields are not authenticated.
+ * The object in the keyring's place. `locked`: its root key is not among the configured ones, so its fields cannot be
+ * authenticated.
  */
 export type FoundKeyring =
   | { readonly state: 'absent' | 'shredded' }

@@ -112,7 +112,7 @@ export function kmsRootKey(options: KmsRootKeyOptions): RootKey {
     throwIfAborted(signal);
     try {
       const kms = await openOnce();
-      // The credentials are asked before the gate: when they do not come, that is one tenant's trouble, not the
+      // The credentials are asked before the gate: when they fail to come, that is one tenant's trouble, not the
       // service's.
       await untilAborted(Promise.resolve(kms.client.config?.credentials?.()), signal);
       return await toldIfLong('KMS', UNANSWERED, () =>

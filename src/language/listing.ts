@@ -129,7 +129,7 @@ function* rowsOf(entry: ListingEntry, path: string, skipped: number): Generator<
   }
 }
 
-/** Answers the slash behind a directory; the viewed directory itself has no name here, and carries none. */
+/** Answers the slash behind a directory; the viewed directory itself, whose name is empty here, carries none. */
 function slashOf({ name, directory }: ListingEntry): string {
   return directory && name !== '' ? '/' : '';
 }

@@ -89,7 +89,7 @@ export interface TenantWiring {
   readonly order?: CommandOrder | undefined;
 }
 
-/** Tenants that keep no history, or do not exist, and of which the process has already warned. */
+/** Tenants of which the process has already warned: those without history, and those that do not exist. */
 const warnedOf = new WeakSet<RollbackGuard>();
 
 /** Warns, once, that a tenant keeps no history although days of history are given: the tenant exists since before. */

@@ -165,7 +165,12 @@ function withinLimits<T>(
   return work.tenant.quota?.within(work, file, write) ?? write();
 }
 
-/** Makes a version of a text that was judged, and the write of it to `path`: every attempt seals that one version. */
+/**
+ * Makes a version of a text that was judged, and the write of it to `path`: every attempt seals that one version.
+ *
+ * @param replaced the version whose text it replaces, where that was read.
+ * @throws MemoryError `limit_exceeded`.
+ */
 export function textWrite(
   work: Work,
   path: MemoryPath,

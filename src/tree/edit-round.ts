@@ -72,7 +72,7 @@ export function waitingEdit<T>(
           (error: unknown) => {
             if (hasCode(error, 'unavailable', 'aborted')) {
               unjudged = error;
-              // The policy is not asked again about this edit, so its caller need not wait for the others of the round.
+              // The policy's failure is final for this edit, so its caller need not wait for the others of the round.
               reject(error);
             }
             throw error;
@@ -100,8 +100,8 @@ export function waitingEdit<T>(
 
 /**
  * Runs one round: takes all waiting edits, judges them on the file, and writes the result. It judges first the version
- * that this process remembers, whose PUT asks the store whether it is still current. When those edits would write
- * nothing, it reads the file and judges them again, since no request has asked the store yet.
+ * that this process remembers, whose PUT asks the store whether it is still current. Edits that would leave that
+ * version unchanged send no PUT: then it reads the file and judges them again.
  */
 export async function editTogether(
   work: Work,

@@ -59,7 +59,7 @@ export interface Tenant {
 }
 
 /**
- * The options and listeners of one command. A command never waits for a listener, and a listener that fails is logged
+ * The options and listeners of one command. A command runs on without waiting for a listener, whose failure is logged
  * and changes nothing.
  */
 export interface Call {
@@ -290,8 +290,8 @@ export interface HistorySaver {
     version: { readonly id: Uint8Array; readonly bound: bigint },
   ): Promise<void>;
   /**
-   * Reads the file, of whatever size, for a writer that replaces it whole. An object that cannot be opened has no text
-   * to save: the call only looks at it, as without history.
+   * Reads the file, of whatever size, for a writer that replaces it whole. The call only looks at an object that does
+   * not open, as it does without history: the object has no text to save.
    */
   readToSave(work: Work, path: MemoryPath): Promise<SizedVersion | undefined>;
   /**

@@ -227,7 +227,7 @@ export function createTree(context: Tenant): Tree {
   };
 }
 
-/** Tells the caller that no file can have the path, where the verb found none there and the path is too deep. */
+/** Turns the verb's `not_found` into a refusal of the path itself, where the path is too deep for any file. */
 async function orTooDeep<T>(path: MemoryPath, verb: Promise<T>): Promise<T> {
   try {
     return await verb;

@@ -18,7 +18,7 @@ export interface ExportRequest extends Call {
 }
 
 export interface ExportReport {
-  /** Files that were exported. */
+  /** The number of files that were exported, and the bytes of their content. */
   readonly files: number;
   readonly bytes: number;
   /** Reasons why files are missing from the folder, and other findings on the way. */

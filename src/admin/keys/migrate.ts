@@ -73,7 +73,7 @@ const CLOCK_STEP_MS = 1_000;
 /**
  * Brings every object of the tenant under the active tenant key, and retires the other keys: they leave the keyring
  * when a pass that began at least twice `ttlMs` after the last write of the keyring found no object under them. Killed
- * at any moment it is simply run again. It reports objects that cannot be opened, and never writes them.
+ * at any moment it is simply run again. It reports objects that cannot be opened, and leaves them as they are.
  *
  * @throws MemoryError the errors of the store, the keyring and the root key; `aborted`.
  */

@@ -27,7 +27,7 @@ function parsed(text: string): number {
   if (year === undefined) return Number.NaN;
   const asUtc = `${year}-${month}-${day}T${hour}:${minute}:${second}.${fraction.slice(0, 3).padEnd(3, '0')}Z`;
   const moment = new Date(asUtc);
-  // A day that is in no calendar, such as 30 February, comes out as another day or as none.
+  // An impossible day, such as 30 February, comes out as another day or as none.
   if (Number.isNaN(moment.getTime()) || moment.toISOString() !== asUtc) return Number.NaN;
   const distance = sign === undefined ? 0 : (Number(hours) * 60 + Number(minutes)) * MINUTE_MS;
   return moment.getTime() - (sign === '-' ? -distance : distance);

@@ -30,8 +30,7 @@ export interface FileRename {
 
 /**
  * Renames the file whose version `source` was just read, and certainly stays: a copy bound to the new path, then a
- * guarded delete of exactly the version that was copied. A crash in between leaves the file at both places, never at
- * none.
+ * guarded delete of exactly the version that was copied. A crash in between leaves the file at both places.
  *
  * @throws MemoryError `already_exists`, `is_directory` when the target is taken; `not_found` when another rename or
  * delete of the source won; `version_conflict` when both places changed meanwhile and so both were kept, and when the

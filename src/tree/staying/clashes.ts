@@ -89,6 +89,8 @@ export function clashingPaths(files: readonly { readonly path: MemoryPath }[]): 
  * Answers the files below `directory`. Lists them again while one of them lies above another and the process that
  * created one of the two may still take it back. Files that have lain like this for a minute were left by a process
  * that died, and stay in the answer.
+ *
+ * @throws MemoryError `unavailable` when that takes longer than 10 s.
  */
 export async function listStaying(
   work: Work,

@@ -105,7 +105,7 @@ export function unfinished(
   message: Pick<TurnMessage, 'model'>,
   { outcome, progress }: { readonly outcome: TurnOutcome; readonly progress: DeliveryProgress },
 ): Delivery | undefined {
-  // Claude said no word, so the turn has no answer to store.
+  // Claude said no word, and a turn stores only an answer with words.
   if (outcome.outcome === 'truncated' && outcome.by === 'thinking') {
     return { state: 'failed', code: 'thinking_exceeds_max_tokens' };
   }
