@@ -21,7 +21,7 @@ type SearchedKeyring = LoadedKeyring | 'withheld' | 'no_keyring';
 export type KeySearch = (keyId: Uint8Array, request?: RequestOptions) => Promise<SearchedKeyring>;
 
 /**
- * The most key ids that a process remembers as missing: so many looks at once can a writer to the store cause, by
+ * The most key ids that a process remembers as missing: a writer to the store can cause this many looks at once, by
  * objects under made-up keys.
  */
 const REMEMBERED = 256;

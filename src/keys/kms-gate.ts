@@ -13,7 +13,7 @@ interface GatedRequest<T> {
    * Puts the failure into the operator's words; one that may pass counts as trouble of the service, for all who ask it.
    */
   readonly fail: (error: unknown) => MemoryError;
-  /** Overwrites an answer that nobody waits for any more. */
+  /** Overwrites an answer that comes after its caller has stopped waiting. */
   readonly discard: (answer: T) => void;
   readonly signal: AbortSignal | undefined;
 }

@@ -47,7 +47,8 @@ export interface TenantAdmin extends AsyncDisposable {
   /**
    * Makes all writers of the tenant keep its history, or cease to. Each follows within the time to live of its keyring,
    * 15 minutes at most; saved versions stay until they expire. Turning history on gives a tenant without a write its
-   * keyring. `anew`, after a restore on purpose: history stays on, and its records from before accuse no file any more.
+   * keyring. `anew`, after a restore on purpose: history stays on, and its records from before then no longer accuse
+   * files.
    */
   turnHistory(to: 'on' | 'off' | 'anew', options?: RequestOptions): Promise<TurnedHistory>;
   /** Destroys the tenant's keys for good, and with them all that is sealed under them. */

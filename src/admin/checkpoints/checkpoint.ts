@@ -51,7 +51,7 @@ export interface CheckpointOptions extends Call {
   readonly historyDays?: number | undefined;
 }
 
-/** The answer where no checkpoint was written: its line would vouch for what lies there. */
+/** The answer where no checkpoint was written, as its line would vouch for the state that the alarms report. */
 export interface RefusedCheckpoint {
   readonly line: undefined;
   /** All findings since the earlier checkpoint; one of them at least is an alarm. */

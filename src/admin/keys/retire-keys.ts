@@ -29,7 +29,7 @@ export async function readKeyringFacts(
   return { etag, epoch: keyring.epoch, writtenAt, ageMs, active, old: versions.slice(0, -1) };
 }
 
-/** The old keys that no object names any more, and those that unreadable objects block. */
+/** The old keys that no object names, and those that unreadable objects block. */
 interface Retirement {
   readonly free: readonly number[];
   readonly blocked: readonly number[];

@@ -232,7 +232,7 @@ function lookAtText(
   return { holds: verdict === 'by_id' || verdict === 'by_text' ? verdict : 'no', path: version.path };
 }
 
-/** Reads and opens a version of a bucket. `unopened`: no key opens it any more. */
+/** Reads and opens a version of a bucket. `unopened`: none of the keys opens it. */
 async function openKept(
   work: Work,
   { versions, kept }: Pick<LookRequest, 'versions' | 'kept'>,

@@ -58,9 +58,7 @@ function withoutLimit(work: LeasedWork): LeasedWork {
   return { ...work, tenant: { ...work.tenant, maxFileBytes: MAX_CONTENT_BYTES } };
 }
 
-/**
- * Copies, then deletes the sources or takes the copies back; answers the verdict once no rename is under way any more.
- */
+/** Copies, then deletes the sources or takes the copies back; answers the verdict once the rename is over. */
 async function copyThenMove(
   lease: RenameLease,
   task: { readonly files: readonly ListedEntry[]; readonly resumed: boolean },
