@@ -9,14 +9,14 @@ export type ContextEdit = NonNullable<BetaContextManagementConfig['edits']>[numb
  * `false`.
  */
 export interface ContextManagement {
-  /** Clears the results of older tool uses, never those of the memory tool. */
+  /** The clearing of the results of older tool uses, never those of the memory tool; true by default. */
   readonly clearToolUses?: boolean | ClearToolUses;
   /**
    * The number of newest turns that keep their thoughts, or `all`; the thoughts of older turns are cleared. Absent: as
    * the model does by itself.
    */
   readonly keepThinkingTurns?: number | 'all';
-  /** Replaces the conversation so far with a summary. */
+  /** The replacement of the conversation so far with a summary; true by default. */
   readonly compaction?: boolean | Compaction;
   /** The edits themselves, as the API takes them and in this order; the other fields are then ignored. */
   readonly edits?: readonly ContextEdit[];

@@ -58,7 +58,10 @@ export interface TurnRequest {
   /** Ends the turn: requests to the API, the client's pauses before it repeats one, and every access to the store. */
   readonly signal?: AbortSignal;
   readonly contextManagement?: ContextManagement | false;
-  /** Puts a view of the memory directory into the first request, which saves the request Claude would make for it. */
+  /**
+   * True to put a view of the memory directory into the first request, which saves the request Claude would make for
+   * it.
+   */
   readonly prime?: boolean;
   readonly prompts?: PromptAdditions;
   /** Further tools. They have to obey the signal of their context, or the turn waits for them. */
@@ -67,7 +70,10 @@ export interface TurnRequest {
   readonly toolProps?: MemoryToolProps;
   /** The most replies of one turn; 64 by default. */
   readonly maxRequests?: number;
-  /** By default a turn ends when the memory itself does not work; `go_on` lets Claude answer without it. */
+  /**
+   * The course when the memory itself does not work: the turn ends (`stop`, the default), or Claude answers without it
+   * (`go_on`).
+   */
   readonly whenMemoryFails?: 'stop' | 'go_on';
   readonly extras?: RequestExtras;
   /** The progress of an earlier run of the same turn that was interrupted, as its `onStep` was told. */
@@ -89,7 +95,7 @@ export interface TurnRequest {
  * leave that out.
  */
 export interface PromptAdditions {
-  /** Asks Claude to keep the memory directory in order. */
+  /** True to ask Claude to keep the memory directory in order. */
   readonly tidy?: boolean;
   /** Asks Claude to write down only what concerns this topic. */
   readonly topic?: string;

@@ -55,7 +55,7 @@ export interface VersionContent extends VersionName {
 }
 
 export interface RestoredVersion extends VersionName {
-  /** False: the file has that text already, and stays unwritten. */
+  /** True where the restore wrote the file. False: the file has that text already, and stays unwritten. */
   readonly restored: boolean;
 }
 

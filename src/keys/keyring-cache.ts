@@ -229,7 +229,7 @@ export function createKeyringCache(options: KeyringCacheOptions): KeyringCache {
       const earlier = current();
       const loaded = await (earlier ?? start(create)).join(signal);
       if (loaded !== undefined) {
-        // That load began before this call: a process that stood still learns from it only the state of long ago.
+        // The earlier load began before this call: to a process that stood still it tells only the state of long ago.
         const isLate = earlier !== undefined && live !== undefined && !isRecent(live.since);
         if (!isLate || looks === LOADS) return loaded;
         continue;

@@ -16,7 +16,7 @@ import type { RootKey } from './root-key.ts';
 interface KeyringChange {
   /** The keyring after the change. */
   readonly record: KeyringRecord;
-  /** False when `decide` declined. */
+  /** True where `decide` changed the keyring, false where it declined. */
   readonly changed: boolean;
 }
 

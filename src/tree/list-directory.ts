@@ -23,7 +23,7 @@ export interface DirectoryListing {
   readonly directories?: readonly MemoryPath[];
   /** The number of objects that are not this tenant's: passed over, counted. */
   readonly foreign: number;
-  /** The listing stopped here because it reached the limit of files. */
+  /** True where the listing stopped here because it reached the limit of files. */
   readonly truncated: boolean;
 }
 

@@ -18,8 +18,8 @@ export interface ExpiryOptions extends Call {
   /** The days without a turn after which a stored conversation goes; 1–3,650, 90 by default. */
   readonly conversationDays?: number | undefined;
   /**
-   * Changes nothing, and tells what a run would do. `'files'`: only files and sessions stay, while access records,
-   * receipts, answers and conversations go.
+   * True for a run that changes nothing, and tells what a run would do. `'files'`: only files and sessions stay, while
+   * access records, receipts, answers and conversations go.
    */
   readonly dryRun?: boolean | 'files' | undefined;
 }

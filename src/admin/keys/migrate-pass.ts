@@ -45,7 +45,7 @@ export interface MigrationPass {
 export type DoneObjects = Map<ObjectKey, ETag>;
 
 interface PassRequest extends Omit<MigrationWork, 'renames'> {
-  /** Stops the pass at an object under the active key whose data key was drawn under an older one. */
+  /** True to stop the pass at an object under the active key whose data key was drawn under an older one. */
   readonly endsWhereKeyIsNeeded: boolean;
   readonly context: Tenant;
   readonly keyring: LoadedKeyring;
@@ -145,7 +145,7 @@ type MigratedObject =
   | Exclude<Inspection, { readonly state: 'whole' }>;
 
 interface MigrationWork {
-  /** Seals objects again whose data key was drawn under an older key than the active one. */
+  /** True to seal objects again whose data key was drawn under an older key than the active one. */
   readonly reencrypt: boolean;
   readonly renames: RenameWatch;
 }

@@ -48,11 +48,11 @@ export interface MigrationReport {
 
 export interface MigrateOptions {
   /**
-   * Seals objects whose data key is from before the active tenant key with a fresh one, instead of only binding them to
-   * that key. The run first makes a new tenant key when the active key already has such an object.
+   * True to seal objects whose data key is from before the active tenant key with a fresh one, instead of only binding
+   * them to that key. The run first makes a new tenant key when the active key already has such an object.
    */
   readonly reencrypt?: boolean | undefined;
-  /** Continues until the old keys are retired. */
+  /** True to continue until the old keys are retired. */
   readonly wait?: boolean | undefined;
   /** The longest time to live that any process gives its keyring; 900,000 by default. */
   readonly ttlMs?: number | undefined;

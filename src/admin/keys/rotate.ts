@@ -13,7 +13,10 @@ export interface RotateOptions extends RequestOptions {
 }
 
 export interface Rotation {
-  /** False: the active key is not the expected one, or so young that a run before this one made it. */
+  /**
+   * True where this run made a key. False: the active key is not the expected one, or so young that a run before this
+   * one made it.
+   */
   readonly rotated: boolean;
   /** The version of the active key now. */
   readonly version: number;
@@ -78,7 +81,7 @@ export interface RewrapOptions extends RequestOptions {
 }
 
 export interface Rewrapping {
-  /** False: the first configured root key wrapped it already. */
+  /** True where this run rewrapped the keyring. False: the first configured root key wrapped it already. */
   readonly rewrapped: boolean;
   /** The id of the root key that wraps the keyring now. */
   readonly rootId: string;

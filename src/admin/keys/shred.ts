@@ -34,7 +34,7 @@ export interface ShredOptions {
 }
 
 export interface ShredReport {
-  /** False: an earlier run had put the marker there. */
+  /** True where this run put the marker there. False: an earlier run had put it there. */
   readonly marked: boolean;
   /**
    * The number of older versions of the keyring object that were removed; undefined where the store keeps none or

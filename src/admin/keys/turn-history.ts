@@ -6,7 +6,7 @@ import type { RequestOptions } from '../../store/port.ts';
 
 export interface TurnedHistory {
   readonly history: 'on' | 'off';
-  /** False: it was already in that state. */
+  /** True where the call changed the state of the history. False: the history was already in that state. */
   readonly changed: boolean;
   readonly epoch: number;
 }

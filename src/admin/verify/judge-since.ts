@@ -26,7 +26,7 @@ const STOOD_STILL_MS = DAY_MS;
 type Why = NonNullable<SinceFinding['why']>;
 type BindingPlace = Pick<Binding, 'id' | 'path' | 'bound'>;
 
-/** After 500 files or entries, a few milliseconds, everything else in the process has its turn. */
+/** The files or entries, a few milliseconds of work, after which everything else in the process has its turn. */
 const STEPS_BETWEEN_TURNS = 500;
 
 /**

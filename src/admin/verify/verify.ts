@@ -27,7 +27,8 @@ import { type SinceReport, type SinceWatch, watchSince } from './verify-since.ts
 
 export interface VerifyOptions extends Call {
   /**
-   * Removes the older place of duplicates, and finishes a directory rename whose process is gone; changes nothing else.
+   * True to remove the older place of duplicates, and to finish a directory rename whose process is gone; the run
+   * changes nothing else.
    */
   readonly repair?: boolean | undefined;
   /**

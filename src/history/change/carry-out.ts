@@ -38,7 +38,7 @@ interface PlanRequest {
   readonly partial: boolean;
   /** The digest of the plan that the caller agreed to; undefined: the caller agrees to any. */
   readonly digest?: string | undefined;
-  /** Set: a dry run names the actors whose texts would go. */
+  /** True for a dry run that names the actors whose texts would go. */
   readonly namesWriters?: true;
   /** Plans in steps, between which others run. */
   plan(past: Past, work: Work): Generator<void, PlanDraft>;

@@ -5,7 +5,7 @@ import type { Leave, Past } from './past.ts';
 
 /** A leave as one record tells it, before anybody has judged whether it happened. */
 export interface ToldLeave extends Omit<Leave, 'state'> {
-  /** The rename of a directory wrote the leave down before it moved the file. */
+  /** True where the rename of a directory wrote the leave down before it moved the file. */
   readonly isPlanned: boolean;
 }
 

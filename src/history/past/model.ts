@@ -18,7 +18,7 @@ interface Gathered {
   readonly damaged: Pick<Damaged, 'records' | 'files'>;
 }
 
-/** After 100 items of a past, a few milliseconds at most, everything else in the process has its turn. */
+/** The items of a past, a few milliseconds at most, after which everything else in the process has its turn. */
 const ITEMS_PER_TURN = 100;
 
 /**

@@ -61,7 +61,9 @@ export interface Trace {
   readonly untold: readonly Untold[];
 }
 
-/** For each run the index of the touch by which it came to know of a traced version; -1: it knew from its beginning. */
+/**
+ * The index, for each run, of the touch by which it came to know of a traced version; -1: it knew from its beginning.
+ */
 type KnownSince = Map<TurnRun, number>;
 
 /** Traces versions, item by item: each run and each version is met once, however many there are. */

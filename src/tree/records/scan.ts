@@ -128,7 +128,7 @@ export type Inspection =
   | { readonly state: 'whole'; readonly version: SealedVersion; readonly keyVersion: number }
   /** The object was not sealed under its name. */
   | { readonly state: 'damaged'; readonly keyVersion: number | undefined }
-  /** It names a tenant key that the keyring does not hold. */
+  /** The object names a tenant key that the keyring does not hold. */
   | { readonly state: 'unknown_key' }
   /** The object is larger than the limit, and so was not read. */
   | { readonly state: 'too_large' };
