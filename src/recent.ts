@@ -13,7 +13,7 @@ interface RecentOptions<K, V> {
   readonly least?: number;
   /** Answers the size of an entry, the same at every call; 1 unless given. */
   readonly sizeOf?: (value: V, key: K) => number;
-  /** Called once for every value that leaves: evicted, deleted, or replaced. */
+  /** Hears once of every value that leaves: evicted, deleted, or replaced. */
   readonly dispose?: (value: V) => void;
 }
 

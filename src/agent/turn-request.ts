@@ -79,8 +79,8 @@ export interface TurnRequest {
   /** The progress of an earlier run of the same turn that was interrupted, as its `onStep` was told. */
   readonly from?: TurnProgress;
   /**
-   * Called after each reply of Claude's but the last, when its tools have run. The progress is enough for another
-   * process to go on. `stop` ends the turn there.
+   * Hears the progress after each reply of Claude's but the last, when its tools have run. The progress is enough for
+   * another process to go on. `stop` ends the turn there.
    */
   readonly onStep?: (progress: TurnProgress) => Promise<'go_on' | 'stop'>;
   readonly onCommand?: (report: CommandReport) => void;

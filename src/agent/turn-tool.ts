@@ -20,7 +20,7 @@ export interface TurnTool {
   readonly tool: BetaRunnableTool;
   /** Runs a command outside the runner, reported and judged like one inside. */
   run(input: unknown, signal?: AbortSignal | null): Promise<MemoryResult>;
-  /** The first failure after which the turn must end: the memory itself does not work. */
+  /** Answers the first failure after which the turn must end: the memory itself does not work. */
   failure(): MemoryError | undefined;
   /** Answers the commands' touches on files so far. */
   touches(): Touches;

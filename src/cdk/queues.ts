@@ -29,7 +29,7 @@ const MAX_RECEIVE_COUNT = 10;
 export const TURN_RETENTION: Duration = Duration.days(4);
 /** The visibility timeout, in timeouts of the function: AWS advises room for the retries of the event source itself. */
 const VISIBILITY_PER_TIMEOUT = 6;
-/** The time for which a tenant waits: a run of the expiry is over before the next one begins. */
+/** The time for which the message of a tenant is kept: a run of the expiry is over before the next one begins. */
 const EXPIRY_RETENTION = Duration.hours(23);
 
 /**

@@ -23,9 +23,9 @@ type Working = Required<Pick<ClaudeMemoryTool, 'execute' | 'toModelOutput'>> &
   Pick<ClaudeMemoryTool, 'inputSchema'>;
 
 /**
- * The tool `memory_20250818` for Claude, through whichever provider: `tools: { memory: memoryTool(memory) }`. The name
- * must be `memory`. The memory judges the input itself, so that Claude reads the memory's sentences. A failure is an
- * output with `isError`, not a thrown error, to which the AI SDK would add a word of its own.
+ * Makes the tool `memory_20250818` for Claude, through whichever provider: `tools: { memory: memoryTool(memory) }`. The
+ * name must be `memory`. The memory judges the input itself, so that Claude reads the memory's sentences. A failure is
+ * an output with `isError`, not a thrown error, to which the AI SDK would add a word of its own.
  */
 export function memoryTool(memory: Memory): ClaudeMemoryTool {
   return {

@@ -34,7 +34,7 @@ interface ActivateOptions {
   readonly tenant: string;
   /** The active keyring of an earlier write: its names, whose key is never rotated, are taken over. */
   readonly predecessor?: ActiveKeyring | undefined;
-  /** Called before the active key is handed out; throws when sealing must stop. */
+  /** Runs before the active key is handed out; throws when sealing must stop. */
   readonly beforeSealing?: (() => void) | undefined;
 }
 

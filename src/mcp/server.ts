@@ -22,7 +22,7 @@ export interface MemoryServerOptions {
   /** The host's instructions for the model about the memory; `MEMORY_PROTOCOL` unless given. */
   readonly instructions?: string;
   /**
-   * Called with an error of listing or reading resources that the operator must know. The memory's own logger hears of
+   * Hears an error of listing or reading resources that the operator must know. The memory's own logger hears of
    * commands.
    */
   readonly onFailure?: (error: unknown) => void;

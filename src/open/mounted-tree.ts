@@ -23,8 +23,9 @@ interface MountPlace {
 }
 
 /**
- * One tree over several: `base`, and below each mount another one, a directory that is always there and can be neither
- * deleted nor renamed. What `base` itself has at the place of a mount is hidden. A rename stays within one tree.
+ * Makes one tree over several: `base`, and below each mount another one, a directory that is always there and can be
+ * neither deleted nor renamed. What `base` itself has at the place of a mount is hidden. A rename stays within one
+ * tree.
  */
 export function createMountedTree(base: Tree, mounts: readonly Mount[]): Tree {
   const here: MountPlace = {

@@ -105,7 +105,7 @@ export interface MemoryOptions {
    */
   readonly logger?: Logger | undefined;
   /**
-   * Called after every command of the model, every call of `memory.files` and every verb of an administration, once its
+   * Hears of every command of the model, every call of `memory.files` and every verb of an administration, once its
    * answer is out; a text is the path of a file to which a line of JSON is appended. Its first error is logged.
    */
   readonly onEvent?: EventHandler | string | undefined;
@@ -114,8 +114,8 @@ export interface MemoryOptions {
   /** The actor, for events and history: a session, a turn, a user; 1–256 characters. */
   readonly actor?: string | undefined;
   /**
-   * Called for every HTTP request that is sent to an S3 store, repeated ones included; names the operation. Its first
-   * error is logged.
+   * Hears of every HTTP request that is sent to an S3 store, repeated ones included, with the name of the operation.
+   * Its first error is logged.
    */
   readonly onRequest?: ((request: { readonly operation: string }) => void) | undefined;
   /**

@@ -54,7 +54,7 @@ export interface OpenTenant extends Upkeep {
   reach(request?: { readonly isExpected?: boolean }): Promise<void>;
   /** Overwrites the keys and the held files. */
   wipe(): void;
-  /** A memory over this tenant; all of them share one order of commands. */
+  /** Opens a memory over this tenant; all of them share one order of commands. */
   openMemory(onClose: () => Promise<void>, options?: MemoryView): Memory;
   /** The watch to which events are told. */
   readonly watch: Watch | undefined;

@@ -53,7 +53,9 @@ export type MemoryHandlers = Readonly<Record<CommandName, (input: unknown) => Pr
  * the same time.
  */
 export interface Memory extends AsyncDisposable {
-  /** The tool for the SDK's runner. Unlike `betaMemoryTool(memory.handlers)` it forwards the runner's AbortSignal. */
+  /**
+   * Makes the tool for the SDK's runner. Unlike `betaMemoryTool(memory.handlers)` it forwards the runner's AbortSignal.
+   */
   tool(props?: MemoryToolProps): MemoryTool;
   /** The six commands, for the SDK's `betaMemoryTool(memory.handlers)`; only these can be called by their names. */
   readonly handlers: MemoryHandlers;
@@ -103,7 +105,7 @@ export interface MemoryToolOptions {
   readonly watch?: Watch | undefined;
   /** The actor of calls that name none. */
   readonly actor?: string | undefined;
-  /** Called once, by `close`, after the last command has ended. */
+  /** Runs once, when `close` calls it, after the last command has ended. */
   readonly onClose: () => Promise<void>;
 }
 

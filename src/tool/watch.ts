@@ -79,7 +79,7 @@ export function createWatch(given: {
   readonly tenant: string;
   readonly handler: EventHandler;
   readonly showsPaths: boolean;
-  /** Called for the handler's errors, and for events that are dropped; must not throw. */
+  /** Hears of the handler's errors, and of events that are dropped; must not throw. */
   readonly onFailure: () => void;
 }): Watch {
   const { tenant, showsPaths, onFailure } = given;

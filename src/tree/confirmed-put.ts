@@ -168,7 +168,7 @@ export async function sealNow(
   }
 }
 
-/** The requests of the store that one write sends. The tenant's sightings note every answer. */
+/** Makes the requests of the store that one write sends. The tenant's sightings note every answer. */
 function noting({ tenant: { store, sightings } }: Work): Pick<ObjectStore, 'get' | 'put'> {
   const sent = new Set<VersionIdentity>();
   return {

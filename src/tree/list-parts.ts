@@ -44,7 +44,7 @@ export async function listParts({ page, pagesAfter, collector }: ListTail): Prom
   await Promise.all(bounds.map((after, index) => limit(() => listPart(after, index))));
 }
 
-/** The keys after which the parts begin, ascending; the first is the last key of the page. */
+/** Answers the keys after which the parts begin, ascending; the first is the last key of the page. */
 function partBounds(page: readonly ListedObject[]): readonly string[] {
   const first = page.at(0)?.key ?? '';
   const last = page.at(-1)?.key ?? '';

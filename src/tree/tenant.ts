@@ -65,10 +65,10 @@ export interface Tenant {
 export interface Call {
   /** Ends the requests of the command. */
   readonly signal?: AbortSignal | undefined;
-  /** Called now and then while many files are renamed, deleted or verified. */
+  /** Hears now and then of the progress while many files are renamed, deleted or verified. */
   readonly onProgress?: ((progress: Progress) => void) | undefined;
   /**
-   * Called with the findings and the number of bytes that are written instead, when the policy had something replaced;
+   * Hears the findings and the number of bytes that are written instead, when the policy had something replaced;
    * perhaps more than once.
    */
   readonly onRedacted?: ((findings: readonly PolicyFinding[], bytes: number) => void) | undefined;
@@ -77,7 +77,7 @@ export interface Call {
    * memory's own.
    */
   readonly actor?: string | undefined;
-  /** Called with each touched file and its version, once the touch is certain. A listing reads no version. */
+  /** Hears of each touched file and its version, once the touch is certain. A listing reads no version. */
   readonly onTouch?: ((touch: Touch) => void) | undefined;
 }
 

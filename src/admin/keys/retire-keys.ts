@@ -9,7 +9,7 @@ export interface KeyringFacts {
   readonly epoch: number;
   /** The time at which it was written, by the server's clock, milliseconds since the epoch. */
   readonly writtenAt: number;
-  /** The age at which it was read, by the server's clock, in milliseconds. */
+  /** Its age when it was read, by the server's clock, in milliseconds. */
   readonly ageMs: number;
   readonly active: number;
   readonly old: readonly number[];

@@ -27,7 +27,7 @@ export interface RootKeyStatus {
   readonly wrappedBy?: string;
   /** The keys as configured: the first wraps every keyring that is written, all of them open. */
   readonly rootKeys: readonly ConfiguredRootKey[];
-  /** The reason why the store refused the keyring, or its root key refused to open it. */
+  /** The reason why the store did not give the keyring, or its root key did not open it. */
   readonly failure?: { readonly code: MemoryErrorCode; readonly message: string };
 }
 

@@ -28,7 +28,7 @@ export interface Collector {
   addDamagedRecord(id: string): void;
   /** Takes a binding from another source than files and records, such as the entry of a checkpoint. */
   addSeen(seen: VersionFacts & { readonly path: MemoryPath; readonly bound: bigint }): void;
-  /** The leaves in the records that were added until now. */
+  /** Answers the leaves in the records that were added until now. */
   leaves(): Iterable<Pick<ToldLeave, 'from' | 'to'>>;
   /**
    * Makes the model of everything that was added, once until more is added. Everything else in the process has its turn

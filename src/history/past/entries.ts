@@ -75,8 +75,7 @@ export interface HistoryListOptions extends Call {
   /** The last entry of the page before this one; default: from the newest on. */
   readonly before?: HistoryEntry;
   /**
-   * Called before the list is answered, with the number of files and records that cannot be read and are therefore left
-   * out.
+   * Hears, before the list is answered, the number of files and records that cannot be read and are therefore left out.
    */
   onDamaged?(count: number): void;
 }

@@ -113,19 +113,24 @@ export interface Past {
   /** All leaves that are written down, each once, those that are `undone` as well. */
   readonly leaves: readonly Leave[];
   readonly damaged: Damaged;
-  /** The bindings of a version by growing bounds. An id may have bindings though its facts are unknown. */
+  /** Answers the bindings of a version by growing bounds. An id may have bindings though its facts are unknown. */
   bindings(id: VersionId): readonly Binding[];
-  /** The leaves of a version by growing bounds, without those that are `undone`. */
+  /** Answers the leaves of a version by growing bounds, without those that are `undone`. */
   leavesOf(id: VersionId): readonly Leave[];
-  /** The versions that were written over it, at any of its places; the first written first. */
+  /** Answers the versions that were written over this one, at any of its places; the first written first. */
   successors(id: VersionId): readonly PastVersion[];
   /**
-   * The known versions before it, the nearest first, up to the first one for which `isPassed` is true. The last one may
-   * name a `previous` that is unknown.
+   * Answers the known versions before this one, the nearest first, up to the first one for which `isPassed` is true.
+   * The last one may name a `previous` that is unknown.
    */
   ancestors(id: VersionId, isPassed?: (id: VersionId) => boolean): readonly PastVersion[];
-  /** The versions that were written over it, over those, and so on; each comes after one that it replaced. */
+  /**
+   * Answers the versions that were written over this one, over those, and so on; each comes after one that it replaced.
+   */
   descendants(id: VersionId): readonly PastVersion[];
-  /** The path at which it was written: that of its first known binding. Undefined for an id without bindings. */
+  /**
+   * Answers the path at which the version was written: that of its first known binding. Undefined for an id without
+   * bindings.
+   */
   birthplace(id: VersionId): MemoryPath | undefined;
 }

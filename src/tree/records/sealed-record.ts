@@ -75,9 +75,7 @@ export interface RecordWrite {
   readonly content: Uint8Array;
   /** The version that is replaced; undefined: the record is created. */
   readonly base: ETag | undefined;
-  /**
-   * Called before the write is sent, and again after the process stood still. An error that it throws ends the write.
-   */
+  /** Runs before the write is sent, and again after the process stood still. An error that it throws ends the write. */
   readonly check?: (() => void) | undefined;
 }
 

@@ -84,7 +84,7 @@ export async function takeLease(work: Work, request: LeaseRequest): Promise<Rena
     writtenAt = sentAt;
     if (next !== undefined) entry = next;
   };
-  /** Writes the register one time after another; a failed write stops all later requests. */
+  /** Runs the writes of the register one after another; once one has failed, it sends no more of them. */
   const inTurn = (action: () => Promise<void>): Promise<void> => {
     writing = writing.then(action);
     return writing;

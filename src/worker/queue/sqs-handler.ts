@@ -26,7 +26,7 @@ interface SqsHandlerOptions {
 
 export interface DeliverRequest {
   readonly context: LambdaTime;
-  /** Must be called when the turn is taken: other workers do not get the message before the lease has ended. */
+  /** Hides the message from other workers until the lease has ended; the work must call it when it takes the turn. */
   readonly onTaken: (leaseMs: number) => Promise<void>;
   /** The milliseconds since the message was first sent. */
   readonly waitedMs: number;

@@ -19,7 +19,7 @@ export interface AskRequest {
     TurnRequest,
     'client' | 'memory' | 'messages' | 'digest' | 'system' | 'signal' | 'from' | 'onStep'
   >;
-  /** Called before Claude is asked: a delivery that it answers holds the turn back. */
+  /** Runs before Claude is asked: a delivery that it answers holds the turn back. */
   readonly holdBack?: (() => Promise<Delivery | undefined>) | undefined;
   /** Ends the turn, in time to leave it to the next delivery. */
   readonly signal: AbortSignal;

@@ -32,7 +32,7 @@ interface DeliveryRequest extends AskRequest {
   readonly remainingMs?: () => number;
   /** The time for which this process may hold the turn, in milliseconds: until its end, and a margin. */
   readonly leaseMs: number;
-  /** Called when the turn is taken, before Claude is asked. */
+  /** Runs when the turn is taken, before Claude is asked. */
   readonly onTaken?: ((leaseMs: number) => Promise<void>) | undefined;
 }
 

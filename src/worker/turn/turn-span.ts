@@ -6,7 +6,7 @@ import type { Delivery } from './delivery.ts';
  * enter it.
  */
 export interface TurnSpan {
-  /** A child span for a memory command that has just ended. */
+  /** Adds a child span for a memory command that has just ended. */
   command(report: CommandReport): void;
 }
 
