@@ -60,7 +60,7 @@ export interface SinceFinding {
    * must be empty.
    */
   readonly expected?: SinceVersion;
-  /** The version that lies there; absent where the path is empty. */
+  /** The version that lies there; absent where the path holds no file. */
   readonly found?: SinceVersion;
   readonly why?: 'history_off' | 'not_kept' | 'unrecorded' | 'young' | 'clock' | 'renaming' | 'saved';
 }

@@ -54,7 +54,7 @@ export interface Files {
   ): AsyncIterable<FileEntry>;
   /**
    * Tells size, time and version of the file at the path, or that it is a directory, without reading it; undefined when
-   * the path is empty.
+   * the path holds neither.
    *
    * @throws MemoryError `integrity`, as `read`.
    */

@@ -9,7 +9,8 @@ import type { Tree } from '../tree/tree.ts';
  * listing shows. Paths in NFC take no request, and no turn of the event loop; any other path takes a HEAD, and a LIST
  * where that finds no file.
  *
- * @throws MemoryError `invalid_path` where the path is empty and cannot become a valid name; the errors of the store.
+ * @throws MemoryError `invalid_path` where the path leads to no object and cannot become a valid name; the errors of
+ * the store.
  */
 export async function withMeant<T>(
   tree: Pick<Tree, 'stat'>,

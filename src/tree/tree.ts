@@ -32,7 +32,9 @@ export interface Tree {
   isAlwaysDirectory(path: MemoryPath): boolean;
   /** Reads the file as `read` does, with the ETag and the id of its version. */
   readVersion(path: MemoryPath, options?: Call): Promise<FileVersion | undefined>;
-  /** Tells what is at the path; undefined when it is empty. The root is always a directory. */
+  /**
+   * Finds the file or the directory at the path; undefined when the path holds neither. The root is always a directory.
+   */
   stat(path: MemoryPath, options?: Call): Promise<PathStat | undefined>;
   /**
    * Lists page by page the entries of the directory, or with `recursive` the files below it, from the one after `after`

@@ -25,7 +25,7 @@ interface WrittenBack {
   readonly text: Uint8Array;
   /** The version that has the text. */
   readonly version: Pick<PastVersion, 'id' | 'path' | 'bound' | 'text' | 'record'>;
-  /** The file at the path now; undefined where the path is empty. */
+  /** The file at the path now; undefined where the path holds no file. */
   readonly replaced: FileVersion | undefined;
 }
 
