@@ -63,6 +63,8 @@ export async function bundleCli(folder: string): Promise<void> {
     // An older Node must be able to read this file, to say that it is too old.
     target: 'node18',
     plugins: [verbsApart(verbs)],
+    // A verb's file may say where it lies: that is of what it runs, and no part of this program.
+    logOverride: { 'empty-import-meta': 'silent' },
   });
   const rest = await build({
     ...COMMON,

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { runImport } from '../../src/cli/files/import.ts';
-import { runTurnHistory } from '../../src/cli/history/history.ts';
+import { runTurnHistory } from '../../src/cli/history/switch.ts';
 import { runUndo } from '../../src/cli/history/take-back.ts';
 import { runVerify } from '../../src/cli/history/verify.ts';
 import type { Action } from '../../src/cli/run/invocation.ts';

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { runLog } from '../../src/cli/history/history.ts';
+import { runLog } from '../../src/cli/history/log.ts';
 import { runUndo } from '../../src/cli/history/take-back.ts';
 import type { Action } from '../../src/cli/run/invocation.ts';
 import { runMcp } from '../../src/cli/serve/mcp.ts';

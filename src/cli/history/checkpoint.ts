@@ -1,8 +1,20 @@
+import type { Command } from 'commander';
 import { isAlarm } from '../../admin/findings.ts';
 import { runOnAdmin } from '../run/admin.ts';
-import { EXIT_FAILED, type Invocation } from '../run/invocation.ts';
+import { type Chosen, EXIT_FAILED, type Invocation } from '../run/invocation.ts';
 import { findingLine } from '../show/finding-lines.ts';
 import { counted } from '../show/report.ts';
+
+/** Declares `checkpoint`. */
+export function declareCheckpoint(program: Command, run: Chosen<typeof runCheckpoint>): void {
+  program
+    .command('checkpoint')
+    .description(
+      'write down which version each file has, and print the line to keep elsewhere for verify --since',
+    )
+    .option('--since <line>', 'compare with that one first, and write nothing where that finds an alarm')
+    .action((options: CheckpointArguments) => run(options));
+}
 
 export interface CheckpointArguments {
   /** The line of an earlier checkpoint. */

@@ -1,15 +1,31 @@
+import type { Command } from 'commander';
 import { type ErrorDetails, hasReason, MemoryError } from '../../errors.ts';
 import type { Redaction, WrittenEntry } from '../../history/past/entries.ts';
 import { decodeText } from '../../language/text.ts';
 import { type AdminRun, runOnAdmin } from '../run/admin.ts';
 import { type Consent, requireYes } from '../run/consent.ts';
-import { type Invocation, NOTHING_CHANGED } from '../run/invocation.ts';
+import { type Chosen, type Invocation, NOTHING_CHANGED } from '../run/invocation.ts';
 import { ofAdmin, tellHistoryOff } from '../run/tenant-state.ts';
+import { pathArgument, versionArgument } from '../run/typed.ts';
 import { tellingWhatHolds } from '../show/holding-lines.ts';
 import { NOT_TEXT } from '../show/patch.ts';
 import { counted, type Report } from '../show/report.ts';
 import { shownVersion, timeOf } from '../show/shown.ts';
 import { onOneLine, type Terminal } from '../show/terminal.ts';
+
+/** Declares `redact`. */
+export function declareRedact(program: Command, run: Chosen<typeof runRedact>): void {
+  program
+    .command('redact')
+    .addArgument(pathArgument('<path>'))
+    .addArgument(versionArgument('<version>'))
+    .description(
+      'take the text of one version out of the history for good, and out of the versions a bucket keeps',
+    )
+    .option('--dry-run', 'show which version it is, and change nothing')
+    .option('--yes', 'do not ask')
+    .action((path: string, version: string, consent: Consent) => run({ path, version, ...consent }));
+}
 
 export interface RedactArguments extends Consent {
   readonly path: string;

@@ -1,15 +1,37 @@
+import { type Command, Option } from 'commander';
 import { hasCode, MemoryError } from '../../errors.ts';
 import { sameBytes } from '../../format/encoding.ts';
 import type { MemoryOptions } from '../../open/options.ts';
 import { watchRedactions } from '../../tool/redactions.ts';
 import { type Consent, requireYes } from '../run/consent.ts';
-import { type Invocation, ofOneChange } from '../run/invocation.ts';
+import { type Chosen, type Invocation, ofOneChange } from '../run/invocation.ts';
 import { type FileRun, ofFiles, runOnFiles } from '../run/memory.ts';
 import { isMounted, tellHistoryOff } from '../run/tenant-state.ts';
+import { pathArgument, versionArgument } from '../run/typed.ts';
 import { tellingWhatHolds } from '../show/holding-lines.ts';
 import { changeLines, changePatch, NOW } from '../show/patch.ts';
 import { redactionLines } from '../show/redaction-lines.ts';
 import { shownVersion } from '../show/shown.ts';
+
+const BACKUP_GOES_OUT =
+  'error: "restore" is of one version of a file; "export --from BACKUP FOLDER" writes the files of a backup into a new folder.';
+
+/** Declares `restore`. It took backups as well once, by options that name the command for those now. */
+export function declareRestore(program: Command, run: Chosen<typeof runRestoreVersion>): void {
+  const restore = program
+    .command('restore')
+    .addArgument(pathArgument('<path>', 'the file that gets the text of one of its versions again'))
+    .addArgument(versionArgument('<version>', 'the version, as "log" names it'))
+    .description('give a file the text of one of its versions again')
+    .option('--dry-run', 'show how the texts differ, and write nothing')
+    .option('--yes', 'do not ask')
+    .action((path: string, version: string, consent: Consent) => run({ path, version, ...consent }));
+  for (const name of ['from', 'to']) {
+    restore.addOption(new Option(`--${name} [value]`).hideHelp()).on(`option:${name}`, () => {
+      restore.error(BACKUP_GOES_OUT, { code: 'commander.conflictingOption' });
+    });
+  }
+}
 
 export interface RestoreVersionArguments extends Consent {
   readonly path: string;

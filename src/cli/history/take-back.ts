@@ -1,3 +1,4 @@
+import type { Command } from 'commander';
 import { MemoryError } from '../../errors.ts';
 import { momentOf } from '../../history/change/moment.ts';
 import type { LeftFile, PlannedChange, PlanOutcome } from '../../history/change/plan.ts';
@@ -7,8 +8,16 @@ import type { Call } from '../../tree/tenant.ts';
 import { turnActor } from '../../turns/turn-trace.ts';
 import { type AdminRun, runOnAdmin } from '../run/admin.ts';
 import { type Consent, requireYes } from '../run/consent.ts';
-import { CONTINUES, EXIT_FAILED, type Invocation, NOTHING_CHANGED, wrongCall } from '../run/invocation.ts';
+import {
+  type Chosen,
+  CONTINUES,
+  EXIT_FAILED,
+  type Invocation,
+  NOTHING_CHANGED,
+  wrongCall,
+} from '../run/invocation.ts';
 import { createRefusals } from '../run/refusals.ts';
+import { typedPath } from '../run/typed.ts';
 import { tellingWhatHolds } from '../show/holding-lines.ts';
 import { changeLines, NOT_TEXT } from '../show/patch.ts';
 import { redactedWords } from '../show/redaction-lines.ts';
@@ -18,6 +27,32 @@ import { onOneLine, type Terminal } from '../show/terminal.ts';
 import { type BroughtBack, broughtBackLine, broughtBackOf } from './brought-back.ts';
 import { type Patch, patchOfChange } from './plan-patches.ts';
 import { type Named, requireKnown } from './require-known.ts';
+
+/** Declares `restore-at`. */
+export function declareRestoreAt(program: Command, run: Chosen<typeof runRestoreAt>): void {
+  program
+    .command('restore-at <time>')
+    .description('make the files what they were at a moment: 2026-11-17T09:30:00Z, or with +01:00 for Z')
+    .option('--below <path>', 'that file alone, or what lies below that directory', typedPath)
+    .option('--partial', 'restore what can be had, where some of it cannot')
+    .option('--diff', 'show how the texts of all those files differ')
+    .option('--dry-run', 'show the plan, and write nothing')
+    .option('--yes', 'do not ask')
+    .action((time: string, options: RestoreAtArguments) => run(time, options));
+}
+
+/** Declares `undo`. */
+export function declareUndo(program: Command, run: Chosen<typeof runUndo>): void {
+  program
+    .command('undo [writer]')
+    .description('take back what one actor did, as "log" names it, unless another actor has built on it')
+    .option('--turn <id>', 'what that turn of a worker did, instead of a writer')
+    .option('--force', 'also what others have built on, and with it what they built')
+    .option('--diff', 'show how the texts of all those files differ')
+    .option('--dry-run', 'show the plan, and write nothing')
+    .option('--yes', 'do not ask')
+    .action((writer: string | undefined, options: UndoArguments) => run(writer, options));
+}
 
 interface TakeBackArguments extends Consent {
   /** Show how the texts differ: of all files, rather than of a few on a screen. */

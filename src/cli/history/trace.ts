@@ -1,34 +1,48 @@
+import type { Command } from 'commander';
 import type { Trace, TracedTurn, TracedVersion } from '../../history/trace/trace.ts';
 import type { Untold } from '../../history/trace/untold.ts';
 import { runOnAdmin } from '../run/admin.ts';
-import type { Invocation } from '../run/invocation.ts';
+import { type Chosen, forReaders, type Invocation } from '../run/invocation.ts';
 import { ofAdmin, tellHistoryOff } from '../run/tenant-state.ts';
+import { pathArgument, versionArgument } from '../run/typed.ts';
 import { type Branch, linesBelow } from '../show/branches.ts';
 import { counted } from '../show/report.ts';
 import { shownVersion, timeOf } from '../show/shown.ts';
 import { onOneLine, type Terminal } from '../show/terminal.ts';
 import { wrapped } from '../show/wrap.ts';
 
+/** Declares `trace`. */
+export function declareTrace(program: Command, run: Chosen<typeof runTrace>): void {
+  program
+    .command('trace')
+    .addArgument(pathArgument('<path>'))
+    .addArgument(versionArgument('[version]'))
+    .description('show which turns read a version, or any of that path, and what came of it')
+    .action((path: string, version?: string) => run({ path, version }));
+}
+
 /** Which turns read a version, or any that was at the path, what they wrote then, who read that, and so on. */
 export function runTrace(
   { path, version }: { readonly path: string; readonly version: string | undefined },
   invocation: Invocation,
 ): Promise<number> {
-  return runOnAdmin(
-    async (run) => {
-      const { admin, report, signal } = run;
-      const state = await tellHistoryOff(ofAdmin(run, invocation));
-      const of = { path, ...(version !== undefined && { version }) };
-      const trace = await report.during('reading the turns and the history', () =>
-        admin.history.trace(of, { signal }),
-      );
-      const { terminal } = invocation;
-      const columns = terminal.isForEyes ? terminal.columns : Number.POSITIVE_INFINITY;
-      const summary = summaryOf(trace).flatMap((line) => wrapped(line, { room: columns, gap: ' ' }));
-      await report.done({ ...trace, ...state }, [...pictureOf(trace, terminal, columns), ...summary]);
-      return 0;
-    },
-    { invocation },
+  return forReaders(() =>
+    runOnAdmin(
+      async (run) => {
+        const { admin, report, signal } = run;
+        const state = await tellHistoryOff(ofAdmin(run, invocation));
+        const of = { path, ...(version !== undefined && { version }) };
+        const trace = await report.during('reading the turns and the history', () =>
+          admin.history.trace(of, { signal }),
+        );
+        const { terminal } = invocation;
+        const columns = terminal.isForEyes ? terminal.columns : Number.POSITIVE_INFINITY;
+        const summary = summaryOf(trace).flatMap((line) => wrapped(line, { room: columns, gap: ' ' }));
+        await report.done({ ...trace, ...state }, [...pictureOf(trace, terminal, columns), ...summary]);
+        return 0;
+      },
+      { invocation },
+    ),
   );
 }
 

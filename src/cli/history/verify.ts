@@ -1,13 +1,27 @@
+import type { Command } from 'commander';
 import { type Finding, isLeft, isUnderWay, isUntold } from '../../admin/findings.ts';
 import type { KeyVersionUse } from '../../admin/keys/key-status.ts';
 import type { Verification } from '../../admin/verify/verify.ts';
 import type { Progress } from '../../tree/tenant.ts';
 import { runOnAdmin } from '../run/admin.ts';
-import { CONTINUES, EXIT_FAILED, EXIT_UNTOLD, type Invocation } from '../run/invocation.ts';
+import { type Chosen, CONTINUES, EXIT_FAILED, EXIT_UNTOLD, type Invocation } from '../run/invocation.ts';
 import { ofAdmin, tellIfAbsent } from '../run/tenant-state.ts';
 import { findingLine } from '../show/finding-lines.ts';
 import { counted } from '../show/report.ts';
 import { sinceLine } from '../show/since-lines.ts';
+
+/** Declares `verify`. */
+export function declareVerify(program: Command, run: Chosen<typeof runVerify>): void {
+  program
+    .command('verify')
+    .description('read every object, and find what is damaged, belongs to nothing or lies twice')
+    .option(
+      '--repair',
+      'finish renames that were cut off, and remove the older place of a file that lies twice',
+    )
+    .option('--since <line>', 'also find what was put back or dropped since that checkpoint')
+    .action((options: VerifyArguments) => run(options));
+}
 
 export interface VerifyArguments {
   readonly repair?: boolean;

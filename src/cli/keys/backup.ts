@@ -1,8 +1,9 @@
 import { lstat, open, rename, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
+import type { Command } from 'commander';
 import { loadSqlite } from '../../open/store.ts';
 import { fileCodeOf } from '../../store/failures.ts';
-import { type Invocation, wrongCall } from '../run/invocation.ts';
+import { type Chosen, type Invocation, wrongCall } from '../run/invocation.ts';
 import {
   cannotWrite,
   existsAlready,
@@ -19,6 +20,15 @@ const ANOTHER_WAY = {
     '"backup" copies an SQLite store; memory: ends with its process, and "export" writes its files out.',
   s3: '"backup" copies an SQLite store. A plain copy of its objects is the backup of a bucket: any tool makes one, such as "aws s3 sync".',
 } as const;
+
+/** Declares `backup`. */
+export function declareBackup(program: Command, run: Chosen<typeof runBackup>): void {
+  program
+    .command('backup <file>')
+    .description('copy an SQLite store with all its tenants into one file, still sealed, while others write')
+    .option('-f, --force', 'replace a file that is there')
+    .action((file: string, options: { readonly force?: boolean }) => run(file, options));
+}
 
 /**
  * Copies the configured SQLite store, sealed and with all its tenants, into one file for its owner alone, as a whole or not

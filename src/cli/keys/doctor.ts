@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import type { Command } from 'commander';
 import { hasCode, MemoryError } from '../../errors.ts';
 import { createLayout, type Layout } from '../../format/object-keys.ts';
 import { createKeyringCache } from '../../keys/keyring-cache.ts';
@@ -7,9 +8,17 @@ import { withRemedy } from '../../open/remedy.ts';
 import { readSettings, requireTenant, type Settings } from '../../open/settings.ts';
 import { type ConfiguredStore, openBaseStore } from '../../open/store.ts';
 import type { ObjectStore } from '../../store/port.ts';
-import { EXIT_FAILED, failureLine, type Invocation } from '../run/invocation.ts';
+import { type Chosen, EXIT_FAILED, failureLine, type Invocation } from '../run/invocation.ts';
 import { readOptions } from '../run/settings.ts';
 import { type Finding, probeConditions } from './condition-probe.ts';
+
+/** Declares `doctor`. */
+export function declareDoctor(program: Command, run: Chosen<typeof runDoctor>): void {
+  program
+    .command('doctor')
+    .description('check the configuration, the store and the keyring, and say what to do')
+    .action(() => run());
+}
 
 /**
  * Checks, in this order and up to the first failure that leaves nothing more to check: the configuration, the root

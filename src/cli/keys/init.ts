@@ -3,20 +3,33 @@ import { appendFileSync, existsSync, mkdirSync, readFileSync, realpathSync, writ
 import { homedir } from 'node:os';
 import { delimiter, isAbsolute, join, relative, resolve } from 'node:path';
 import { parseEnv } from 'node:util';
+import type { Command } from 'commander';
 import { stringify } from 'smol-toml';
 import { misconfigured } from '../../errors.ts';
 import { createRootKeyFile, parseRootKeys, readRootKeyFile } from '../../keys/root-keys.ts';
 import { processEnvironment } from '../../open/environment.ts';
 import { fileCodeOf, redactedFileCause } from '../../store/failures.ts';
-import type { Invocation } from '../run/invocation.ts';
+import type { Chosen, Invocation } from '../run/invocation.ts';
 import { CONFIG_NAME, DOT_ENV, PROJECT_FOLDER } from '../run/settings.ts';
 
 const NAME = 'sealed-memory';
-const CONFIG = join(PROJECT_FOLDER, CONFIG_NAME);
 const GIT_IGNORE = '.gitignore';
+
+/** Names the configuration file of the project. */
+function configFile(): string {
+  return join(PROJECT_FOLDER, CONFIG_NAME);
+}
 
 /** Settings by their names in a profile of the configuration file; `.env` has them as `SEALED_MEMORY_…`. */
 type NewSettings = Readonly<Record<'store' | 'tenant' | 'root_key_file', string>>;
+
+/** Declares `init`. */
+export function declareInit(program: Command, run: Chosen<typeof runInit>): void {
+  program
+    .command('init')
+    .description('make a root key, and a .env with the settings; never overwrites one')
+    .action(() => run());
+}
 
 /**
  * Makes what every other verb and every sample needs: a root key file (mode 0600), and the store, the tenant and that file
@@ -51,7 +64,7 @@ export async function runInit({ flags, report }: Invocation): Promise<number> {
     `  ${name} doctor                                 # is everything well?`,
     `  ${name} put --text 'hello' /memories/hello.md  # the first file`,
     `  ${name} ls -l`,
-    ...(place === CONFIG ? [] : ['', `Programs of yours: node --env-file=${DOT_ENV} program.mjs`]),
+    ...(place === configFile() ? [] : ['', `Programs of yours: node --env-file=${DOT_ENV} program.mjs`]),
   ]);
   return 0;
 }
@@ -59,7 +72,9 @@ export async function runInit({ flags, report }: Invocation): Promise<number> {
 /** A second root key beside the first would open nothing of what lies under that. */
 function refuseSecond(): void {
   const text = existsSync(DOT_ENV) ? readFileSync(DOT_ENV, 'utf8') : '';
-  const found = existsSync(CONFIG) ? CONFIG : Object.keys(parseEnv(text)).some(isOfInit) && DOT_ENV;
+  const found = existsSync(configFile())
+    ? configFile()
+    : Object.keys(parseEnv(text)).some(isOfInit) && DOT_ENV;
   if (found)
     throw misconfigured(
       `There are settings already (${found}), and they are never overwritten: "sealed-memory doctor" tries them; where the key file is lost, put its copy back; to begin anew, take the settings out of ${found}.`,
@@ -95,8 +110,8 @@ function writeSettings(settings: NewSettings, lines: readonly string[]): string 
     if (isHome()) {
       const header =
         '# Settings of sealed-memory; a profile of another name is chosen with --profile-name.\n';
-      writeNew(CONFIG, `${header}${stringify({ default: fromProjectFolder(settings) })}\n`);
-      return CONFIG;
+      writeNew(configFile(), `${header}${stringify({ default: fromProjectFolder(settings) })}\n`);
+      return configFile();
     }
     if (existsSync(DOT_ENV)) return undefined;
     writeNew(

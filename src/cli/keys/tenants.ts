@@ -1,7 +1,16 @@
+import type { Command } from 'commander';
 import { listTenants } from '../../keys/list-tenants.ts';
 import { openBaseStore } from '../../open/store.ts';
-import type { Invocation } from '../run/invocation.ts';
+import type { Chosen, Invocation } from '../run/invocation.ts';
 import { readStore } from '../run/settings.ts';
+
+/** Declares `tenants`. */
+export function declareTenants(program: Command, run: Chosen<typeof runTenants>): void {
+  program
+    .command('tenants')
+    .description('list the tenants of the store')
+    .action(() => run());
+}
 
 /** Lists the tenants that have a keyring in the configured store; no root key is needed. */
 export async function runTenants({ flags, terminal, report, logger }: Invocation): Promise<number> {

@@ -1,18 +1,10 @@
 import { Argument, Command, CommanderError } from 'commander';
 import manifest from '../../../package.json' with { type: 'json' };
-import type { CheckpointArguments } from '../history/checkpoint.ts';
-import type { VerifyArguments } from '../history/verify.ts';
-import type { ExpireArguments } from '../keys/operate.ts';
-import type { Choose } from '../run/choose.ts';
 import type { Action, Flags } from '../run/invocation.ts';
-import { parseCount, parsePort, typedMounts } from '../run/typed.ts';
-import type { OpenArguments } from '../serve/open.ts';
+import { typedMounts } from '../run/typed.ts';
 import { HELP, helpOnOptions, OPTIONS_TOPIC } from './help.ts';
-import { addHistoryVerbs, addRestore } from './history-program.ts';
-import { addKeyVerbs } from './key-program.ts';
-import { addToolVerbs } from './tool-program.ts';
 import { refusalSentence } from './unknown-word.ts';
-import { declareFileVerbs } from './verbs.ts';
+import { type Choose, declareVerbs } from './verbs.ts';
 
 const EXIT_FAILED = 1;
 /** Wrong call or setting. */
@@ -68,7 +60,7 @@ function tellProgram({ code, message }: CommanderError, program: Command): void 
   process.stdout.write(`${JSON.stringify({ event: 'failed', code: 'misconfigured', message: why })}\n`);
 }
 
-/** What is typed. What is done lies in `verbs`, and is loaded by the command that needs it. */
+/** Makes the parser of the command line: options of every command, help, completion and the verbs. */
 export function createProgram(choose: Choose): Command {
   const program = new Command('sealed-memory')
     .description("Claude's memory, encrypted, in a store of yours.")
@@ -102,44 +94,17 @@ export function createProgram(choose: Choose): Command {
     .helpCommand(false)
     .exitOverride();
 
-  program.commandsGroup('To begin:');
-  program
-    .command('init')
-    .description('make a root key, and a .env with the settings; never overwrites one')
-    .action(() => choose(async (run) => (await import('../keys/init.ts')).runInit(run)));
-  program
-    .command('doctor')
-    .description('check the configuration, the store and the keyring, and say what to do')
-    .action(() => choose(async (run) => (await import('../keys/doctor.ts')).runDoctor(run)));
-
-  addHelp(program);
-  program
-    .command('completion')
-    .addArgument(new Argument('<shell>').choices(['bash', 'zsh', 'fish', 'powershell']))
-    .description('print what completes commands, paths, versions and actors in bash, zsh, fish or PowerShell')
-    .action((shell: string) =>
-      choose(async () => (await import('./completion-script.ts')).runCompletion(shell)),
-    );
-
-  program.commandsGroup('Files:');
-  declareFileVerbs(program, choose);
-
-  program.commandsGroup('History:');
-  addHistoryVerbs(program, choose);
-  addRestore(program, choose);
-
-  program.commandsGroup('Keys and store:');
-  addKeyVerbs(program, choose);
-  addStoreVerbs(program, choose);
-
-  program.commandsGroup('Serve:');
-  addOpen(program, choose);
-  addToolVerbs(program, choose);
+  declareVerbs(program, choose, {
+    toBegin() {
+      declareHelp(program);
+      declareCompletion(program, choose);
+    },
+  });
   return program;
 }
 
-/** Adds `help`, of commands at any depth, and of the options of all. */
-function addHelp(program: Command): void {
+/** Declares `help`, of commands at any depth, and of the options of all. */
+function declareHelp(program: Command): void {
   program
     .command('help [command...]')
     .description(
@@ -161,60 +126,13 @@ function addHelp(program: Command): void {
     });
 }
 
-function addOpen(program: Command, choose: Choose): void {
+/** Declares `completion`. */
+function declareCompletion(program: Command, choose: Choose): void {
   program
-    .command('open [export]')
-    .description(
-      'show the memory, and what the store holds of it, on a page in your browser; or an export, without a store',
-    )
-    .option('--port <port>', 'of 127.0.0.1; default: any that is free', parsePort)
-    .option('--no-browser', 'print the address and open nothing')
-    .option('--write', 'let the page change the memory; without it, it only shows')
-    .option('--identity <file>', 'what opens an encrypted export: the secret key, as "age-keygen" writes it')
-    .action((archive: string | undefined, options: OpenArguments) =>
-      choose(async (run) => (await import('../serve/open.ts')).runOpen(archive, options, run)),
-    );
-}
-
-/** Adds what looks after the store of a memory. */
-function addStoreVerbs(program: Command, choose: Choose): void {
-  program
-    .command('tenants')
-    .description('list the tenants of the store')
-    .action(() => choose(async (run) => (await import('../keys/tenants.ts')).runTenants(run)));
-  program
-    .command('verify')
-    .description('read every object, and find what is damaged, belongs to nothing or lies twice')
-    .option(
-      '--repair',
-      'finish renames that were cut off, and remove the older place of a file that lies twice',
-    )
-    .option('--since <line>', 'also find what was put back or dropped since that checkpoint')
-    .action((options: VerifyArguments) =>
-      choose(async (run) => (await import('../history/verify.ts')).runVerify(options, run)),
-    );
-  program
-    .command('checkpoint')
-    .description(
-      'write down which version each file has, and print the line to keep elsewhere for verify --since',
-    )
-    .option('--since <line>', 'compare with that one first, and write nothing where that finds an alarm')
-    .action((options: CheckpointArguments) =>
-      choose(async (run) => (await import('../history/checkpoint.ts')).runCheckpoint(options, run)),
-    );
-  program
-    .command('backup <file>')
-    .description('copy an SQLite store with all its tenants into one file, still sealed, while others write')
-    .option('-f, --force', 'replace a file that is there')
-    .action((file: string, options: { readonly force?: boolean }) =>
-      choose(async (run) => (await import('../keys/backup.ts')).runBackup(file, options, run)),
-    );
-  program
-    .command('expire')
-    .description('delete files that were not read or written for long, and old receipts and answers')
-    .option('--dry-run', 'change nothing, and tell what a run would do')
-    .option('--after <days>', 'instead of SEALED_MEMORY_EXPIRE_AFTER_DAYS', parseCount)
-    .action((options: ExpireArguments) =>
-      choose(async (run) => (await import('../keys/operate.ts')).runExpire(options, run)),
+    .command('completion')
+    .addArgument(new Argument('<shell>').choices(['bash', 'zsh', 'fish', 'powershell']))
+    .description('print what completes commands, paths, versions and actors in bash, zsh, fish or PowerShell')
+    .action((shell: string) =>
+      choose(async () => (await import('./completion-script.ts')).runCompletion(shell)),
     );
 }

@@ -33,3 +33,15 @@ export function onceAWait(
     note(`${line}; until ${isoOf(until).slice(11, 19)} UTC at most, ${seconds} s`);
   };
 }
+
+/** Tells of a wait, once, where no display of progress shows it. */
+export function noteWhereUnseen({
+  terminal,
+}: {
+  readonly terminal: Pick<Terminal, 'note' | 'progressStream'>;
+}): (until: number | undefined, line: string) => void {
+  const note = onceAWait(terminal);
+  return (until, line) => {
+    if (until !== undefined && terminal.progressStream === undefined) note(line, { until, line });
+  };
+}

@@ -1,11 +1,22 @@
+import type { Command } from 'commander';
 import { isForTheOperator, MemoryError } from '../../errors.ts';
 import { readHarness } from '../../open/environment.ts';
 import { openMounted } from '../../open/open-memory.ts';
-import { createOperatorLogger, failureLine, type Invocation } from '../run/invocation.ts';
+import { type Chosen, createOperatorLogger, failureLine, type Invocation } from '../run/invocation.ts';
 import { readOptions } from '../run/settings.ts';
 import { execJsonLines } from './exec-jsonl.ts';
 import { createHarness } from './harness.ts';
 import { answerSessionRequest } from './session-requests.ts';
+
+/** Declares `exec`. */
+export function declareExec(program: Command, run: Chosen<typeof runExec>): void {
+  program
+    .command('exec')
+    .description('answer tool inputs, one JSON object per line of standard input')
+    .requiredOption('--jsonl', 'the protocol: JSON lines')
+    .option('--sessions', 'the lines are requests about sessions instead; docs/sessions.md is the guide')
+    .action((options: ExecArguments) => run(options));
+}
 
 export interface ExecArguments {
   /** The lines are requests about sessions, and none of them is an input of the tool. */

@@ -1,7 +1,27 @@
+import { type Command, Option } from 'commander';
 import { loadPeer, misconfigured } from '../../errors.ts';
 import { openMemory } from '../../open/open-memory.ts';
-import { createOperatorLogger, failureLine, type Invocation } from '../run/invocation.ts';
+import { type Chosen, createOperatorLogger, failureLine, type Invocation } from '../run/invocation.ts';
 import { readMemoryOptions } from '../run/settings.ts';
+import { parsePort } from '../run/typed.ts';
+
+/** Where MCP hosts find the memory, unless another port is given. */
+const MCP_PORT = 7391;
+
+/** Declares `mcp`. */
+export function declareMcp(program: Command, run: Chosen<typeof runMcp>): void {
+  program
+    .command('mcp')
+    .description('serve the memory to an MCP host over standard input and output; docs/mcp.md is the guide')
+    .addOption(
+      new Option('--http [port]', 'over HTTP on 127.0.0.1 instead, for any number of hosts; 0: any free port')
+        .preset(String(MCP_PORT))
+        .argParser(parsePort),
+    )
+    .option('--token-file <file>', 'the bearer token of --http; without it one is made and printed')
+    .option('--six-tools', 'a tool for each command instead of one for all')
+    .action((options: McpArguments) => run(options));
+}
 
 export interface McpArguments {
   /** The port of HTTP on loopback; without it standard input and output are served. */

@@ -1,12 +1,28 @@
 import { basename, resolve } from 'node:path';
+import type { Command } from 'commander';
 import { misconfigured } from '../../errors.ts';
 import { exportQuestions } from '../../page/server/export-view.ts';
 import { readAssets, servePage } from '../../page/server/serve-page.ts';
 import { openTenantView, type PageView, QUESTION_BYTES } from '../../page/server/tenant-view.ts';
-import type { Invocation } from '../run/invocation.ts';
+import type { Chosen, Invocation } from '../run/invocation.ts';
 import { readFileLimit, readMemoryOptions } from '../run/settings.ts';
+import { parsePort } from '../run/typed.ts';
 import { findingLine } from '../show/finding-lines.ts';
 import { browserFor } from './browser.ts';
+
+/** Declares `open`. */
+export function declareOpen(program: Command, run: Chosen<typeof runOpen>): void {
+  program
+    .command('open [export]')
+    .description(
+      'show the memory, and what the store holds of it, on a page in your browser; or an export, without a store',
+    )
+    .option('--port <port>', 'of 127.0.0.1; default: any that is free', parsePort)
+    .option('--no-browser', 'print the address and open nothing')
+    .option('--write', 'let the page change the memory; without it, it only shows')
+    .option('--identity <file>', 'what opens an encrypted export: the secret key, as "age-keygen" writes it')
+    .action((archive: string | undefined, options: OpenArguments) => run(archive, options));
+}
 
 export interface OpenArguments {
   readonly port?: number;
@@ -17,9 +33,6 @@ export interface OpenArguments {
   /** The file with the secret key of an archive's recipient. */
   readonly identity?: string;
 }
-
-/** Written by `infra/bundle-page.ts`, beside the verbs. */
-const ASSETS = new URL('../page/', import.meta.url);
 
 /**
  * Shows the configured memory, or an export, on a page on loopback until a signal. Resolves to the exit code.
@@ -33,7 +46,8 @@ export async function runOpen(
 ): Promise<number> {
   const { terminal, report, signal } = invocation;
   const { port = 0, browser: wanted } = options;
-  const assets = readAssets(ASSETS);
+  // `infra/bundle-page.ts` writes the page beside the verbs.
+  const assets = readAssets(new URL('../page/', import.meta.url));
   await using view = await (archive === undefined
     ? openMemoryView(options, invocation)
     : openExportView(archive, options, invocation));

@@ -11,7 +11,8 @@ import { runDu, runLs, runStat, runTree } from '../../../../src/cli/files/list.t
 import { runMv } from '../../../../src/cli/files/mv.ts';
 import { runPut } from '../../../../src/cli/files/put.ts';
 import { runRm } from '../../../../src/cli/files/rm.ts';
-import { runLog, runTurnHistory } from '../../../../src/cli/history/history.ts';
+import { runLog } from '../../../../src/cli/history/log.ts';
+import { runTurnHistory } from '../../../../src/cli/history/switch.ts';
 import { runTenants } from '../../../../src/cli/keys/tenants.ts';
 import type { Action } from '../../../../src/cli/run/invocation.ts';
 import { invocationOf } from '../../../doubles/invocation.ts';

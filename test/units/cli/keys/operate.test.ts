@@ -5,14 +5,8 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { DatabaseSync } from 'node:sqlite';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import {
-  runMigrate,
-  runRewrap,
-  runRotate,
-  runShowRoot,
-  runShred,
-  runStatus,
-} from '../../../../src/cli/keys/operate.ts';
+import { runMigrate, runRewrap, runRotate, runShowRoot, runStatus } from '../../../../src/cli/keys/keys.ts';
+import { runShred } from '../../../../src/cli/keys/shred.ts';
 import type { Invocation } from '../../../../src/cli/run/invocation.ts';
 import { loadSodium } from '../../../../src/format/sodium.ts';
 import { envRootKey } from '../../../../src/keys/env-root-key.ts';

@@ -1,6 +1,6 @@
 import { afterEach, expect, it, vi } from 'vitest';
 import { runRedact } from '../../../../src/cli/history/redact.ts';
-import { runShred } from '../../../../src/cli/keys/operate.ts';
+import { runShred } from '../../../../src/cli/keys/shred.ts';
 import { createLayout, parseTenantId } from '../../../../src/format/object-keys.ts';
 import { sealedSize } from '../../../../src/format/sizes.ts';
 import { openAdmin } from '../../../../src/open/open-admin.ts';

@@ -1,0 +1,45 @@
+import type { Command } from 'commander';
+import { toBase64 } from '../../format/encoding.ts';
+import { decodeText } from '../../language/text.ts';
+import { runOnAdmin } from '../run/admin.ts';
+import { type Chosen, forReaders, type Invocation } from '../run/invocation.ts';
+import { ofAdmin, tellHistoryOff } from '../run/tenant-state.ts';
+import { pathArgument, versionArgument } from '../run/typed.ts';
+import { textFor } from '../show/shown.ts';
+
+/** Declares `show`. */
+export function declareShow(program: Command, run: Chosen<typeof runShow>): void {
+  program
+    .command('show')
+    .addArgument(pathArgument('<path>'))
+    .addArgument(versionArgument('<version>'))
+    .description('print one version of a file, as "log" names it')
+    .action((path: string, version: string) => run({ path, version }));
+}
+
+/** The bytes of a version go out as they are, as those of a file do. */
+export function runShow(
+  { path, version }: { readonly path: string; readonly version: string },
+  invocation: Invocation,
+): Promise<number> {
+  return forReaders(() =>
+    runOnAdmin(
+      async (run) => {
+        const { admin, report, signal } = run;
+        const { terminal, flags } = invocation;
+        const state = await tellHistoryOff(ofAdmin(run, invocation));
+        const found = await report.during('reading the history', () =>
+          admin.history.read({ path, version }, { signal }),
+        );
+        const { bytes } = found;
+        if (flags.json === true) {
+          const text = decodeText(bytes);
+          const content = text === undefined ? { base64: toBase64(bytes) } : { text };
+          await report.done({ path: found.path, version: found.version, ...content, ...state });
+        } else await terminal.out(terminal.isForEyes ? textFor(bytes, path) : bytes);
+        return 0;
+      },
+      { invocation },
+    ),
+  );
+}
