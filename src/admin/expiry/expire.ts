@@ -53,7 +53,7 @@ export interface TenantExpiry extends ExpiryReport {
   readonly tombstones: number;
 }
 
-const MOST_DAYS = 3_650;
+export const MOST_DAYS = 3_650;
 
 /**
  * Deletes the files that no process read or wrote for `afterDays`, in two runs: the first one marks them, a later one,

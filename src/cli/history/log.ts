@@ -4,9 +4,9 @@ import type { HistoryEntry, WrittenEntry } from '../../history/past/entries.ts';
 import { isoOf } from '../../time.ts';
 import type { Progress } from '../../tree/tenant.ts';
 import { runOnAdmin } from '../run/admin.ts';
-import { type Chosen, EXIT_FAILED, forReaders, type Invocation, wrongCall } from '../run/invocation.ts';
+import { type Chosen, EXIT_FAILED, forReaders, type Invocation } from '../run/invocation.ts';
 import { ofAdmin, tellHistoryOff } from '../run/tenant-state.ts';
-import { parseCount, pathArgument } from '../run/typed.ts';
+import { pathArgument, wholeNumber } from '../run/typed.ts';
 import { counted } from '../show/report.ts';
 import { exactTimeOf, shownVersion } from '../show/shown.ts';
 import { onOneLine, type Terminal } from '../show/terminal.ts';
@@ -21,7 +21,7 @@ export function declareLog(program: Command, run: Chosen<typeof runLog>): void {
     .description(
       'show what happened to a file, or to all files, where the tenant keeps history; the newest first',
     )
-    .option('--limit <count>', 'so many entries, the newest', parseCount)
+    .option('--limit <count>', 'so many entries, the newest', wholeNumber({ least: 1 }))
     .action((path: string | undefined, options: LogArguments) => run(path, options));
 }
 
@@ -46,7 +46,6 @@ export function runLog(
     runOnAdmin(
       async (run) => {
         const { admin, report, signal } = run;
-        if (limit === 0) throw wrongCall('--limit must be at least 1.');
         const state = await tellHistoryOff(ofAdmin(run, invocation));
         const onProgress = (progress: Progress): void =>
           report.progress({ ...progress }, { what: 'versions and files', ...progress });

@@ -1,10 +1,11 @@
 import type { Command } from 'commander';
+import { MOST_DAYS } from '../../admin/expiry/expire.ts';
 import type { MemoryOptions } from '../../open/options.ts';
 import { runOnAdmin } from '../run/admin.ts';
 import { type Chosen, CONTINUES, type Invocation, NOTHING_CHANGED, wrongCall } from '../run/invocation.ts';
 import { readOptions } from '../run/settings.ts';
 import { ofAdmin, tellIfAbsent } from '../run/tenant-state.ts';
-import { parseCount } from '../run/typed.ts';
+import { wholeNumber } from '../run/typed.ts';
 import { expiryLines } from '../show/operate-lines.ts';
 
 /** Declares `expire`. */
@@ -13,7 +14,11 @@ export function declareExpire(program: Command, run: Chosen<typeof runExpire>): 
     .command('expire')
     .description('delete files that were not read or written for long, and old receipts and answers')
     .option('--dry-run', 'change nothing, and tell what a run would do')
-    .option('--after <days>', 'instead of SEALED_MEMORY_EXPIRE_AFTER_DAYS', parseCount)
+    .option(
+      '--after <days>',
+      'instead of SEALED_MEMORY_EXPIRE_AFTER_DAYS',
+      wholeNumber({ least: 1, most: MOST_DAYS }),
+    )
     .action((options: ExpireArguments) => run(options));
 }
 

@@ -1,9 +1,8 @@
 import type { Command } from 'commander';
-import { checkWholeNumber } from '../../errors.ts';
 import { LEAST_TTL_MS, LONGEST_TTL_MS } from '../../keys/keyring-cache.ts';
 import { runOnAdmin } from '../run/admin.ts';
 import { type Chosen, CONTINUES, EXIT_FAILED, type Invocation, ofOneChange } from '../run/invocation.ts';
-import { parseCount } from '../run/typed.ts';
+import { wholeNumber } from '../run/typed.ts';
 import { noteWhereUnseen } from '../run/waits.ts';
 import {
   migrationLines,
@@ -13,6 +12,8 @@ import {
   rotationLines,
   statusLines,
 } from '../show/operate-lines.ts';
+
+const TTL_SECONDS = { least: LEAST_TTL_MS / 1_000, most: LONGEST_TTL_MS / 1_000 };
 
 const REACHING = 'reaching the store';
 
@@ -62,7 +63,7 @@ export function declareRotate(keys: Command, run: Chosen<typeof runRotate>): voi
     .description(
       'make a new tenant key, which seals from now on; does nothing within an hour of the last time',
     )
-    .option('--if-active <version>', 'only while that key version is the active one', parseCount)
+    .option('--if-active <version>', 'only while that key version is the active one', wholeNumber())
     .option('--force', 'also within the hour')
     .action((options: RotateArguments) => run(options));
 }
@@ -90,7 +91,11 @@ export function declareMigrate(keys: Command, run: Chosen<typeof runMigrate>): v
     .description('bring every object under the active key, and retire old keys that nothing needs')
     .option('--reencrypt', 'seal every object again with a fresh data key, as after a compromise')
     .option('--wait', 'go on until the old keys are retired')
-    .option('--ttl <seconds>', 'the longest keyring TTL of any process, 60-900; default 900', parseCount)
+    .option(
+      '--ttl <seconds>',
+      'the longest keyring TTL of any process, 60-900; default 900',
+      wholeNumber(TTL_SECONDS),
+    )
     .action((options: MigrateArguments) => run(options));
 }
 
@@ -105,7 +110,7 @@ export function runMigrate(
   { reencrypt, wait, ttl }: MigrateArguments,
   invocation: Invocation,
 ): Promise<number> {
-  const ttlMs = inMs(ttl, LEAST_TTL_MS);
+  const ttlMs = ttl === undefined ? undefined : ttl * 1_000;
   const note = noteWhereUnseen(invocation);
   return runOnAdmin(
     async ({ admin, report, signal }) => {
@@ -143,11 +148,4 @@ export function runRewrap({ force }: { readonly force?: boolean }, invocation: I
     },
     { invocation, interrupted: ofOneChange },
   );
-}
-
-/** Reads seconds as milliseconds. @throws MemoryError `misconfigured` that names the bounds in seconds. */
-export function inMs(seconds: number | undefined, leastMs: number): number | undefined {
-  if (seconds === undefined) return undefined;
-  checkWholeNumber('--ttl', seconds, { least: leastMs / 1_000, most: LONGEST_TTL_MS / 1_000 });
-  return seconds * 1_000;
 }

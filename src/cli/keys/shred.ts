@@ -1,13 +1,13 @@
 import type { Command } from 'commander';
 import type { ShredProgress } from '../../admin/keys/shred.ts';
 import type { MemoryError } from '../../errors.ts';
+import { LONGEST_TTL_MS } from '../../keys/keyring-cache.ts';
 import { runOnAdmin } from '../run/admin.ts';
 import { answerTo } from '../run/consent.ts';
 import { type Chosen, CONTINUES, type Invocation, NOTHING_CHANGED, wrongCall } from '../run/invocation.ts';
-import { parseCount } from '../run/typed.ts';
+import { wholeNumber } from '../run/typed.ts';
 import { noteWhereUnseen } from '../run/waits.ts';
 import { shredLine, shredLines } from '../show/operate-lines.ts';
-import { inMs } from './keys.ts';
 
 /** Declares `tenant shred`. */
 export function declareShred(tenant: Command, run: Chosen<typeof runShred>): void {
@@ -15,7 +15,11 @@ export function declareShred(tenant: Command, run: Chosen<typeof runShred>): voi
     .command('shred')
     .description("destroy the tenant's keys, and with them all that is stored for it, for good")
     .option('--confirm <tenant>', "the tenant's name, instead of typing it")
-    .option('--ttl <seconds>', 'the longest keyring TTL of any process, 0-900; default 900', parseCount)
+    .option(
+      '--ttl <seconds>',
+      'the longest keyring TTL of any process, 0-900; default 900',
+      wholeNumber({ most: LONGEST_TTL_MS / 1_000 }),
+    )
     .action((options: ShredArguments) => run(options));
 }
 
@@ -26,7 +30,7 @@ export interface ShredArguments {
 }
 
 export function runShred({ confirm, ttl }: ShredArguments, invocation: Invocation): Promise<number> {
-  const ttlMs = inMs(ttl, 0);
+  const ttlMs = ttl === undefined ? undefined : ttl * 1_000;
   const note = noteWhereUnseen(invocation);
   let isAgreed = false;
   return runOnAdmin(

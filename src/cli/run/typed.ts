@@ -89,16 +89,35 @@ export function typedHere(path: string): string {
   return `.${path.slice(MEMORY_ROOT.length)}`;
 }
 
-export function parseCount(text: string): number {
-  if (!/^\d{1,10}$/.test(text)) throw new InvalidArgumentError('Give a whole number.');
-  return Number(text);
+const MOST_TYPED = 9_999_999_999;
+
+interface Bounds {
+  readonly least?: number;
+  readonly most?: number;
+  /** Says what to give, where the bounds alone do not. */
+  readonly sentence?: string;
 }
 
-export function parsePort(text: string): number {
-  const port = parseCount(text);
-  if (port > 65_535) throw new InvalidArgumentError('A port is at most 65535.');
-  return port;
+/**
+ * Reads a whole number within bounds, both included, as a person typed it. No other place judges such a number, so that it is
+ * refused before anything is opened, in the name of the option or argument.
+ */
+export function wholeNumber({
+  least = 0,
+  most = MOST_TYPED,
+  sentence,
+}: Bounds = {}): (text: string) => number {
+  const isBounded = least !== 0 || most !== MOST_TYPED;
+  const advice = sentence ?? `Give a whole number${isBounded ? ` from ${least} to ${most}` : ''}.`;
+  return (text) => {
+    const number = /^-?\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
+    if (number >= least && number <= most) return number;
+    throw new InvalidArgumentError(advice);
+  };
 }
+
+/** Bounds a port; 0 is any that is free. */
+export const PORT: Bounds = { most: 65_535 };
 
 /** Adds the options that say where a content comes from. */
 export function withSource(command: Command): Command {

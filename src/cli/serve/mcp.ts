@@ -3,7 +3,7 @@ import { loadPeer, misconfigured } from '../../errors.ts';
 import { openMemory } from '../../open/open-memory.ts';
 import { type Chosen, createOperatorLogger, failureLine, type Invocation } from '../run/invocation.ts';
 import { readMemoryOptions } from '../run/settings.ts';
-import { parsePort } from '../run/typed.ts';
+import { PORT, wholeNumber } from '../run/typed.ts';
 
 /** Where MCP hosts find the memory, unless another port is given. */
 const MCP_PORT = 7391;
@@ -16,7 +16,7 @@ export function declareMcp(program: Command, run: Chosen<typeof runMcp>): void {
     .addOption(
       new Option('--http [port]', 'over HTTP on 127.0.0.1 instead, for any number of hosts; 0: any free port')
         .preset(String(MCP_PORT))
-        .argParser(parsePort),
+        .argParser(wholeNumber(PORT)),
     )
     .option('--token-file <file>', 'the bearer token of --http; without it one is made and printed')
     .option('--six-tools', 'a tool for each command instead of one for all')

@@ -6,7 +6,7 @@ import { readAssets, servePage } from '../../page/server/serve-page.ts';
 import { openTenantView, type PageView, QUESTION_BYTES } from '../../page/server/tenant-view.ts';
 import type { Chosen, Invocation } from '../run/invocation.ts';
 import { readFileLimit, readMemoryOptions } from '../run/settings.ts';
-import { parsePort } from '../run/typed.ts';
+import { PORT, wholeNumber } from '../run/typed.ts';
 import { findingLine } from '../show/finding-lines.ts';
 import { browserFor } from './browser.ts';
 
@@ -17,7 +17,7 @@ export function declareOpen(program: Command, run: Chosen<typeof runOpen>): void
     .description(
       'show the memory, and what the store holds of it, on a page in your browser; or an export, without a store',
     )
-    .option('--port <port>', 'of 127.0.0.1; default: any that is free', parsePort)
+    .option('--port <port>', 'of 127.0.0.1; default: any that is free', wholeNumber(PORT))
     .option('--no-browser', 'print the address and open nothing')
     .option('--write', 'let the page change the memory; without it, it only shows')
     .option('--identity <file>', 'what opens an encrypted export: the secret key, as "age-keygen" writes it')

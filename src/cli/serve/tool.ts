@@ -6,7 +6,14 @@ import type { MemoryResult } from '../../tool/memory-tool.ts';
 import { type Chosen, EXIT_FAILED, explain, type Invocation } from '../run/invocation.ts';
 import { readMemoryOptions } from '../run/settings.ts';
 import { readSource, requireText, type SourceOptions } from '../run/source.ts';
-import { withSource } from '../run/typed.ts';
+import { wholeNumber, withSource } from '../run/typed.ts';
+
+/** Leaves it to the tool to refuse a line that no file has, in the model's sentence. */
+const LINE = {
+  least: -999_999_999_999_999,
+  most: 999_999_999_999_999,
+  sentence: 'Give a line number; 0 is the start.',
+};
 
 /** Declares `tool` with the six commands, as the model gives them. */
 export function declareTool(program: Command, run: Chosen<typeof runTool>): void {
@@ -38,7 +45,7 @@ export function declareTool(program: Command, run: Chosen<typeof runTool>): void
       .command('insert')
       .description('insert text after a line')
       .argument('<path>')
-      .argument('<line>', '0: at the start', parseLine),
+      .argument('<line>', '0: at the start', wholeNumber(LINE)),
   ).action((path: string, line: number, source: SourceOptions) =>
     call({ command: 'insert', path, insert_line: line }, { field: 'insert_text', source }),
   );
@@ -114,9 +121,4 @@ async function explainRefusal(
 function parseRange(text: string): readonly number[] {
   if (!/^\d+,(-1|\d+)$/.test(text)) throw new InvalidArgumentError('Give first,last such as 10,20 or 10,-1.');
   return text.split(',').map(Number);
-}
-
-function parseLine(text: string): number {
-  if (!/^-?\d{1,15}$/.test(text)) throw new InvalidArgumentError('Give a line number; 0 is the start.');
-  return Number(text);
 }

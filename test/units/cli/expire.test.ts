@@ -115,7 +115,7 @@ describe('sealed-memory expire', () => {
   it.each([['0'], ['3651']])('refuses %s days', async (days) => {
     const refused = await run('--after', days);
     expect(refused.code).toBe(2);
-    expect(refused.stderr).toContain('afterDays');
+    expect(refused.stderr).toContain('Give a whole number from 1 to 3650.');
   });
 
   it('refuses what is no number of days', async () => {

@@ -212,7 +212,7 @@ describe('the settings of a command line', { timeout: 60_000 }, () => {
     const { code, stderr } = await runCli(['keys', 'migrate', '--ttl', '5'], { env: CLI_MEMORY_ENV });
     expect([code, stderr]).toEqual([
       2,
-      'sealed-memory: misconfigured: --ttl must be a whole number from 60 to 900.\n',
+      "sealed-memory: option '--ttl <seconds>' argument '5' is invalid. Give a whole number from 60 to 900.\n",
     ]);
   });
 });
