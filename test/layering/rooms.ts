@@ -67,22 +67,22 @@ export const FOLDERS = {
     has: 'requests and answers of S3, attempts, connections',
     offers: {
       '*': ['callers-credentials'],
-      open: ['s3-store', 'versions'],
+      open: ['s3-store'],
       'open store/s3/lean store/s3/sdk': ['connection'],
-      'store/s3/lean store/s3/sdk': ['attempts', 'body', 'credentials', 'deleting', 'wire'],
+      'store/s3/lean store/s3/sdk': ['attempts', 'body', 'judged-store', 'wire', 'writing'],
       'store/s3/sdk': ['errors'],
     },
   },
   'store/s3/lean': {
     has: 'requests made of the parts of the AWS SDK that they need',
     offers: {
-      'store/s3': ['endpoint', 'lean-wire'],
+      'store/s3': ['endpoint', 'lean-store'],
     },
   },
   'store/s3/sdk': {
     has: 'the client of the AWS SDK',
     offers: {
-      'store/s3': ['sdk-wire', 'versions'],
+      'store/s3': ['sdk-store'],
     },
   },
   'store/sqlite': {
@@ -449,13 +449,33 @@ export const FOLDERS = {
   'cli/history': {
     has: 'the verbs of the past',
     offers: {
-      'cli/program': ['checkpoint', 'history', 'redact', 'restore-version', 'take-back', 'trace', 'verify'],
+      'cli/program': [
+        'checkpoint',
+        'log',
+        'redact',
+        'restore-version',
+        'show',
+        'switch',
+        'take-back',
+        'trace',
+        'verify',
+      ],
     },
   },
   'cli/keys': {
     has: 'the verbs of keys and stores',
     offers: {
-      'cli/program': ['backup', 'doctor', 'export-backup', 'init', 'operate', 'tenants'],
+      'cli/program': [
+        'backup',
+        'doctor',
+        'expire',
+        'export-backup',
+        'init',
+        'keys',
+        'names',
+        'shred',
+        'tenants',
+      ],
     },
   },
   'cli/program': {
@@ -467,17 +487,14 @@ export const FOLDERS = {
   'cli/run': {
     has: 'settings, consent, what a person typed, how an answer ends',
     offers: {
-      '*': ['invocation', 'settings'],
+      '*': ['invocation', 'settings', 'typed'],
       'cli/files': ['ahead', 'own-chunks'],
       'cli/files cli/history': ['memory', 'refusals'],
       'cli/files cli/history cli/keys': ['tenant-state'],
       'cli/files cli/keys': ['own-file'],
-      'cli/files cli/program': ['typed'],
-      'cli/files cli/program cli/serve': ['source'],
-      'cli/history cli/keys': ['admin'],
-      'cli/history cli/keys cli/program': ['consent'],
+      'cli/files cli/serve': ['source'],
+      'cli/history cli/keys': ['admin', 'consent'],
       'cli/keys': ['waits'],
-      'cli/program': ['choose'],
     },
   },
   'cli/serve': {
