@@ -6,7 +6,7 @@ export type {
   WrittenCheckpoint,
 } from './admin/checkpoints/checkpoint.ts';
 export type { ExpiryOptions, ExpiryReport, TenantExpiry } from './admin/expiry/expire.ts';
-export type { ExportReport, ExportRequest } from './admin/export/export-tree.ts';
+export type { ExportOptions, ExportReport } from './admin/export/export-tree.ts';
 export type {
   DuplicateFinding,
   DuplicateState,
@@ -19,10 +19,10 @@ export type {
 export type { KeyStatus, KeyVersion, KeyVersionUse } from './admin/keys/key-status.ts';
 export type { MigrateOptions, MigrationProgress, MigrationReport } from './admin/keys/migrate.ts';
 export type { ConfiguredRootKey, RootKeyStatus } from './admin/keys/root-key-status.ts';
-export type { RewrapOptions, Rewrapping, RotateOptions, Rotation } from './admin/keys/rotate.ts';
+export type { RewrapOptions, RewrapReport, RotateOptions, RotateReport } from './admin/keys/rotate.ts';
 export type { ShredOptions, ShredProgress, ShredReport } from './admin/keys/shred.ts';
-export type { TurnedHistory } from './admin/keys/turn-history.ts';
-export type { Verification, VerifyOptions } from './admin/verify/verify.ts';
+export type { HistorySwitch } from './admin/keys/turn-history.ts';
+export type { VerifyOptions, VerifyReport } from './admin/verify/verify.ts';
 export type { SinceReport } from './admin/verify/verify-since.ts';
 export {
   type ErrorDetails,
@@ -41,7 +41,7 @@ export type {
   RestoreOptions,
   UndoOptions,
   VersionContent,
-  VersionName,
+  VersionRef,
 } from './history/history.ts';
 export type {
   HistoryEntry,
@@ -95,7 +95,11 @@ export type {
   StoredObject,
   WriteResult,
 } from './store/port.ts';
-export type { AwsCredentialProvider, AwsCredentials, AwsIdentity } from './store/s3/callers-credentials.ts';
+export type {
+  AwsCredentialIdentity,
+  AwsCredentialIdentityProvider,
+  AwsCredentials,
+} from './store/s3/callers-credentials.ts';
 export type { RequestKind } from './tool/call-counts.ts';
 export type { ImageBlock, MemoryContent } from './tool/commands.ts';
 export type {
@@ -122,5 +126,5 @@ export type { RedactedRule } from './tool/redactions.ts';
 export type { EventHandler, MemoryEvent } from './tool/watch.ts';
 export type { Policy, PolicyFile, PolicyFinding, PolicyVerdict } from './tree/admission/policy.ts';
 export type { RenamePhase } from './tree/rename/register.ts';
-export type { Call, Progress } from './tree/tenant.ts';
+export type { CallOptions, Progress } from './tree/tenant.ts';
 export type { Touch, Touches } from './tree/touches.ts';

@@ -185,6 +185,15 @@ describe('the rooms of src', () => {
     expect(new Set(names).size).toBe(NAMES_ACROSS);
   });
 
+  it('have types whose names are their own', () => {
+    const homes = new Map<string, string[]>();
+    for (const [path, { types }] of sources) {
+      for (const name of types) homes.set(name, [...(homes.get(name) ?? []), `src/${path}`]);
+    }
+    const shared = [...homes].filter(([, paths]) => paths.length > 1);
+    expect(shared.map(([name, paths]) => `${name}: ${paths.join(', ')}`)).toEqual([]);
+  });
+
   it('have rows that say which packages they use', () => {
     expect(files.filter((path) => packagesOf(path) === undefined)).toEqual([]);
   });

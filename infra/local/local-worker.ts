@@ -5,7 +5,7 @@ import type { SQSBatchResponse, SQSRecord } from 'aws-lambda';
 import type { ObjectStore } from '../../src/store/port.ts';
 import type { ScriptedPart } from '../../src/testing/claude/reply.ts';
 import type { ScriptedFault, ScriptedScene } from '../../src/testing/claude/scripted-claude.ts';
-import { createJsonLog } from '../../src/worker/json-log.ts';
+import { createJsonLogger } from '../../src/worker/json-log.ts';
 import { createReplies } from '../../src/worker/queue/replies.ts';
 import { createWorker, type Worker, type WorkerOptions } from '../../src/worker/worker.ts';
 import { startScriptedClaude } from './scripted-claude.ts';
@@ -89,7 +89,7 @@ export async function startLocalWorker(
       model: 'claude-sonnet-5-5',
       queue: { sqs, url: 'https://queue.example/turns' },
       replies: createReplies({ sqs, queueUrl: 'https://queue.example/replies', mode: 'inline' }),
-      log: createJsonLog({ write: (line) => lines.push(line), level: 'debug' }),
+      logger: createJsonLogger({ write: (line) => lines.push(line), level: 'debug' }),
       ...options,
       ...more,
     });

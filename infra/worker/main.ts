@@ -2,12 +2,12 @@ import type { SQSClient } from '@aws-sdk/client-sqs';
 import { optionsFromEnvironment } from '../../src/open/environment.ts';
 import {
   createExpiry,
-  createJsonLog,
+  createJsonLogger,
   createQueuedExpiry,
   createReplies,
   createTenantCredentials,
   createWorker,
-  type LambdaTime,
+  type LambdaContext,
   type QueuedExpiry,
   readExpiryConfig,
   readWorkerConfig,
@@ -22,7 +22,7 @@ import { TurnClient } from './turn-client.ts';
 // The functions of the deployment, wired from the environment at their first call: the worker and the expiry function
 // are one bundle with an environment each.
 
-const log = createJsonLog({ write: (line) => process.stdout.write(`${line}\n`) });
+const log = createJsonLogger({ write: (line) => process.stdout.write(`${line}\n`) });
 let worker: Worker | undefined;
 let expiry: ScheduledExpiry | QueuedExpiry | undefined;
 
@@ -30,7 +30,8 @@ export const handler: Worker['handler'] = (event, context) => openWorker().handl
 
 export const invoke: Worker['invoke'] = (event, context) => openWorker().invoke(event, context);
 
-export const expire = (event: unknown, context: LambdaTime): Promise<unknown> => openExpiry()(event, context);
+export const expire = (event: unknown, context: LambdaContext): Promise<unknown> =>
+  openExpiry()(event, context);
 
 function openWorker(): Worker {
   if (worker !== undefined) return worker;
@@ -54,12 +55,12 @@ function openWorker(): Worker {
     client: openClients(config.apiKeySecretArn),
     model,
     maxTokens,
-    turn: effort === undefined ? {} : { effort },
+    turnOptions: effort === undefined ? {} : { effort },
     tokensPerDay,
     queue: { sqs, url: queueUrl, deadLetterUrl: deadLetterQueueUrl, retentionSeconds },
     replies:
       replyQueueUrl === undefined ? undefined : createReplies({ sqs, queueUrl: replyQueueUrl, mode: reply }),
-    log,
+    logger: log,
   });
   return worker;
 }
@@ -72,7 +73,7 @@ function openExpiry(): ScheduledExpiry | QueuedExpiry {
     credentials: credentialsOf(tenantRoleArn),
     dryRun: expireDryRun,
     checkpoints,
-    log,
+    logger: log,
   };
   expiry =
     url === undefined

@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
 import type { BetaMessageParam } from '@anthropic-ai/sdk/resources/beta';
 import { isThought } from './resendable.ts';
-import { type PromptAdditions, type SystemPrompt, withAdditions } from './turn-request.ts';
+import { type SystemAdditions, type SystemPrompt, withAdditions } from './turn-request.ts';
 
 /** The parts of a request before the first message of a conversation, over which Claude signs its thoughts in it. */
 export interface ConversationBasis {
   readonly system?: SystemPrompt;
-  readonly prompts?: PromptAdditions;
+  readonly systemAdditions?: SystemAdditions;
   /** Further fields of the memory tool's definition. */
   readonly toolProps?: object;
   /** The further tools, in their order. */
@@ -24,7 +24,7 @@ export interface ConversationBasis {
  */
 export function conversationDigest({
   system,
-  prompts = {},
+  systemAdditions: prompts = {},
   toolProps,
   tools = [],
 }: ConversationBasis): string {

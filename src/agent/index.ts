@@ -2,21 +2,21 @@ export type { ClearToolUses, Compaction, ContextEdit, ContextManagement } from '
 export {
   bootstrapProject,
   completeFeature,
-  endSession,
+  logProgress,
   type ProjectOptions,
   type ProjectPlan,
   type ProjectState,
-  startSession,
+  readProject,
 } from './project.ts';
-export type { Evidence, Feature, SessionEntry } from './project-format.ts';
+export type { Evidence, Feature, ProgressEntry } from './project-format.ts';
 export { runTurn } from './run-turn.ts';
 export type { TurnEnding, TurnOutcome, TurnUsage } from './turn-outcome.ts';
 export type { TurnProgress } from './turn-progress.ts';
 export type {
   MessagesClient,
-  PromptAdditions,
   ReplyStream,
   RequestExtras,
+  SystemAdditions,
   SystemPrompt,
   TurnRequest,
   TurnRunner,

@@ -23,7 +23,7 @@ export interface Evidence {
   readonly result: string;
 }
 
-export interface SessionEntry {
+export interface ProgressEntry {
   readonly done: readonly string[];
   readonly next: readonly string[];
 }
@@ -53,7 +53,7 @@ export function startText(script: string): string {
   return `# Start\n\nRun this before any work:\n\n    ${oneLine('start script', script)}\n`;
 }
 
-export function entryText(entry: SessionEntry, date: Date): string {
+export function entryText(entry: ProgressEntry, date: Date): string {
   const lines = [
     ...entry.done.map((item) => `- Done: ${oneLine('entry', item)}`),
     ...entry.next.map((item) => `- Next: ${oneLine('entry', item)}`),

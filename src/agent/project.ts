@@ -8,9 +8,9 @@ import {
   type Evidence,
   entryText,
   type Feature,
+  type ProgressEntry,
   parseChecklist,
   progressText,
-  type SessionEntry,
   startText,
 } from './project-format.ts';
 
@@ -73,7 +73,7 @@ export async function bootstrapProject(options: ProjectOptions & ProjectPlan): P
  *
  * @throws MemoryError `not_found` when it was not bootstrapped; the errors of a command.
  */
-export async function startSession(options: ProjectOptions): Promise<ProjectState> {
+export async function readProject(options: ProjectOptions): Promise<ProjectState> {
   const files = filesOf(options);
   const [progress, checklist, start] = await Promise.all([
     existing(files.progress),
@@ -98,8 +98,8 @@ export async function startSession(options: ProjectOptions): Promise<ProjectStat
  *
  * @throws MemoryError `invalid_command` for an entry that says nothing; the errors of a command.
  */
-export async function endSession(
-  options: ProjectOptions & SessionEntry & { readonly now?: Date },
+export async function logProgress(
+  options: ProjectOptions & ProgressEntry & { readonly now?: Date },
 ): Promise<void> {
   const entry = entryText(options, options.now ?? new Date());
   const { progress } = filesOf(options);

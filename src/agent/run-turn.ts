@@ -37,7 +37,7 @@ const CONTINUE: BetaMessageParam = { role: 'user', content: 'Please continue.' }
  * The value tells how the turn ended: it rejects only for options that make no request (`MemoryError` `misconfigured`).
  */
 export async function runTurn(request: TurnRequest): Promise<TurnOutcome> {
-  const { signal, from } = request;
+  const { signal, resumeFrom: from } = request;
   const digest = conversationDigest(request);
   const given = { messages: request.messages, digest: request.digest ?? digest };
   const messages = onBasis(digest, from ?? request, request.whenPromptsChange);
@@ -138,7 +138,7 @@ function paramsOf(
   readonly asked: readonly ModelFeature[];
 } {
   const { client, model, maxTokens = MAX_TOKENS, effort, extras } = request;
-  const system = withAdditions(request.system, request.prompts ?? {});
+  const system = withAdditions(request.system, request.systemAdditions ?? {});
   const lacks = lacksOf(client, model);
   const managed = manageContext(context.edits, { lacks, messages: context.messages });
   const betas = [...new Set([...(extras?.betas ?? []), ...managed.betas])];

@@ -63,7 +63,7 @@ export interface TurnRequest {
    * it.
    */
   readonly prime?: boolean;
-  readonly prompts?: PromptAdditions;
+  readonly systemAdditions?: SystemAdditions;
   /** Further tools. They have to obey the signal of their context, or the turn waits for them. */
   readonly tools?: BetaToolRunnerParams['tools'];
   /** Further fields of the memory tool's definition, such as `cache_control`. */
@@ -77,7 +77,7 @@ export interface TurnRequest {
   readonly whenMemoryFails?: 'stop' | 'go_on';
   readonly extras?: RequestExtras;
   /** The progress of an earlier run of the same turn that was interrupted, as its `onStep` was told. */
-  readonly from?: TurnProgress;
+  readonly resumeFrom?: TurnProgress;
   /**
    * Hears the progress after each reply of Claude's but the last, when its tools have run. The progress is enough for
    * another process to go on. `stop` ends the turn there.
@@ -94,7 +94,7 @@ export interface TurnRequest {
  * Additions to the system prompt. The API explains the memory tool to Claude by itself whenever it is given, so they
  * leave that out.
  */
-export interface PromptAdditions {
+export interface SystemAdditions {
   /** True to ask Claude to keep the memory directory in order. */
   readonly tidy?: boolean;
   /** Asks Claude to write down only what concerns this topic. */
@@ -109,7 +109,7 @@ const TIDY =
 /** Answers the system prompt with the additions behind it; undefined when both are missing. */
 export function withAdditions(
   system: SystemPrompt | undefined,
-  { tidy = false, topic }: PromptAdditions,
+  { tidy = false, topic }: SystemAdditions,
 ): string | BetaTextBlockParam[] | undefined {
   const additions = [
     ...(tidy ? [TIDY] : []),

@@ -37,19 +37,19 @@ const SELDOM = { evaluationPeriods: 6, datapointsToAlarm: 3 };
  *
  * @param options.oldestMessage The wait of a turn from which on the workers do not keep up. The queue's own metric
  * leaves out turns that were received three times, so turns that are tried again are counted from the log.
- * @param options.tokensPerHour The input and output tokens of all tenants from which on an alarm goes off.
+ * @param options.alarmTokensPerHour The input and output tokens of all tenants from which on an alarm goes off.
  */
 export function createAlarms(
   scope: Construct,
   {
     watched,
     oldestMessage,
-    tokensPerHour,
+    alarmTokensPerHour,
     action,
   }: {
     readonly watched: Watched;
     readonly oldestMessage: Duration;
-    readonly tokensPerHour: number;
+    readonly alarmTokensPerHour: number;
     readonly action?: IAlarmAction;
   },
 ): readonly Alarm[] {
@@ -159,7 +159,7 @@ export function createAlarms(
         label: 'Tokens',
       }),
       'Claude takes and gives more tokens in an hour than expected',
-      { threshold: tokensPerHour },
+      { threshold: alarmTokensPerHour },
     ),
     ...(directWorker === undefined ? [] : directAlarms(directWorker)),
   ];

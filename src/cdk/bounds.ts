@@ -8,7 +8,7 @@ interface Bounds {
 type Bounded =
   | 'maxTokens'
   | 'tokensPerDay'
-  | 'tokensPerHour'
+  | 'alarmTokensPerHour'
   | 'timeoutSeconds'
   | 'memorySize'
   | 'maxConcurrency'
@@ -31,7 +31,7 @@ export const BOUNDS: Readonly<Record<Bounded, Bounds>> = {
   directConcurrency: { least: 1, most: 1_000 },
   noncurrentDays: { least: 1, most: 3_650 },
   oldestMessageMinutes: { least: 1, most: 5_760 },
-  tokensPerHour: { least: 1, most: 1_000_000_000_000 },
+  alarmTokensPerHour: { least: 1, most: 1_000_000_000_000 },
   expireAfterDays: { least: 1, most: 3_650 },
   rootKeyGeneration: { least: 1, most: 1_000 },
 };

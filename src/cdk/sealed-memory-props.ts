@@ -35,7 +35,7 @@ export interface SealedMemoryProps extends Partial<WorkerSettings> {
    * The tokens of Claude in an hour, input and output of all tenants, from which on an alarm goes off; 5,000,000 by
    * default.
    */
-  readonly tokensPerHour?: number;
+  readonly alarmTokensPerHour?: number;
   /** The action of an alarm; by default it only shows on the dashboard. */
   readonly alarmAction?: IAlarmAction;
   /**

@@ -47,14 +47,14 @@ export class SealedMemory extends Construct {
 
   constructor(scope: Construct, id: string, props: SealedMemoryProps = {}) {
     super(scope, id);
-    const { prefix = '', oldestMessage = Duration.minutes(15), tokensPerHour = 5_000_000 } = props;
+    const { prefix = '', oldestMessage = Duration.minutes(15), alarmTokensPerHour = 5_000_000 } = props;
     const { formerRootKeyArns = [], operatorRoleArns = [], directConcurrency = 10 } = props;
     const timeout = props.timeout ?? Duration.seconds(WORKER_DEFAULTS.timeoutSeconds);
     const settings = { ...WORKER_DEFAULTS, ...props };
     const { memorySize, maxConcurrency } = settings;
     checkBounds({
       ...settings,
-      tokensPerHour,
+      alarmTokensPerHour,
       directConcurrency,
       timeoutSeconds: secondsOf(timeout),
       oldestMessageMinutes: oldestMessage.toMinutes({ integral: false }),
@@ -147,7 +147,7 @@ export class SealedMemory extends Construct {
     const alarms = createAlarms(this, {
       watched,
       oldestMessage,
-      tokensPerHour,
+      alarmTokensPerHour,
       ...(props.alarmAction !== undefined && { action: props.alarmAction }),
     });
     this.dashboard = createDashboard(this, { watched, alarms });

@@ -12,7 +12,14 @@ import {
 import { decodeText } from '../language/text.ts';
 import type { ObjectVersions } from '../store/port.ts';
 import { DAY_MS } from '../time.ts';
-import { type Call, checkActor, openWork, refuseWriting, type Tenant, type Work } from '../tree/tenant.ts';
+import {
+  type CallOptions,
+  checkActor,
+  openWork,
+  refuseWriting,
+  type Tenant,
+  type Work,
+} from '../tree/tenant.ts';
 import type { Tree } from '../tree/tree.ts';
 import { carryOut } from './change/carry-out.ts';
 import { momentOf } from './change/moment.ts';
@@ -39,12 +46,12 @@ import { readKnown, versionsAt } from './trace/known.ts';
 import { type Trace, traceVersions } from './trace/trace.ts';
 
 /** The name of a version of a file, as in `list`; its first characters are enough where only one version has them. */
-export interface VersionName {
+export interface VersionRef {
   readonly path: string;
   readonly version: string;
 }
 
-export interface VersionContent extends VersionName {
+export interface VersionContent extends VersionRef {
   readonly bytes: Uint8Array;
   /**
    * Decodes the bytes as UTF-8.
@@ -54,7 +61,7 @@ export interface VersionContent extends VersionName {
   text(): string;
 }
 
-export interface RestoredVersion extends VersionName {
+export interface RestoredVersion extends VersionRef {
   /** True where the restore wrote the file. False: the file has that text already, and stays unwritten. */
   readonly restored: boolean;
 }
@@ -69,7 +76,7 @@ export interface History {
    * Tells whether the tenant keeps history now; `absent` for a tenant that was never written to. Costs the requests
    * that load the keyring, none where it is loaded.
    */
-  state(options?: Call): Promise<'on' | 'off' | 'absent'>;
+  state(options?: CallOptions): Promise<'on' | 'off' | 'absent'>;
   /**
    * Lists the events of a file, or of all files, the newest first. One path is enough: the list has the file's time
    * under other paths too, before and after a rename. It is empty for a path that never had a file. `limit` and
@@ -86,7 +93,7 @@ export interface History {
    * @throws MemoryError `not_found`, with `details.reason` `redacted` where the text was taken out; `invalid_command`
    * where several versions begin so.
    */
-  read(version: VersionName, options?: Call): Promise<VersionContent>;
+  read(version: VersionRef, options?: CallOptions): Promise<VersionContent>;
   /**
    * Writes the text of a version into its file as a new version, or creates the file where it is gone.
    *
@@ -96,7 +103,7 @@ export interface History {
    * or another process changed it meanwhile; `invalid_command` (`reason: 'hidden_by_mount'`) where another memory is
    * mounted at the path or above it.
    */
-  restore(version: VersionName, options?: RestoreOptions): Promise<RestoredVersion>;
+  restore(version: VersionRef, options?: RestoreOptions): Promise<RestoredVersion>;
   /**
    * Restores the files as they were at a moment, by the clocks of their writers. Only writes, renames and deletes
    * before the moment count. Each change is a new version on behalf of the call's actor, so all kept versions stay.
@@ -125,7 +132,7 @@ export interface History {
    * `unavailable` where other processes move the text at every look; `access_denied` where the bucket's own versions
    * may not be removed: then it is run again.
    */
-  redact(version: VersionName, options?: Call): Promise<Redaction>;
+  redact(version: VersionRef, options?: CallOptions): Promise<Redaction>;
   /**
    * Traces a version, or all that were ever at a path: the turns of workers that read it, the versions that they wrote
    * from then on, the turns that read those, and so on; and the gaps where more may have come of it. Costs as much as
@@ -133,15 +140,15 @@ export interface History {
    *
    * @throws MemoryError `not_found` where no such version is known; `invalid_command` where several begin so.
    */
-  trace(of: { readonly path: string; readonly version?: string }, options?: Call): Promise<Trace>;
+  trace(of: { readonly path: string; readonly version?: string }, options?: CallOptions): Promise<Trace>;
 }
 
-export interface RestoreOptions extends Call {
+export interface RestoreOptions extends CallOptions {
   /** The version that the file must have, as `files.read` names it; null: the path must be empty. */
   readonly ifUnchanged?: string | null | undefined;
 }
 
-export interface RestoreAtOptions extends Call {
+export interface RestoreAtOptions extends CallOptions {
   /** The file, or the directory with everything below it, to be restored; default all. */
   readonly below?: string;
   /** True to plan without writing. */
@@ -155,7 +162,7 @@ export interface RestoreAtOptions extends Call {
   readonly partial?: boolean;
 }
 
-export interface UndoOptions extends Call {
+export interface UndoOptions extends CallOptions {
   /** The actor to be undone: its text, or the hash by which the log names it. */
   readonly writer: string;
   /**
@@ -190,7 +197,7 @@ export function createHistory(
   tree: Tree,
   { versions, retentionDays, seen = tree, actor }: HistorySurroundings = {},
 ): History {
-  const acting = <T extends Call>(options: T | undefined): T => ({ actor, ...options }) as T;
+  const acting = <T extends CallOptions>(options: T | undefined): T => ({ actor, ...options }) as T;
   // A mount lies directly below the root.
   const isHidden = (path: MemoryPath): boolean =>
     path !== MEMORY_ROOT && seen.isAlwaysDirectory(joinPath(MEMORY_ROOT, ...segmentsOf(path).slice(0, 1)));
@@ -300,7 +307,7 @@ function isBy({ keyring }: Work, writer: string): (by: string | undefined) => bo
   return (by) => by !== undefined && (by === id || by === writer);
 }
 
-function nameIn({ path, version }: VersionName): GivenName {
+function nameIn({ path, version }: VersionRef): GivenName {
   return { path: pathOf(path), beginning: beginningOf(version) };
 }
 

@@ -1,5 +1,5 @@
 import { jsonSchema, type Tool } from 'ai';
-import { memoryTool as memoryDefinition } from '../language/schema.ts';
+import { memoryToolDefinition as memoryDefinition } from '../language/schema.ts';
 import type { MemoryContent } from '../tool/commands.ts';
 import type { Memory } from '../tool/memory-tool.ts';
 

@@ -10,11 +10,11 @@ import {
 import { z } from 'zod';
 import {
   commandInput,
-  commandTools,
+  commandToolDefinitions,
   type FieldSchema,
   type InputSchema,
   MEMORY_PROTOCOL,
-  memoryTool,
+  memoryToolDefinition,
 } from '../language/schema.ts';
 import { mcpContent } from '../mcp/content.ts';
 import type { SessionFold } from '../sessions/append-lines.ts';
@@ -76,10 +76,11 @@ export interface AgentMemoryServerOptions {
 }
 
 /**
- * Serves the memory's commands as an MCP server in this process: `mcpServers: { memory: createMemoryServer(memory) }`,
- * and `allowedTools: ['mcp__memory__memory']`. The memory stays open when the query ends.
+ * Serves the memory's commands as an MCP server in this process, for the options of a query:
+ * `mcpServers: { memory: createAgentMemoryServer(memory) }` and `allowedTools: ['mcp__memory__memory']`. The memory stays
+ * open when the query ends.
  */
-export function createMemoryServer(
+export function createAgentMemoryServer(
   memory: Pick<Memory, 'execute'>,
   { tools = 'one', instructions = MEMORY_PROTOCOL }: AgentMemoryServerOptions = {},
 ): McpSdkServerConfigWithInstance {
@@ -88,11 +89,11 @@ export function createMemoryServer(
     return { isError, content: mcpContent(content) };
   };
   const one = () => {
-    const { name, description, inputSchema } = memoryTool();
+    const { name, description, inputSchema } = memoryToolDefinition();
     return [tool(name, description, shapeOf(inputSchema), run)];
   };
   const six = () =>
-    commandTools().map(({ command, name, description, inputSchema }) =>
+    commandToolDefinitions().map(({ command, name, description, inputSchema }) =>
       tool(name, description, shapeOf(inputSchema), (input, extra) =>
         run(commandInput(command, input), extra),
       ),

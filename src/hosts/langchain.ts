@@ -1,6 +1,6 @@
 import { ToolMessage } from '@langchain/core/messages';
 import { type DynamicStructuredTool, type ToolRunnableConfig, tool } from '@langchain/core/tools';
-import { memoryTool as memoryDefinition } from '../language/schema.ts';
+import { memoryToolDefinition as memoryDefinition } from '../language/schema.ts';
 import type { ImageBlock } from '../tool/commands.ts';
 import type { Memory } from '../tool/memory-tool.ts';
 

@@ -2,7 +2,7 @@ import { type FunctionTool, type ToolOutputImage, tool } from '@openai/agents';
 import {
   type CommandToolDefinition,
   commandInput,
-  commandTools,
+  commandToolDefinitions,
   type FieldSchema,
 } from '../language/schema.ts';
 import type { Memory } from '../tool/memory-tool.ts';
@@ -26,7 +26,7 @@ export interface StrictSchema {
 export function memoryTools(
   memory: Memory,
 ): FunctionTool<unknown, StrictSchema, string | ToolOutputImage[]>[] {
-  return commandTools().map(({ command, name, description, inputSchema }) =>
+  return commandToolDefinitions().map(({ command, name, description, inputSchema }) =>
     tool({
       name,
       description,

@@ -108,7 +108,7 @@ const COMMANDS: Readonly<Record<CommandName, CommandFields>> = {
  * Makes one tool for all six commands. Words alone say which fields a command takes: models' APIs refuse a schema with
  * alternatives at its top. `commandSchema` is the strict form.
  */
-export function memoryTool(): ToolDefinition {
+export function memoryToolDefinition(): ToolDefinition {
   const fields = Object.entries(structuredClone(INPUT)).map(([name, schema]) => [
     name,
     { ...schema, description: `${schema.description} ${usesOf(name)}` },
@@ -130,7 +130,7 @@ export function memoryTool(): ToolDefinition {
  * Makes a tool for each command: `memory_view`, `memory_create` and so on. `commandInput` turns their input into the
  * memory's.
  */
-export function commandTools(): CommandToolDefinition[] {
+export function commandToolDefinitions(): CommandToolDefinition[] {
   return commandNames().map((command) => ({
     name: `memory_${command}`,
     command,

@@ -8,9 +8,9 @@ import {
 import {
   type CommandName,
   commandInput,
-  commandTools,
+  commandToolDefinitions,
   MEMORY_PROTOCOL,
-  memoryTool,
+  memoryToolDefinition,
 } from '../language/schema.ts';
 import type { Memory } from '../tool/memory-tool.ts';
 import { mcpContent } from './content.ts';
@@ -79,11 +79,11 @@ const HINTS: Readonly<Record<CommandName, Tool['annotations']>> = {
 
 function oneTool(): readonly ServedTool[] {
   const annotations = { title: 'Memory', readOnlyHint: false, destructiveHint: true, openWorldHint: false };
-  return [{ definition: { ...memoryTool(), annotations }, inputOf: (given) => given }];
+  return [{ definition: { ...memoryToolDefinition(), annotations }, inputOf: (given) => given }];
 }
 
 function sixTools(): readonly ServedTool[] {
-  return commandTools().map(({ command, ...definition }) => ({
+  return commandToolDefinitions().map(({ command, ...definition }) => ({
     definition: { ...definition, annotations: { ...HINTS[command], openWorldHint: false } },
     inputOf: (given) => commandInput(command, given),
   }));

@@ -3,7 +3,7 @@ import type { History } from '../history/history.ts';
 import type { Sessions } from '../sessions/sessions.ts';
 import type { Files } from '../tool/files.ts';
 import type { Memory } from '../tool/memory-tool.ts';
-import type { Call } from '../tree/tenant.ts';
+import type { CallOptions } from '../tree/tenant.ts';
 import { refuseUnknownNames } from './known-names.ts';
 
 type Callable = (...given: never) => unknown;
@@ -18,7 +18,7 @@ export type KnownNames<Room, Name extends keyof Room> = {
 };
 
 export const SIGNAL: Readonly<Record<'signal', true>> = { signal: true };
-export const CALL: Readonly<Record<keyof Call, true>> = {
+export const CALL: Readonly<Record<keyof CallOptions, true>> = {
   ...SIGNAL,
   onProgress: true,
   onRedacted: true,

@@ -1,13 +1,13 @@
 import type { CheckpointOptions, CheckpointReport } from '../admin/checkpoints/checkpoint.ts';
 import type { ExpiryOptions, TenantExpiry } from '../admin/expiry/expire.ts';
-import type { ExportReport, ExportRequest } from '../admin/export/export-tree.ts';
+import type { ExportOptions, ExportReport } from '../admin/export/export-tree.ts';
 import type { KeyStatus } from '../admin/keys/key-status.ts';
 import type { MigrateOptions, MigrationReport } from '../admin/keys/migrate.ts';
 import type { RootKeyStatus } from '../admin/keys/root-key-status.ts';
-import type { RewrapOptions, Rewrapping, RotateOptions, Rotation } from '../admin/keys/rotate.ts';
+import type { RewrapOptions, RewrapReport, RotateOptions, RotateReport } from '../admin/keys/rotate.ts';
 import type { ShredOptions, ShredReport } from '../admin/keys/shred.ts';
-import type { TurnedHistory } from '../admin/keys/turn-history.ts';
-import type { Verification, VerifyOptions } from '../admin/verify/verify.ts';
+import type { HistorySwitch } from '../admin/keys/turn-history.ts';
+import type { VerifyOptions, VerifyReport } from '../admin/verify/verify.ts';
 import { checkWholeNumber, MemoryError, misconfigured } from '../errors.ts';
 import { fileKey, parseFileKey } from '../format/object-keys.ts';
 import type { History } from '../history/history.ts';
@@ -34,14 +34,14 @@ export interface TenantAdmin extends AsyncDisposable {
   /** Tells the ids of the configured root keys, and which of them wraps the keyring; never a key. */
   rootKeyStatus(options?: RequestOptions): Promise<RootKeyStatus>;
   /** Gives the tenant a new key, which seals from now on. */
-  rotate(options?: RotateOptions): Promise<Rotation>;
+  rotate(options?: RotateOptions): Promise<RotateReport>;
   /**
    * Brings every object under the active key and retires the others. `ttlMs`, 60,000–900,000, is the longest time to
    * live that any process gives its keyring.
    */
   migrate(options?: MigrateOptions): Promise<MigrationReport>;
   /** Has the first configured root key wrap the keyring. */
-  rewrapRoot(options?: RewrapOptions): Promise<Rewrapping>;
+  rewrapRoot(options?: RewrapOptions): Promise<RewrapReport>;
   /** The history of the tenant's files. */
   readonly history: History;
   /**
@@ -50,7 +50,7 @@ export interface TenantAdmin extends AsyncDisposable {
    * keyring. `anew`, after a restore on purpose: history stays on, and its records from before then no longer accuse
    * files.
    */
-  turnHistory(to: 'on' | 'off' | 'anew', options?: RequestOptions): Promise<TurnedHistory>;
+  switchHistory(to: 'on' | 'off' | 'anew', options?: RequestOptions): Promise<HistorySwitch>;
   /** Destroys the tenant's keys for good, and with them all that is sealed under them. */
   shred(options?: ShredOptions): Promise<ShredReport>;
   /** Answers the object key of the file at a path, whether it exists or not. */
@@ -58,7 +58,7 @@ export interface TenantAdmin extends AsyncDisposable {
   /** Answers the path of the file under an object key; undefined when no writer of this tenant made that key. */
   decodeName(key: string, options?: RequestOptions): Promise<string | undefined>;
   /** Reads and opens every stored object. */
-  verify(options?: VerifyOptions): Promise<Verification>;
+  verify(options?: VerifyOptions): Promise<VerifyReport>;
   /**
    * Writes down which version each file has, and returns the line with which `verify({ since })` later tells what was
    * put back or dropped (docs/history.md, "Checkpoints"). With `since` it compares first, and writes nothing where it
@@ -74,7 +74,7 @@ export interface TenantAdmin extends AsyncDisposable {
    */
   expire(options?: ExpiryOptions): Promise<TenantExpiry>;
   /** Writes every file, opened and checked, as plaintext into a new folder. */
-  export(request: ExportRequest): Promise<ExportReport>;
+  export(request: ExportOptions): Promise<ExportReport>;
   close(): Promise<void>;
 }
 
@@ -87,7 +87,7 @@ const OPTIONS: KnownNames<
   rotate: [0, { ...SIGNAL, force: true, ifActive: true }],
   migrate: [0, { ...SIGNAL, reencrypt: true, wait: true, ttlMs: true, onProgress: true }],
   rewrapRoot: [0, { ...SIGNAL, force: true }],
-  turnHistory: [1, SIGNAL],
+  switchHistory: [1, SIGNAL],
   shred: [0, { ...SIGNAL, ttlMs: true, onProgress: true }],
   encodeName: [1, SIGNAL],
   decodeName: [1, SIGNAL],
@@ -169,7 +169,7 @@ export async function openTenantAdmin(given: MemoryOptions): Promise<TenantAdmin
         retentionDays: settings.history.days,
       }),
     ),
-    turnHistory: async (to, request) => {
+    switchHistory: async (to, request) => {
       refuseWriting(context);
       if (to !== 'on' && to !== 'off' && to !== 'anew')
         throw misconfigured('History is turned on or off, or begun anew.');

@@ -4,7 +4,7 @@ import {
   checkpointTree,
 } from '../admin/checkpoints/checkpoint.ts';
 import { type ExpiryOptions, expireTree, type TenantExpiry } from '../admin/expiry/expire.ts';
-import { type Verification, type VerifyOptions, verifyTree } from '../admin/verify/verify.ts';
+import { type VerifyOptions, type VerifyReport, verifyTree } from '../admin/verify/verify.ts';
 import { misconfigured } from '../errors.ts';
 import type { TenantId } from '../format/object-keys.ts';
 import { refuseWriting, type Tenant } from '../tree/tenant.ts';
@@ -14,7 +14,7 @@ import { type BaseStore, placeOf } from './store.ts';
 /** The verbs of the administration that a memory and the worker need, too. They run outside the order of commands. */
 export interface Upkeep {
   /** Reads and opens every stored object. */
-  verify(options?: VerifyOptions): Promise<Verification>;
+  verify(options?: VerifyOptions): Promise<VerifyReport>;
   /** Writes a checkpoint. */
   checkpoint(options?: CheckpointOptions): Promise<CheckpointReport>;
   /**

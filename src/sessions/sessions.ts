@@ -3,7 +3,14 @@ import { createRecent } from '../recent.ts';
 import { KEYS_PER_REQUEST } from '../store/port.ts';
 import { eachConcurrently, untilDone } from '../tree/concurrency.ts';
 import { deleteObjects } from '../tree/confirmed-put.ts';
-import { type Call, openToWrite, openWork, refuseWriting, type Tenant, type Work } from '../tree/tenant.ts';
+import {
+  type CallOptions,
+  openToWrite,
+  openWork,
+  refuseWriting,
+  type Tenant,
+  type Work,
+} from '../tree/tenant.ts';
 import { appendLines, type SessionFold } from './append-lines.ts';
 import { parseLine } from './page.ts';
 import {
@@ -18,7 +25,7 @@ import {
 } from './session-key.ts';
 import { type KnownTranscript, type ListedPage, listPages, readPage, readTranscript } from './transcript.ts';
 
-export type SessionOptions = Pick<Call, 'signal'>;
+export type SessionOptions = Pick<CallOptions, 'signal'>;
 
 export interface ListedSession {
   readonly sessionId: string;

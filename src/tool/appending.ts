@@ -1,11 +1,11 @@
 import { hasCode, hasReason } from '../errors.ts';
 import type { MemoryPath } from '../language/path.ts';
-import type { Call } from '../tree/tenant.ts';
+import type { CallOptions } from '../tree/tenant.ts';
 import type { Tree } from '../tree/tree.ts';
 import { refuseTooLarge } from './file-arguments.ts';
 
 /** Appends bytes to a file, or creates it with them. */
-type AppendToFile = (path: MemoryPath, more: Uint8Array, options: Call) => Promise<void>;
+type AppendToFile = (path: MemoryPath, more: Uint8Array, options: CallOptions) => Promise<void>;
 
 interface AppendingOptions {
   readonly tree: Pick<Tree, 'edit' | 'create'>;

@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { ObjectStore } from '../store/port.ts';
-import type { Call } from '../tree/tenant.ts';
+import type { CallOptions } from '../tree/tenant.ts';
 import type { Tree } from '../tree/tree.ts';
 
 export type RequestKind = 'get' | 'head' | 'put' | 'delete' | 'list';
@@ -79,12 +79,12 @@ export function countBytes(tree: Tree): Tree {
     if (counts !== undefined && content !== undefined) counts.bytesRead += content.length;
   };
   /** Notes the bytes to be written, and those that the policy writes instead. */
-  const writing = (content: Uint8Array, options: Call | undefined): Call => {
+  const writing = (content: Uint8Array, options: CallOptions | undefined): CallOptions => {
     const counts = counting.getStore()?.counts;
     if (counts !== undefined) counts.bytesWritten = content.length;
     return redacting(counts, options);
   };
-  const redacting = (counts: CallCounts | undefined, options: Call = {}): Call => ({
+  const redacting = (counts: CallCounts | undefined, options: CallOptions = {}): CallOptions => ({
     ...options,
     onRedacted(findings, size) {
       if (counts !== undefined) counts.bytesWritten = size;

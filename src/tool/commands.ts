@@ -15,7 +15,7 @@ import { decodeText, encodeText } from '../language/text.ts';
 import { editSnippet, viewFile } from '../language/view.ts';
 import { letOthersRun } from '../time.ts';
 import type { DirectoryListing } from '../tree/list-directory.ts';
-import type { Call } from '../tree/tenant.ts';
+import type { CallOptions } from '../tree/tenant.ts';
 import type { Tree } from '../tree/tree.ts';
 import type { Claim } from './command-order.ts';
 import { withMeant } from './meant-path.ts';
@@ -35,7 +35,7 @@ interface CommandContext {
   readonly profile: SentenceProfile;
   /** The answer of `create` where a file exists. */
   readonly onExists: 'error' | 'overwrite';
-  readonly options: Call;
+  readonly options: CallOptions;
 }
 
 /** The most files that a listing shows; it says where it stopped. */
@@ -175,7 +175,7 @@ async function insert(context: CommandContext, command: CommandOf<'insert'>): Pr
 
 /** Makes the options of the call, and the words that the reply adds when the policy had something replaced. */
 function watchingRedactions({ options }: CommandContext): {
-  readonly options: Call;
+  readonly options: CallOptions;
   readonly note: () => string;
 } {
   const watched = watchRedactions(options);

@@ -4,7 +4,7 @@ import { decodeText } from '../language/text.ts';
 import type { ETag } from '../store/port.ts';
 import { dateOf } from '../time.ts';
 import type { ListedEntry } from '../tree/list-directory.ts';
-import type { Call } from '../tree/tenant.ts';
+import type { CallOptions } from '../tree/tenant.ts';
 import type { Tree } from '../tree/tree.ts';
 import { createAppending } from './appending.ts';
 import type { Claim, CommandOrder } from './command-order.ts';
@@ -87,7 +87,7 @@ export interface Files {
 }
 
 /** The options by which a caller cancels, names the actor, and hears of the call's progress and touches. */
-export type FileOptions = Call;
+export type FileOptions = CallOptions;
 
 /**
  * The condition of a write. `create`: the path must be empty. `replace`: any file, or none. `ifUnchanged`: exactly that

@@ -1,6 +1,6 @@
 import { unlessDamaged } from '../errors.ts';
 import { inNfc, type MemoryPath, parseMemoryPath } from '../language/path.ts';
-import type { Call } from '../tree/tenant.ts';
+import type { CallOptions } from '../tree/tenant.ts';
 import type { Tree } from '../tree/tree.ts';
 
 /**
@@ -15,7 +15,7 @@ import type { Tree } from '../tree/tree.ts';
 export async function withMeant<T>(
   tree: Pick<Tree, 'stat'>,
   given: readonly MemoryPath[],
-  { signal }: Call,
+  { signal }: CallOptions,
   verb: (...paths: [MemoryPath, MemoryPath]) => Promise<T>,
 ): Promise<T> {
   const isPlain = given.every((path) => inNfc(path) === path);
@@ -27,7 +27,7 @@ export async function withMeant<T>(
 export async function meantPath(
   tree: Pick<Tree, 'stat'>,
   given: MemoryPath,
-  { signal }: Call,
+  { signal }: CallOptions,
 ): Promise<MemoryPath> {
   if (inNfc(given) === given) return given;
   const found = await unlessDamaged(tree.stat(given, { signal }), () => 'damaged');

@@ -5,7 +5,7 @@ import { failureSentence, type SentenceProfile } from '../language/sentences.ts'
 import { heardOptions, heardVerbs } from '../listeners.ts';
 import type { Logger } from '../logger.ts';
 import type { SessionOptions, Sessions } from '../sessions/sessions.ts';
-import type { Call } from '../tree/tenant.ts';
+import type { CallOptions } from '../tree/tenant.ts';
 import type { Tree } from '../tree/tree.ts';
 import type { CommandOrder } from './command-order.ts';
 import { claimsOf, type MemoryContent, runCommand } from './commands.ts';
@@ -18,7 +18,7 @@ export type MemoryResult =
   | { readonly isError: true; readonly content: string; readonly error: MemoryError };
 
 /** The options by which a caller cancels, names the actor, and hears of the command's progress and touches. */
-export type ExecuteOptions = Call;
+export type ExecuteOptions = CallOptions;
 
 /** Properties of the tool's definition that a caller may add, in the words of Claude's API. */
 export interface MemoryToolProps {

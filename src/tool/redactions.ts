@@ -1,4 +1,4 @@
-import type { Call } from '../tree/tenant.ts';
+import type { CallOptions } from '../tree/tenant.ts';
 
 /**
  * A rule by which a policy had something replaced, and how often, among the first 1,000 findings. The text of a finding
@@ -19,12 +19,12 @@ interface Redacted {
  * Makes the options of a call that note what the policy had replaced in it: the policy may be asked several times, and
  * its last word counts.
  */
-export function watchRedactions(given: Call): {
-  readonly options: Call;
+export function watchRedactions(given: CallOptions): {
+  readonly options: CallOptions;
   readonly redacted: () => Redacted | undefined;
 } {
   let last: Redacted | undefined;
-  const onRedacted: Call['onRedacted'] = (findings, bytes) => {
+  const onRedacted: CallOptions['onRedacted'] = (findings, bytes) => {
     last = { rules: sumRules(findings.map(({ rule }) => ({ rule, findings: 1 }))), bytes };
     given.onRedacted?.(findings, bytes);
   };

@@ -7,7 +7,7 @@ import { untilDone } from './concurrency.ts';
 import { putText } from './create-file.ts';
 import type { FileVersion } from './read-file.ts';
 import { keep, recallStaying, reviewStaying } from './staying/staying.ts';
-import type { Call, Room, Work } from './tenant.ts';
+import type { CallOptions, Room, Work } from './tenant.ts';
 import { versionName } from './touches.ts';
 
 /** The new content that an edit makes of a file, and the answer for its caller once it is written. */
@@ -41,7 +41,7 @@ interface JudgedRound {
 }
 
 /** An edit may be judged several times and is finished once. */
-export interface WaitingEdit extends Pick<Call, 'actor'> {
+export interface WaitingEdit extends Pick<CallOptions, 'actor'> {
   readonly signal: AbortSignal | undefined;
   /** Judges the edit on `content` and answers with what the next one sees. */
   judge(work: Work, content: Uint8Array, round: JudgedRound): Promise<Judged>;
@@ -53,7 +53,7 @@ export interface WaitingEdit extends Pick<Call, 'actor'> {
 export function waitingEdit<T>(
   path: MemoryPath,
   edit: Edit<T>,
-  call: Call,
+  call: CallOptions,
 ): { readonly promise: Promise<T>; readonly waiting: WaitingEdit } {
   const { promise, resolve, reject } = Promise.withResolvers<T>();
   let finish: WaitingEdit['finish'] = () => {};

@@ -62,7 +62,7 @@ export interface Tenant {
  * The options and listeners of one command. A command runs on without waiting for a listener, whose failure is logged
  * and changes nothing.
  */
-export interface Call {
+export interface CallOptions {
   /** Ends the requests of the command. */
   readonly signal?: AbortSignal | undefined;
   /** Hears now and then of the progress while many files are renamed, deleted or verified. */
@@ -82,7 +82,7 @@ export interface Call {
 }
 
 /** A call that may delete a text before it writes it elsewhere. */
-export interface KeptCall extends Call {
+export interface KeptCall extends CallOptions {
   /** True to refuse the call as `misconfigured` once the tenant keeps no history. */
   readonly keptOnly?: true;
 }
@@ -111,7 +111,7 @@ export interface Progress {
 export interface Work {
   readonly tenant: Tenant;
   readonly keyring: LoadedKeyring;
-  readonly call: Call;
+  readonly call: CallOptions;
   /** The history's part in every write, for a tenant that keeps history. */
   readonly saver?: HistorySaver | undefined;
 }

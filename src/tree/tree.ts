@@ -10,7 +10,7 @@ import { type FileVersion, reviewFile } from './read-file.ts';
 import type { FileRename } from './rename/rename-file.ts';
 import { createRecovery, createRenameRegister } from './rename/rename-register.ts';
 import { type PathStat, statPath } from './stat-path.ts';
-import { type Call, openToWrite, openWork, refuseWriting, type Tenant, type Work } from './tenant.ts';
+import { type CallOptions, openToWrite, openWork, refuseWriting, type Tenant, type Work } from './tenant.ts';
 import { versionName } from './touches.ts';
 import { type WalkedEntry, walkDirectory } from './walk-directory.ts';
 
@@ -23,7 +23,7 @@ import { type WalkedEntry, walkDirectory } from './walk-directory.ts';
  */
 export interface Tree {
   /** Reads and verifies the file's bytes; undefined when there is no such file. Never throws `outcome_unknown`. */
-  read(path: MemoryPath, options?: Call): Promise<Uint8Array | undefined>;
+  read(path: MemoryPath, options?: CallOptions): Promise<Uint8Array | undefined>;
   /**
    * Tells whether this process saw files below the path when it last listed it, or a directory above it. No request.
    */
@@ -31,37 +31,40 @@ export interface Tree {
   /** Tells whether the path is a directory even when it is empty, as the root is. No request. */
   isAlwaysDirectory(path: MemoryPath): boolean;
   /** Reads the file as `read` does, with the ETag and the id of its version. */
-  readVersion(path: MemoryPath, options?: Call): Promise<FileVersion | undefined>;
+  readVersion(path: MemoryPath, options?: CallOptions): Promise<FileVersion | undefined>;
   /**
    * Finds the file or the directory at the path; undefined when the path holds neither. The root is always a directory.
    */
-  stat(path: MemoryPath, options?: Call): Promise<PathStat | undefined>;
+  stat(path: MemoryPath, options?: CallOptions): Promise<PathStat | undefined>;
   /**
    * Lists page by page the entries of the directory, or with `recursive` the files below it, from the one after `after`
    * on; none when the directory does not exist.
    */
   walk(
     directory: MemoryPath,
-    options?: Call & { readonly recursive?: boolean; readonly after?: MemoryPath | undefined },
+    options?: CallOptions & { readonly recursive?: boolean; readonly after?: MemoryPath | undefined },
   ): AsyncGenerator<readonly WalkedEntry[], void, undefined>;
   /**
    * Lists every file below the directory; empty when it does not exist. Never throws `outcome_unknown`.
    *
    * @throws MemoryError `invalid_path` where no file can lie below it.
    */
-  list(directory: MemoryPath, options?: Call & { readonly maxFiles?: number }): Promise<DirectoryListing>;
+  list(
+    directory: MemoryPath,
+    options?: CallOptions & { readonly maxFiles?: number },
+  ): Promise<DirectoryListing>;
   /**
    * Creates the file.
    *
    * @throws MemoryError `already_exists`, `is_directory`, `limit_exceeded`; `invalid_path` for too many segments.
    */
-  create(path: MemoryPath, content: Uint8Array, options?: Call & FormerPath): Promise<ETag>;
+  create(path: MemoryPath, content: Uint8Array, options?: CallOptions & FormerPath): Promise<ETag>;
   /**
    * Creates or replaces the file.
    *
    * @throws MemoryError `already_exists` below a file, `is_directory`, `limit_exceeded`.
    */
-  overwrite(path: MemoryPath, content: Uint8Array, options?: Call): Promise<ETag>;
+  overwrite(path: MemoryPath, content: Uint8Array, options?: CallOptions): Promise<ETag>;
   /**
    * Replaces one version.
    *
@@ -70,7 +73,7 @@ export interface Tree {
   replace(
     path: MemoryPath,
     replacement: { readonly content: Uint8Array; readonly version: ETag },
-    options?: Call & FormerText,
+    options?: CallOptions & FormerText,
   ): Promise<ETag>;
   /**
    * Edits the file. Edits of one path take effect in the order of the calls; those that wait together are written
@@ -78,19 +81,19 @@ export interface Tree {
    *
    * @throws MemoryError `not_found`, `limit_exceeded`, `version_conflict`, and any error of `edit`.
    */
-  edit<T>(path: MemoryPath, edit: Edit<T>, options?: Call): Promise<T>;
+  edit<T>(path: MemoryPath, edit: Edit<T>, options?: CallOptions): Promise<T>;
   /**
    * Deletes a file, or a directory with everything below it; with `version` a file alone, and only as that version.
    *
    * @throws MemoryError `not_found`, `version_conflict`.
    */
-  remove(path: MemoryPath, options?: Call & { readonly version?: ETag | undefined }): Promise<void>;
+  remove(path: MemoryPath, options?: CallOptions & { readonly version?: ETag | undefined }): Promise<void>;
   /**
    * Renames a file or a directory.
    *
    * @throws MemoryError `not_found`, `already_exists`, `invalid_command`, `invalid_path`, `version_conflict`.
    */
-  rename(rename: FileRename, options?: Call & FormerPath): Promise<void>;
+  rename(rename: FileRename, options?: CallOptions & FormerPath): Promise<void>;
 }
 
 /** The claim that a file lay at the path before: it may have as many segments as it has. */
@@ -109,7 +112,10 @@ export function createTree(context: Tenant): Tree {
   const renames = createRenameRegister();
   const recovery = createRecovery(renames);
 
-  const reading = async <T>(options: Call, verb: (work: Work) => Promise<T>): Promise<T | undefined> => {
+  const reading = async <T>(
+    options: CallOptions,
+    verb: (work: Work) => Promise<T>,
+  ): Promise<T | undefined> => {
     try {
       const work = await openWork(context, options);
       if (work === undefined || context.readOnly === true) return work && (await verb(work));
@@ -118,7 +124,7 @@ export function createTree(context: Tenant): Tree {
       throw asOfRead(error);
     }
   };
-  const changing = async (options: Call, before?: 'delete'): Promise<Work> => {
+  const changing = async (options: CallOptions, before?: 'delete'): Promise<Work> => {
     refuseWriting(context);
     const work = await openWork(context, options);
     if (work === undefined) throw new MemoryError('not_found', 'the tenant has no memory yet');
@@ -133,7 +139,7 @@ export function createTree(context: Tenant): Tree {
   const creating = async (
     path: MemoryPath,
     content: Uint8Array,
-    options: Call,
+    options: CallOptions,
   ): Promise<readonly [Work, MemoryPath, Uint8Array]> => {
     refuseRoot(path);
     refuseWriting(context);

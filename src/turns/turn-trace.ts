@@ -3,7 +3,7 @@ import { numberIn } from '../tree/records/record-values.ts';
 import { MOST_TOUCHES, type Touch, type Touches } from '../tree/touches.ts';
 
 /** The touches of files by a turn, as they are sealed with its answer or its progress. */
-export interface TurnTrace extends Touches {
+export interface TurnTouches extends Touches {
   /** The caller's id of the turn. */
   readonly turn: string;
   /** The name of the answer to the turn before in the same conversation: this turn knows what that one read. */
@@ -25,7 +25,7 @@ export function turnActor(turn: string): string {
 }
 
 /** Reads the trace of a turn; undefined for anything else. */
-export function parseTurnTrace(value: unknown): TurnTrace | undefined {
+export function parseTurnTrace(value: unknown): TurnTouches | undefined {
   const { turn, follows, list, unlisted: count } = Object(value) as Readonly<Record<string, unknown>>;
   const unlisted = numberIn(count);
   if (typeof turn !== 'string' || unlisted === undefined || !Array.isArray(list)) return undefined;

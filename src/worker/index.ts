@@ -1,4 +1,4 @@
-export type { TurnTrace } from '../turns/turn-trace.ts';
+export type { TurnTouches } from '../turns/turn-trace.ts';
 export type { ScheduledExpiryOptions } from './expiry/expire-tenant.ts';
 export { createExpiry, type ExpirySummary, type ScheduledExpiry } from './expiry/expire-tenants.ts';
 export {
@@ -7,8 +7,8 @@ export {
   type QueuedExpiry,
   type QueuedExpiryOptions,
 } from './expiry/expiry-queue.ts';
-export { createJsonLog, type JsonLog, type JsonLogOptions, type LogLevel } from './json-log.ts';
-export type { DirectAnswer, LambdaTime, ToldAnswer } from './queue/direct-handler.ts';
+export { createJsonLogger, type JsonLogger, type JsonLoggerOptions, type LogLevel } from './json-log.ts';
+export type { DirectAnswer, FullAnswer, LambdaContext } from './queue/direct-handler.ts';
 export { createReplies, type Replies, type RepliesOptions } from './queue/replies.ts';
 export { type ExpiryConfig, readExpiryConfig, readWorkerConfig, type WorkerConfig } from './settings.ts';
 export {
@@ -24,6 +24,6 @@ export {
   type SealedTurn,
   sealPrompt,
 } from './turn/sealed-prompt.ts';
-export { type Answers, openAnswers, type TurnAnswer, type TurnText } from './turn/turn-answer.ts';
+export { type Answers, openAnswers, type TextAnswer, type TurnAnswer } from './turn/turn-answer.ts';
 export type { TurnMessage } from './turn/turn-message.ts';
 export { createWorker, type Worker, type WorkerOptions } from './worker.ts';

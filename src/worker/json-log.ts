@@ -4,12 +4,12 @@ import { isoOf } from '../time.ts';
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
 
-export interface JsonLog extends Logger {
+export interface JsonLogger extends Logger {
   /** Makes a log whose every line has these fields besides; a function is asked at each line. */
-  with(fields: LogFields | (() => LogFields)): JsonLog;
+  with(fields: LogFields | (() => LogFields)): JsonLogger;
 }
 
-export interface JsonLogOptions {
+export interface JsonLoggerOptions {
   readonly write: (line: string) => void;
   /** The least level that is written; `info` by default. */
   readonly level?: LogLevel;
@@ -22,9 +22,9 @@ const LEVELS: readonly LogLevel[] = ['debug', 'info', 'warn', 'error'];
  * Makes a log of one JSON object a line: time, level, message, and the given fields. The log never adds a path, a text
  * or a key.
  */
-export function createJsonLog({ write, level = 'info', clock = Date.now }: JsonLogOptions): JsonLog {
+export function createJsonLogger({ write, level = 'info', clock = Date.now }: JsonLoggerOptions): JsonLogger {
   const least = LEVELS.indexOf(level);
-  const withFields = (common: () => LogFields): JsonLog => {
+  const withFields = (common: () => LogFields): JsonLogger => {
     const at =
       (own: LogLevel) =>
       (message: string, fields: LogFields = {}): void => {

@@ -10,8 +10,8 @@ import type { MemoryOptions } from '../open/options.ts';
 import { createTenantPool, type TenantPool } from '../open/pool.ts';
 import { createReceipts } from '../turns/receipts.ts';
 import { turnActor } from '../turns/turn-trace.ts';
-import { codeOf, type JsonLog } from './json-log.ts';
-import { createDirectHandler, type DirectAnswer, type LambdaTime } from './queue/direct-handler.ts';
+import { codeOf, type JsonLogger } from './json-log.ts';
+import { createDirectHandler, type DirectAnswer, type LambdaContext } from './queue/direct-handler.ts';
 import type { Replies } from './queue/replies.ts';
 import { createSqsHandler, type DeliverRequest } from './queue/sqs-handler.ts';
 import type { TenantCredentialProvider } from './tenant-credentials.ts';
@@ -41,9 +41,9 @@ export interface WorkerOptions {
    */
   readonly tokensPerDay?: number | undefined;
   /** Further parameters of every turn. */
-  readonly turn?: Pick<
+  readonly turnOptions?: Pick<
     TurnRequest,
-    'contextManagement' | 'effort' | 'prime' | 'prompts' | 'tools' | 'extras' | 'whenPromptsChange'
+    'contextManagement' | 'effort' | 'prime' | 'systemAdditions' | 'tools' | 'extras' | 'whenPromptsChange'
   >;
   readonly queue: {
     readonly sqs: Pick<SQSClient, 'send'>;
@@ -60,17 +60,17 @@ export interface WorkerOptions {
     readonly retentionSeconds?: number | undefined;
   };
   readonly replies?: Replies | undefined;
-  readonly log: JsonLog;
+  readonly logger: JsonLogger;
 }
 
 /** Handlers for Lambda that run turns of many tenants in one process. */
 export interface Worker extends AsyncDisposable {
   /** The handler of an SQS event source with `ReportBatchItemFailures`. */
-  readonly handler: (event: SQSEvent, context: LambdaTime) => Promise<SQSBatchResponse>;
+  readonly handler: (event: SQSEvent, context: LambdaContext) => Promise<SQSBatchResponse>;
   /**
    * The handler of a function URL guarded by IAM, of Step Functions, or of `Invoke`: the caller waits for the answer.
    */
-  readonly invoke: (event: unknown, context: LambdaTime) => Promise<DirectAnswer>;
+  readonly invoke: (event: unknown, context: LambdaContext) => Promise<DirectAnswer>;
 }
 
 /** The part of a function's time that stays for the release of the turn, in milliseconds. */
@@ -95,7 +95,7 @@ const requestsOfTurn = new AsyncLocalStorage<{ count: number }>();
  * @throws MemoryError `misconfigured` when an option is missing, unknown or malformed.
  */
 export function createWorker(options: WorkerOptions): Worker {
-  const { queue, log, tokensPerDay } = options;
+  const { queue, logger: log, tokensPerDay } = options;
   if (tokensPerDay !== undefined) {
     checkWholeNumber('tokensPerDay', tokensPerDay, { least: 1, most: Number.MAX_SAFE_INTEGER });
   }
@@ -155,7 +155,7 @@ async function deliverLogged(delivery: MessageDelivery): Promise<Delivery> {
   const sent = { count: 0 };
   let spent = NO_USAGE;
   let named: LogFields = { tenant, ...(requestId !== undefined && { requestId }) };
-  const log = delivery.options.log.with(() => named);
+  const log = delivery.options.logger.with(() => named);
   const run = (span: TurnSpan): Promise<Delivery> =>
     deliverOne(delivery, {
       log,
@@ -209,7 +209,7 @@ async function deliverLogged(delivery: MessageDelivery): Promise<Delivery> {
 async function deliverOne(
   { options, pool, message, context, onTaken }: MessageDelivery,
   watch: {
-    readonly log: JsonLog;
+    readonly log: JsonLogger;
     readonly onNamed: (fields: LogFields) => void;
     readonly onSpent: (usage: TurnUsage, claudeRequestId: string | undefined) => void;
     readonly onCommand: NonNullable<TurnRequest['onCommand']>;
@@ -245,7 +245,7 @@ async function deliverOne(
         holdBack: budget && (() => budget.refusal({ signal })),
         client: options.client,
         turn: {
-          ...options.turn,
+          ...options.turnOptions,
           model: options.model,
           ...(options.maxTokens !== undefined && { maxTokens: options.maxTokens }),
           onCommand: watch.onCommand,

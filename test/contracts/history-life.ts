@@ -202,7 +202,7 @@ export function describeHistoryLife(title: string, site: () => HistoryLifeSite):
 
       const refused = await (await life.admin()).checkpoint({ since: line });
       expect([refused.line, refused.findings.length]).toEqual([undefined, told.length]);
-      await (await life.admin()).turnHistory('anew');
+      await (await life.admin()).switchHistory('anew');
       const anew = await (await life.admin()).checkpoint();
       expect(await since(String(anew.line))).toEqual([]);
     });

@@ -6,7 +6,7 @@ import { openAdmin } from '../../src/open/open-admin.ts';
 import { openMemory, openTenant } from '../../src/open/open-memory.ts';
 import type { MemoryOptions } from '../../src/open/options.ts';
 import type { Memory } from '../../src/tool/memory-tool.ts';
-import { createJsonLog } from '../../src/worker/json-log.ts';
+import { createJsonLogger } from '../../src/worker/json-log.ts';
 import type { TenantCredentials } from '../../src/worker/tenant-credentials.ts';
 import { runCli } from '../support/cli.ts';
 import { type KeyWitness, watchKeys } from '../support/key-witness.ts';
@@ -276,7 +276,7 @@ export function describeLeaks(title: string, start: (tenant: string) => Promise<
           },
           {
             memory: { store, s3, names, rootKey: root },
-            log: createJsonLog({ write: (line) => workerLines.push(line), level: 'debug' }),
+            logger: createJsonLogger({ write: (line) => workerLines.push(line), level: 'debug' }),
             ...(session && { credentials: () => async () => session }),
           },
         );

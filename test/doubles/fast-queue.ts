@@ -6,7 +6,7 @@ import {
 } from '@aws-sdk/client-sqs';
 import type { SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
 import { timeOf } from '../../infra/local/local-worker.ts';
-import type { LambdaTime } from '../../src/worker/index.ts';
+import type { LambdaContext } from '../../src/worker/index.ts';
 
 /** What a queue took, and at which second of its own clock. */
 export interface Taken {
@@ -32,14 +32,14 @@ export interface FastQueue {
   readonly dropped: readonly Taken[];
   put(message: unknown, group?: string, attributes?: SendMessageCommandInput['MessageAttributes']): void;
   /** Delivers one message an event, until none is left or `until` is past, in seconds. A handler that rejects gives nothing back. */
-  run(handler: Handler, until: number, contextOf?: () => LambdaTime): Promise<void>;
+  run(handler: Handler, until: number, contextOf?: () => LambdaContext): Promise<void>;
   /** The next so many deletes are lost. */
   loseDeletes(count: number): void;
   /** What the queue of dead letters does instead of taking a message. */
   refuseDeadLetters(error: Error | undefined): void;
 }
 
-type Handler = (event: SQSEvent, context: LambdaTime) => Promise<SQSBatchResponse>;
+type Handler = (event: SQSEvent, context: LambdaContext) => Promise<SQSBatchResponse>;
 
 interface Message {
   readonly id: string;

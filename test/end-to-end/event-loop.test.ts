@@ -28,7 +28,7 @@ async function each(count: number, work: (index: number) => Promise<unknown>): P
 
 /** Chains of calls that wait for nothing but the store, in an order in which one finds what the other left. */
 const CHAINS: readonly (readonly [string, (site: Site) => Promise<unknown>])[] = [
-  ['history on', ({ admin }) => admin.turnHistory('on')],
+  ['history on', ({ admin }) => admin.switchHistory('on')],
   ['writes', ({ memory }) => each(FILES, (i) => memory.files.write(pathOf(i), `text ${i}\n`.repeat(40)))],
   ['reads', ({ memory }) => each(2 * FILES, (i) => memory.files.read(pathOf(i % FILES)))],
   ['reads of one file', ({ memory }) => each(2 * FILES, () => memory.files.read(pathOf(1)))],

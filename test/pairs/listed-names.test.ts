@@ -49,7 +49,7 @@ async function open(names: NameMode, history: 'on' | 'off'): Promise<void> {
   };
   admin = await openAdmin(options);
   closing.push(() => admin.close());
-  if (history === 'on') await admin.turnHistory('on');
+  if (history === 'on') await admin.switchHistory('on');
   memory = await openMemory(options);
   closing.push(() => memory.close());
   const { parts, close } = await openTenant(options);

@@ -4,7 +4,12 @@ import { describe, expect, it } from 'vitest';
 import { MemoryError } from '../../src/errors.ts';
 import { COMMAND_NAMES, type CommandName, parseCommand } from '../../src/language/command.ts';
 import { insertAfterLine } from '../../src/language/edit.ts';
-import { commandInput, commandSchema, commandTools, memoryTool } from '../../src/language/schema.ts';
+import {
+  commandInput,
+  commandSchema,
+  commandToolDefinitions,
+  memoryToolDefinition,
+} from '../../src/language/schema.ts';
 import { viewFile } from '../../src/language/view.ts';
 
 type Input = Readonly<Record<string, unknown>>;
@@ -15,9 +20,9 @@ const accepts = (schema: object): ((input: unknown) => boolean) => {
   return (input) => validate(input).valid;
 };
 const acceptsCommand = accepts(commandSchema());
-const acceptsOfMemoryTool = accepts(memoryTool().inputSchema);
+const acceptsOfMemoryTool = accepts(memoryToolDefinition().inputSchema);
 const acceptsOf = new Map(
-  commandTools().map(({ command, inputSchema }) => [command, accepts(inputSchema)] as const),
+  commandToolDefinitions().map(({ command, inputSchema }) => [command, accepts(inputSchema)] as const),
 );
 
 /** As many lines as the generated numbers reach. */

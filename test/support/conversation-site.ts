@@ -6,7 +6,7 @@ import type { ScriptedPart } from '../../src/testing/claude/reply.ts';
 import type { ScriptedFault, ScriptedScene } from '../../src/testing/claude/scripted-claude.ts';
 import { headId } from '../../src/turns/conversation-id.ts';
 import { createReceipts } from '../../src/turns/receipts.ts';
-import { createJsonLog } from '../../src/worker/json-log.ts';
+import { createJsonLogger } from '../../src/worker/json-log.ts';
 import type { AskRequest } from '../../src/worker/turn/ask-claude.ts';
 import type { ConversationLease } from '../../src/worker/turn/conversation-lease.ts';
 import { createConversations } from '../../src/worker/turn/conversations.ts';
@@ -84,7 +84,7 @@ export async function startConversations(kind: StoreKind = 'guarded'): Promise<C
     onRequest: ({ body }) => asked.push((JSON.parse(body) as { messages: readonly SentMessage[] }).messages),
     play: (scene) => play(scene),
   });
-  const log = createJsonLog({ write: (line) => lines.push(line) });
+  const log = createJsonLogger({ write: (line) => lines.push(line) });
   const anthropic = new Anthropic({ baseURL: claude.url, apiKey: 'test', maxRetries: 0 });
   return {
     site,

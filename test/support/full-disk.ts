@@ -96,7 +96,7 @@ async function keptOf(): Promise<{ readonly texts: number; readonly ends: number
 
 if (history === 'on') {
   await using admin = await openAdmin(options);
-  await admin.turnHistory('on');
+  await admin.switchHistory('on');
 }
 // More than the reserve, to be given back at the end.
 writeFileSync(rest, Buffer.alloc(part === 'writer' ? 0 : 1_500_000, 1), { flag: 'a' });

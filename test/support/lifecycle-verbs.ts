@@ -3,7 +3,7 @@ import { readdir } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
 import { expect } from 'vitest';
 import { isLeft } from '../../src/admin/findings.ts';
-import type { Verification } from '../../src/admin/verify/verify.ts';
+import type { VerifyReport } from '../../src/admin/verify/verify.ts';
 import { envRootKey } from '../../src/keys/env-root-key.ts';
 import { openAdmin } from '../../src/open/open-admin.ts';
 import type { MemoryOptions } from '../../src/open/options.ts';
@@ -191,7 +191,7 @@ export const VERBS: readonly LifecycleVerb[] = [
       expect(new Set(Object.values(files)), where).toEqual(new Set(Object.values(FILES)));
     },
     expectDone: async ({ options, where, report }) => {
-      expect((report as Verification).findings.filter(isLeft), where).toEqual([]);
+      expect((report as VerifyReport).findings.filter(isLeft), where).toEqual([]);
       const { files, findings, keys, epoch } = await stateOf(options);
       const { '/memories/plan.md': plan = '', ...others } = FILES;
       const moved = Object.entries(others).map(([path, text]) => [path.replace('/deep/', '/moved/'), text]);

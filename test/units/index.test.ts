@@ -331,7 +331,7 @@ describe('the subpaths of the built package', () => {
     import Anthropic from '@anthropic-ai/sdk';
     import { openMemory } from 'sealed-memory';
     import { runTurn } from 'sealed-memory/agent';
-    import { createJsonLog, createWorker } from 'sealed-memory/worker';
+    import { createJsonLogger, createWorker } from 'sealed-memory/worker';
     const rootKey = Buffer.alloc(32, 1).toString('base64');
     const client = new Anthropic({ apiKey: 'none', baseURL: process.argv[2], maxRetries: 0 });
     const memory = await openMemory({ store: 'memory:', rootKey, tenant: 'acme' });
@@ -344,7 +344,7 @@ describe('the subpaths of the built package', () => {
       client: async () => client,
       model: 'claude-opus-4-8',
       queue: { sqs: { send: () => Promise.reject(new Error('nothing goes back')) }, url: 'https://queue.example' },
-      log: createJsonLog({ write: () => {} }),
+      logger: createJsonLogger({ write: () => {} }),
     });
     const time = { getRemainingTimeInMillis: () => 60_000 };
     const answer = await worker.invoke({ tenant: 'acme', turn: 'one', prompt: 'Go on.' }, time);

@@ -10,7 +10,7 @@ import { filesIn, type ListedEntry } from '../../tree/list-directory.ts';
 import { pagesBelow } from '../../tree/list-objects.ts';
 import { readListed, STAYS_AFTER_MS } from '../../tree/read-file.ts';
 import { writeRecord } from '../../tree/records/sealed-record.ts';
-import { type Call, openWork, type Tenant, type Work } from '../../tree/tenant.ts';
+import { type CallOptions, openWork, type Tenant, type Work } from '../../tree/tenant.ts';
 import { type Finding, isAlarm, isLeft } from '../findings.ts';
 import { readKeptFrom } from '../verify/kept-from.ts';
 import { verifySince } from '../verify/verify.ts';
@@ -41,7 +41,7 @@ export interface WrittenCheckpoint {
   readonly unread: readonly string[];
 }
 
-export interface CheckpointOptions extends Call {
+export interface CheckpointOptions extends CallOptions {
   /**
    * The line of an earlier checkpoint, or `last` for the newest stored one. The tenant is compared with it first, and
    * no checkpoint is written where that finds an alarm.
@@ -92,7 +92,7 @@ export async function checkpointTree(
 }
 
 /** Reads the option `since`; undefined for `last` where no checkpoint is stored. */
-async function lineIn(tenant: Tenant, call: Call, since: string): Promise<SinceLine | undefined> {
+async function lineIn(tenant: Tenant, call: CallOptions, since: string): Promise<SinceLine | undefined> {
   if (since !== 'last') return parseLine(since);
   const number = await newestNumber(await openWritten(tenant, call));
   return number === 0 ? undefined : { number };
@@ -121,7 +121,7 @@ const ATTEMPTS = 64;
  */
 export async function writeCheckpoint(
   tenant: Tenant,
-  call: Call = {},
+  call: CallOptions = {},
   { above = 0, partBytes = PART_BYTES }: CheckpointWriting = {},
 ): Promise<WrittenCheckpoint> {
   const work = await openWritten(tenant, call);
@@ -175,7 +175,7 @@ export async function writeCheckpoint(
  */
 async function* pagesOfFiles(
   tenant: Tenant,
-  call: Call,
+  call: CallOptions,
 ): AsyncGenerator<{ readonly on: Work; readonly listed: readonly ListedEntry[] }> {
   const request = { prefix: tenant.layout.data };
   for await (const { objects } of pagesBelow(await openWritten(tenant, call), request)) {
@@ -185,7 +185,7 @@ async function* pagesOfFiles(
 }
 
 /** Opens the work on a tenant. @throws MemoryError `not_found` for a tenant that was never written to. */
-async function openWritten(tenant: Tenant, call: Call): Promise<Work> {
+async function openWritten(tenant: Tenant, call: CallOptions): Promise<Work> {
   const work = await openWork(tenant, call);
   if (work !== undefined) return work;
   throw new MemoryError('not_found', 'nothing was ever written for this tenant; is its name right?');

@@ -1,12 +1,12 @@
 import { checkWholeNumber } from '../../errors.ts';
 import { DAY_MS } from '../../time.ts';
 import { readRegister } from '../../tree/rename/register.ts';
-import { type Call, openWork, type Tenant, type Work } from '../../tree/tenant.ts';
+import { type CallOptions, openWork, type Tenant, type Work } from '../../tree/tenant.ts';
 import { readMigratedVersions } from '../keys/migrated-versions.ts';
 import { expireFiles, readMarks, writeMarks } from './expire-files.ts';
 import { expireRecords, listReadsAndTurns } from './expire-records.ts';
 
-export interface ExpiryOptions extends Call {
+export interface ExpiryOptions extends CallOptions {
   /** The days after which unused files go, and sessions to which no process appended; 1–3,650. Absent: all stay. */
   readonly afterDays?: number | undefined;
   /**

@@ -8,11 +8,11 @@ import type { ObjectStore } from '../../store/port.ts';
 import { throwIfAborted } from '../../time.ts';
 import { readSealed } from '../../tree/read-file.ts';
 import { eachRecord, type FileRecord, listFileRecords } from '../../tree/records/scan.ts';
-import { type Call, openWork, type Tenant, type Work } from '../../tree/tenant.ts';
+import { type CallOptions, openWork, type Tenant, type Work } from '../../tree/tenant.ts';
 import { countFindings, type Finding, sortFindings } from '../findings.ts';
 import { beginFolder, type NewFolder } from './new-folder.ts';
 
-export interface ExportRequest extends Call {
+export interface ExportOptions extends CallOptions {
   /** The folder to write to, which is missing or empty. */
   readonly to: string;
 }
@@ -36,7 +36,7 @@ export interface ExportReport {
  */
 export async function exportTree(
   context: Tenant,
-  request: ExportRequest,
+  request: ExportOptions,
   begin: (to: string) => Promise<NewFolder> = beginFolder,
 ): Promise<ExportReport> {
   const { to, signal } = request;

@@ -12,7 +12,7 @@ export interface RotateOptions extends RequestOptions {
   readonly ifActive?: number | undefined;
 }
 
-export interface Rotation {
+export interface RotateReport {
   /**
    * True where this run made a key. False: the active key is not the expected one, or so young that a run before this
    * one made it.
@@ -47,7 +47,7 @@ const RECENT_MS = 3_600_000;
 export async function rotateKey(
   { editor, clock, random }: KeyringEditing,
   { force = false, ifActive, signal }: RotateOptions = {},
-): Promise<Rotation> {
+): Promise<RotateReport> {
   const made: Uint8Array[] = [];
   const { record } = await editor.change(
     ({ keyring }) => {
@@ -80,7 +80,7 @@ export interface RewrapOptions extends RequestOptions {
   readonly force?: boolean | undefined;
 }
 
-export interface Rewrapping {
+export interface RewrapReport {
   /** True where this run rewrapped the keyring. False: the first configured root key wrapped it already. */
   readonly rewrapped: boolean;
   /** The id of the root key that wraps the keyring now. */
@@ -98,7 +98,7 @@ export interface Rewrapping {
 export async function rewrapRoot(
   { editor, rootKeys }: { readonly editor: KeyringEditor; readonly rootKeys: readonly RootKey[] },
   { force = false, signal }: RewrapOptions = {},
-): Promise<Rewrapping> {
+): Promise<RewrapReport> {
   const first = rootKeys[0];
   if (first === undefined) throw new MemoryError('misconfigured', 'no root key is configured');
   let tried = false;

@@ -4,7 +4,7 @@ import type { KeyringEditor } from '../../keys/keyring-editor.ts';
 import { SAME_TIME_MS, type Stamps } from '../../stamps.ts';
 import type { RequestOptions } from '../../store/port.ts';
 
-export interface TurnedHistory {
+export interface HistorySwitch {
   readonly history: 'on' | 'off';
   /** True where the call changed the state of the history. False: the history was already in that state. */
   readonly changed: boolean;
@@ -32,7 +32,7 @@ export async function turnTenantHistory(
   { editor, stamps }: { readonly editor: KeyringEditor; readonly stamps: Pick<Stamps, 'now' | 'skew'> },
   to: 'on' | 'off' | 'anew',
   { signal }: RequestOptions = {},
-): Promise<TurnedHistory> {
+): Promise<HistorySwitch> {
   const { record, changed } = await editor.change(
     ({ keyring }) => {
       refuseOtherTime(stamps.skew());

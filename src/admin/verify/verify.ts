@@ -15,7 +15,7 @@ import {
 } from '../../tree/records/scan.ts';
 import { isRegister, LEASE_MS, type RenameEntry, readRegister } from '../../tree/rename/register.ts';
 import { createRenameRegister } from '../../tree/rename/rename-register.ts';
-import { type Call, openWork, type Tenant, type Work } from '../../tree/tenant.ts';
+import { type CallOptions, openWork, type Tenant, type Work } from '../../tree/tenant.ts';
 import { parseLine } from '../checkpoints/checkpoint-record.ts';
 import type { SinceLine } from '../checkpoints/read-checkpoint.ts';
 import { countFindings, type Finding, findingOf, type RenameFinding, sortFindings } from '../findings.ts';
@@ -25,7 +25,7 @@ import { isMalformed } from './malformed-records.ts';
 import { type SeenHistory, watchHistory } from './verify-history.ts';
 import { type SinceReport, type SinceWatch, watchSince } from './verify-since.ts';
 
-export interface VerifyOptions extends Call {
+export interface VerifyOptions extends CallOptions {
   /**
    * True to remove the older place of duplicates, and to finish a directory rename whose process is gone; the run
    * changes nothing else.
@@ -40,7 +40,7 @@ export interface VerifyOptions extends Call {
   readonly historyDays?: number | undefined;
 }
 
-export interface Verification {
+export interface VerifyReport {
   /** Files that were read and are whole. */
   readonly files: number;
   /** The bytes of their content. */
@@ -64,7 +64,7 @@ export interface Verification {
 export async function verifyTree(
   context: Tenant,
   { since, ...options }: VerifyOptions = {},
-): Promise<Verification> {
+): Promise<VerifyReport> {
   return verifySince(context, since === undefined ? undefined : parseLine(since), options);
 }
 
@@ -73,7 +73,7 @@ export async function verifySince(
   context: Tenant,
   line: SinceLine | undefined,
   { repair = false, historyDays, ...call }: Omit<VerifyOptions, 'since'>,
-): Promise<Verification> {
+): Promise<VerifyReport> {
   const work = await openWork(context, call);
   if (work === undefined) {
     const findings: readonly Finding[] =
@@ -183,7 +183,7 @@ async function ofOneVersion(
   return groups.filter(([place]) => place !== undefined && !damaged.versions.has(toBase64url(place.id)));
 }
 
-interface Everything extends Verification {
+interface Everything extends VerifyReport {
   /** Groups of two or more places with one version id, in each the longest unchanged place first. */
   readonly groups: readonly (readonly ReadPlace[])[];
   readonly history: SeenHistory;

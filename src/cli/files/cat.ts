@@ -2,14 +2,14 @@ import { type Command, InvalidArgumentError } from 'commander';
 import { MemoryError } from '../../errors.ts';
 import { toBase64 } from '../../format/encoding.ts';
 import { decodeText, encodeText } from '../../language/text.ts';
-import { type Chosen, forReaders, type Invocation } from '../run/invocation.ts';
+import { type ChosenVerb, forReaders, type Invocation } from '../run/invocation.ts';
 import { readFile, runOnFiles } from '../run/memory.ts';
 import { pathArgument } from '../run/typed.ts';
 import { counted } from '../show/report.ts';
 import { textFor } from '../show/shown.ts';
 
 /** Declares `cat`. */
-export function declareCat(program: Command, run: Chosen<typeof runCat>): void {
+export function declareCat(program: Command, run: ChosenVerb<typeof runCat>): void {
   program
     .command('cat')
     .addArgument(pathArgument('<path...>'))

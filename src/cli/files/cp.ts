@@ -1,14 +1,14 @@
 import type { Command } from 'commander';
 import { MemoryError } from '../../errors.ts';
 import type { FileStat } from '../../tool/files.ts';
-import { type Chosen, type Invocation, ofOneChange } from '../run/invocation.ts';
+import { type ChosenVerb, type Invocation, ofOneChange } from '../run/invocation.ts';
 import { eachAhead, type FileRun, filesAt, requireEntry, runOnFiles, worded } from '../run/memory.ts';
 import { pathArgument } from '../run/typed.ts';
 import { redactionLines } from '../show/redaction-lines.ts';
 import { counted } from '../show/report.ts';
 
 /** Declares `cp`. */
-export function declareCp(program: Command, run: Chosen<typeof runCp>): void {
+export function declareCp(program: Command, run: ChosenVerb<typeof runCp>): void {
   program
     .command('cp')
     .addArgument(pathArgument('<from>'))

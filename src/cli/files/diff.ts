@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import type { Command } from 'commander';
 import { hasCode, MemoryError } from '../../errors.ts';
 import { decodeText } from '../../language/text.ts';
-import { type Chosen, EXIT_FAILED, type Invocation, wrongCall } from '../run/invocation.ts';
+import { type ChosenVerb, EXIT_FAILED, type Invocation, wrongCall } from '../run/invocation.ts';
 import { type FileRun, ofFiles, readFile, runOnFiles } from '../run/memory.ts';
 import { ownChunks } from '../run/own-chunks.ts';
 import { cannotRead } from '../run/own-file.ts';
@@ -20,7 +20,7 @@ import {
 import { changeLines, patchOf, type Side, type TextPatch } from '../show/patch.ts';
 
 /** Declares `diff`. */
-export function declareDiff(program: Command, run: Chosen<typeof runDiff>): void {
+export function declareDiff(program: Command, run: ChosenVerb<typeof runDiff>): void {
   program
     .command('diff')
     .usage('[options] <left> <right> | <path> <version> [version]')

@@ -8,7 +8,7 @@ import { hasCode, MemoryError, misconfigured } from '../../errors.ts';
 import { sameBytes } from '../../format/encoding.ts';
 import { processEnvironment } from '../../open/environment.ts';
 import type { WriteMode } from '../../tool/files.ts';
-import { type Chosen, type Invocation, ofOneChange, wrongCall } from '../run/invocation.ts';
+import { type ChosenVerb, type Invocation, ofOneChange, wrongCall } from '../run/invocation.ts';
 import { type FileRun, runOnFiles } from '../run/memory.ts';
 import { removingAfter } from '../run/own-file.ts';
 import { pathArgument } from '../run/typed.ts';
@@ -18,7 +18,7 @@ import { redactionLines } from '../show/redaction-lines.ts';
 const SIGNALLED = 128;
 
 /** Declares `edit`. */
-export function declareEdit(program: Command, run: Chosen<typeof runEdit>): void {
+export function declareEdit(program: Command, run: ChosenVerb<typeof runEdit>): void {
   program
     .command('edit')
     .addArgument(pathArgument('<path>'))

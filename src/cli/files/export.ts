@@ -9,7 +9,7 @@ import { fileCodeOf } from '../../store/failures.ts';
 import { throwIfAborted } from '../../time.ts';
 import type { FileStat } from '../../tool/files.ts';
 import { createLanes } from '../run/ahead.ts';
-import { type Chosen, CONTINUES, type Invocation } from '../run/invocation.ts';
+import { type ChosenVerb, CONTINUES, type Invocation } from '../run/invocation.ts';
 import { type FileRun, filesAt, readAhead, readOneOfMany, runOnFiles, tellIfNobodys } from '../run/memory.ts';
 import {
   cannotWrite,
@@ -40,7 +40,10 @@ interface TypedArguments extends ExportArguments {
 /** Declares `export`, of the memory and with `--from` of a backup. */
 export function declareExport(
   program: Command,
-  { run, runBackup }: { readonly run: Chosen<typeof runExport>; readonly runBackup: (backup: Ends) => void },
+  {
+    run,
+    runBackup,
+  }: { readonly run: ChosenVerb<typeof runExport>; readonly runBackup: (backup: ExportEnds) => void },
 ): void {
   program
     .command('export')
@@ -94,7 +97,7 @@ export function declareExport(
 }
 
 /** Where the files of a backup come from and go to. */
-interface Ends {
+interface ExportEnds {
   readonly from: string;
   readonly to: string;
 }
@@ -168,7 +171,7 @@ async function exportFile({
   readonly read: () => Promise<Uint8Array>;
 }): Promise<Outcome> {
   try {
-    const isKept = (target: string, there: Place): Outcome | undefined => {
+    const isKept = (target: string, there: TargetState): Outcome | undefined => {
       if (there === 'special') return { left: `has no room: ${target} is neither a file nor a link` };
       if (there === 'file' && !force) return { left: `differs from ${target}; --force replaces that` };
       if (there === 'link' && !force)
@@ -241,13 +244,13 @@ async function folderWithin(root: string, path: string): Promise<string | undefi
 }
 
 /** What is found at the place of a file: `equal` is a file of its size, `same` one of its bytes. */
-type Place = 'nothing' | 'equal' | 'same' | 'file' | 'link' | 'special';
+type TargetState = 'nothing' | 'equal' | 'same' | 'file' | 'link' | 'special';
 
 /** Nothing is read through a link, and nothing is opened that is no file: the reading of a pipe may never end. */
 async function lookAt(
   target: string,
   { size, bytes }: { readonly size: number; readonly bytes?: Uint8Array },
-): Promise<Place> {
+): Promise<TargetState> {
   const there = await lstat(target).catch((error: unknown) => {
     if (fileCodeOf(error) === 'ENOENT') return undefined;
     throw error;

@@ -1,13 +1,13 @@
 import { existsSync } from 'node:fs';
 import { basename } from 'node:path';
 import type { Command } from 'commander';
-import type { Chosen, Invocation } from '../run/invocation.ts';
+import type { ChosenVerb, Invocation } from '../run/invocation.ts';
 import { type FileRun, readFile, runOnFiles } from '../run/memory.ts';
 import { cannotWrite, existsAlready, writeOwnFile } from '../run/own-file.ts';
 import { pathArgument } from '../run/typed.ts';
 
 /** Declares `get`. */
-export function declareGet(program: Command, run: Chosen<typeof runGet>): void {
+export function declareGet(program: Command, run: ChosenVerb<typeof runGet>): void {
   program
     .command('get')
     .addArgument(pathArgument('<path>'))

@@ -4,13 +4,13 @@ import { MEMORY_ROOT } from '../../language/path.ts';
 import { decodeText, findInLines } from '../../language/text.ts';
 import { inTurns } from '../../time.ts';
 import type { FileStat } from '../../tool/files.ts';
-import { type Chosen, EXIT_FAILED, forReaders, type Invocation } from '../run/invocation.ts';
+import { type ChosenVerb, EXIT_FAILED, forReaders, type Invocation } from '../run/invocation.ts';
 import { eachAhead, filesAt, readOneOfMany, runOnFiles, tellIfNobodys } from '../run/memory.ts';
 import { pathArgument } from '../run/typed.ts';
 import { counted } from '../show/report.ts';
 
 /** Declares `grep`. */
-export function declareGrep(program: Command, run: Chosen<typeof runGrep>): void {
+export function declareGrep(program: Command, run: ChosenVerb<typeof runGrep>): void {
   program
     .command('grep <pattern>')
     .addArgument(pathArgument('[path]'))

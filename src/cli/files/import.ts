@@ -12,7 +12,7 @@ import { fileCodeOf } from '../../store/failures.ts';
 import { KEYS_PER_REQUEST } from '../../store/port.ts';
 import type { FileStat } from '../../tool/files.ts';
 import { createLanes, prefetched } from '../run/ahead.ts';
-import { type Chosen, CONTINUES, type Invocation } from '../run/invocation.ts';
+import { type ChosenVerb, CONTINUES, type Invocation } from '../run/invocation.ts';
 import { type FileRun, runOnFiles, worded } from '../run/memory.ts';
 import { isPartial, noFolder } from '../run/own-file.ts';
 import { DOT_ENV, PROJECT_FOLDER, ROOT_KEY_FILE, readEnvironment } from '../run/settings.ts';
@@ -27,7 +27,7 @@ export interface ImportArguments {
 }
 
 /** Declares `import`. */
-export function declareImport(program: Command, run: Chosen<typeof runImport>): void {
+export function declareImport(program: Command, run: ChosenVerb<typeof runImport>): void {
   program
     .command('import <folder>')
     .addArgument(pathArgument('[path]'))

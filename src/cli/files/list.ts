@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { formatSize } from '../../language/listing.ts';
 import { MEMORY_ROOT } from '../../language/path.ts';
 import type { FileEntry } from '../../tool/files.ts';
-import { type Chosen, forReaders, type Invocation } from '../run/invocation.ts';
+import { type ChosenVerb, forReaders, type Invocation } from '../run/invocation.ts';
 import {
   type FileRun,
   filesAt,
@@ -23,7 +23,7 @@ export interface ListArguments {
 }
 
 /** Declares `ls`. */
-export function declareLs(program: Command, run: Chosen<typeof runLs>): void {
+export function declareLs(program: Command, run: ChosenVerb<typeof runLs>): void {
   program
     .command('ls')
     .addArgument(pathArgument('[path]'))
@@ -76,7 +76,7 @@ interface Entry {
 }
 
 /** Declares `tree`. */
-export function declareTree(program: Command, run: Chosen<typeof runTree>): void {
+export function declareTree(program: Command, run: ChosenVerb<typeof runTree>): void {
   program
     .command('tree')
     .addArgument(pathArgument('[path]'))
@@ -116,7 +116,7 @@ function branchOf({ name, children }: Entry): Branch {
 }
 
 /** Declares `du`. */
-export function declareDu(program: Command, run: Chosen<typeof runDu>): void {
+export function declareDu(program: Command, run: ChosenVerb<typeof runDu>): void {
   program
     .command('du')
     .addArgument(pathArgument('[path]'))
@@ -160,7 +160,7 @@ function sizeLine(
 }
 
 /** Declares `stat`. */
-export function declareStat(program: Command, run: Chosen<typeof runStat>): void {
+export function declareStat(program: Command, run: ChosenVerb<typeof runStat>): void {
   program
     .command('stat')
     .addArgument(pathArgument('<path>'))

@@ -1,11 +1,11 @@
 import type { Command } from 'commander';
 import { hasCode } from '../../errors.ts';
-import type { Chosen, Invocation } from '../run/invocation.ts';
+import type { ChosenVerb, Invocation } from '../run/invocation.ts';
 import { callOf, type FileRun, runOnFiles, worded } from '../run/memory.ts';
 import { pathArgument } from '../run/typed.ts';
 
 /** Declares `mv`. */
-export function declareMv(program: Command, run: Chosen<typeof runMv>): void {
+export function declareMv(program: Command, run: ChosenVerb<typeof runMv>): void {
   program
     .command('mv')
     .addArgument(pathArgument('<from>'))

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { MemoryError } from '../../errors.ts';
 import type { FileStat, Files } from '../../tool/files.ts';
-import { type Chosen, type Invocation, ofOneChange } from '../run/invocation.ts';
+import { type ChosenVerb, type Invocation, ofOneChange } from '../run/invocation.ts';
 import { type FileRun, runOnFiles, worded } from '../run/memory.ts';
 import { readSource, type SourceOptions } from '../run/source.ts';
 import { pathArgument, withSource } from '../run/typed.ts';
@@ -9,7 +9,7 @@ import { redactionLines } from '../show/redaction-lines.ts';
 import { counted } from '../show/report.ts';
 
 /** Declares `put`. */
-export function declarePut(program: Command, run: Chosen<typeof runPut>): void {
+export function declarePut(program: Command, run: ChosenVerb<typeof runPut>): void {
   withSource(
     program
       .command('put')

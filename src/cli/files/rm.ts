@@ -1,13 +1,13 @@
 import type { Command } from 'commander';
 import { damagedFile, hasCode, MemoryError } from '../../errors.ts';
 import { MEMORY_ROOT } from '../../language/path.ts';
-import type { Chosen, Invocation } from '../run/invocation.ts';
+import type { ChosenVerb, Invocation } from '../run/invocation.ts';
 import { type Count, callOf, type FileRun, runOnFiles, worded } from '../run/memory.ts';
 import { pathArgument } from '../run/typed.ts';
 import { counted } from '../show/report.ts';
 
 /** Declares `rm`. */
-export function declareRm(program: Command, run: Chosen<typeof runRm>): void {
+export function declareRm(program: Command, run: ChosenVerb<typeof runRm>): void {
   program
     .command('rm')
     .addArgument(pathArgument('<path...>'))

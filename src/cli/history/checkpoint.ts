@@ -1,12 +1,12 @@
 import type { Command } from 'commander';
 import { isAlarm } from '../../admin/findings.ts';
 import { runOnAdmin } from '../run/admin.ts';
-import { type Chosen, EXIT_FAILED, type Invocation } from '../run/invocation.ts';
+import { type ChosenVerb, EXIT_FAILED, type Invocation } from '../run/invocation.ts';
 import { findingLine } from '../show/finding-lines.ts';
 import { counted } from '../show/report.ts';
 
 /** Declares `checkpoint`. */
-export function declareCheckpoint(program: Command, run: Chosen<typeof runCheckpoint>): void {
+export function declareCheckpoint(program: Command, run: ChosenVerb<typeof runCheckpoint>): void {
   program
     .command('checkpoint')
     .description(

@@ -6,7 +6,7 @@ import { onOneLine, type Style, type Terminal } from '../show/terminal.ts';
 import { rowsOf } from '../show/wrap.ts';
 
 /** A piece of a line, in its colour. */
-interface Piece {
+interface PicturePiece {
   readonly text: string;
   readonly style?: Style;
 }
@@ -54,7 +54,7 @@ function lastPathOf([newest]: readonly HistoryEntry[]): string {
   return newest.kind === 'written' ? newest.path : (newest.to ?? newest.path);
 }
 
-function piecesOf(entry: HistoryEntry): readonly Piece[] {
+function piecesOf(entry: HistoryEntry): readonly PicturePiece[] {
   const isRedacted = entry.kind === 'written' && entry.text === 'redacted';
   const word = isRedacted ? 'written by' : 'by';
   const by = entry.writer === undefined ? [] : [{ text: `${word} ${onOneLine(entry.writer)}` }];

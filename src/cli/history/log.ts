@@ -4,7 +4,7 @@ import type { HistoryEntry, WrittenEntry } from '../../history/past/entries.ts';
 import { isoOf } from '../../time.ts';
 import type { Progress } from '../../tree/tenant.ts';
 import { runOnAdmin } from '../run/admin.ts';
-import { type Chosen, EXIT_FAILED, forReaders, type Invocation } from '../run/invocation.ts';
+import { type ChosenVerb, EXIT_FAILED, forReaders, type Invocation } from '../run/invocation.ts';
 import { ofAdmin, tellHistoryOff } from '../run/tenant-state.ts';
 import { pathArgument, wholeNumber } from '../run/typed.ts';
 import { counted } from '../show/report.ts';
@@ -14,7 +14,7 @@ import { wrapped } from '../show/wrap.ts';
 import { logPicture } from './log-picture.ts';
 
 /** Declares `log`. */
-export function declareLog(program: Command, run: Chosen<typeof runLog>): void {
+export function declareLog(program: Command, run: ChosenVerb<typeof runLog>): void {
   program
     .command('log')
     .addArgument(pathArgument('[path]'))

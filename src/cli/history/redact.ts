@@ -4,7 +4,7 @@ import type { Redaction, WrittenEntry } from '../../history/past/entries.ts';
 import { decodeText } from '../../language/text.ts';
 import { type AdminRun, runOnAdmin } from '../run/admin.ts';
 import { type Consent, requireYes } from '../run/consent.ts';
-import { type Chosen, type Invocation, NOTHING_CHANGED } from '../run/invocation.ts';
+import { type ChosenVerb, type Invocation, NOTHING_CHANGED } from '../run/invocation.ts';
 import { ofAdmin, tellHistoryOff } from '../run/tenant-state.ts';
 import { pathArgument, versionArgument } from '../run/typed.ts';
 import { tellingWhatHolds } from '../show/holding-lines.ts';
@@ -14,7 +14,7 @@ import { shownVersion, timeOf } from '../show/shown.ts';
 import { onOneLine, type Terminal } from '../show/terminal.ts';
 
 /** Declares `redact`. */
-export function declareRedact(program: Command, run: Chosen<typeof runRedact>): void {
+export function declareRedact(program: Command, run: ChosenVerb<typeof runRedact>): void {
   program
     .command('redact')
     .addArgument(pathArgument('<path>'))

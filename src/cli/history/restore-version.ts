@@ -4,7 +4,7 @@ import { sameBytes } from '../../format/encoding.ts';
 import type { MemoryOptions } from '../../open/options.ts';
 import { watchRedactions } from '../../tool/redactions.ts';
 import { type Consent, requireYes } from '../run/consent.ts';
-import { type Chosen, type Invocation, ofOneChange } from '../run/invocation.ts';
+import { type ChosenVerb, type Invocation, ofOneChange } from '../run/invocation.ts';
 import { type FileRun, ofFiles, runOnFiles } from '../run/memory.ts';
 import { isMounted, tellHistoryOff } from '../run/tenant-state.ts';
 import { pathArgument, versionArgument } from '../run/typed.ts';
@@ -17,7 +17,7 @@ const BACKUP_GOES_OUT =
   'error: "restore" is of one version of a file; "export --from BACKUP FOLDER" writes the files of a backup into a new folder.';
 
 /** Declares `restore`. It took backups as well once, by options that name the command for those now. */
-export function declareRestore(program: Command, run: Chosen<typeof runRestoreVersion>): void {
+export function declareRestore(program: Command, run: ChosenVerb<typeof runRestoreVersion>): void {
   const restore = program
     .command('restore')
     .addArgument(pathArgument('<path>', 'the file that gets the text of one of its versions again'))

@@ -2,13 +2,13 @@ import type { Command } from 'commander';
 import { toBase64 } from '../../format/encoding.ts';
 import { decodeText } from '../../language/text.ts';
 import { runOnAdmin } from '../run/admin.ts';
-import { type Chosen, forReaders, type Invocation } from '../run/invocation.ts';
+import { type ChosenVerb, forReaders, type Invocation } from '../run/invocation.ts';
 import { ofAdmin, tellHistoryOff } from '../run/tenant-state.ts';
 import { pathArgument, versionArgument } from '../run/typed.ts';
 import { textFor } from '../show/shown.ts';
 
 /** Declares `show`. */
-export function declareShow(program: Command, run: Chosen<typeof runShow>): void {
+export function declareShow(program: Command, run: ChosenVerb<typeof runShow>): void {
   program
     .command('show')
     .addArgument(pathArgument('<path>'))

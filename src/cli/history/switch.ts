@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { dateOf } from '../../time.ts';
 import { runOnAdmin } from '../run/admin.ts';
-import { type Chosen, EXIT_FAILED, type Invocation, ofOneChange } from '../run/invocation.ts';
+import { type ChosenVerb, EXIT_FAILED, type Invocation, ofOneChange } from '../run/invocation.ts';
 import { readOptions } from '../run/settings.ts';
 import { historyLine, statusLines } from '../show/operate-lines.ts';
 import { counted } from '../show/report.ts';
@@ -12,7 +12,10 @@ export function declareHistorySwitch(
   {
     show,
     turn,
-  }: { readonly show: Chosen<typeof runHistoryState>; readonly turn: Chosen<typeof runTurnHistory> },
+  }: {
+    readonly show: ChosenVerb<typeof runHistoryState>;
+    readonly turn: ChosenVerb<typeof runTurnHistory>;
+  },
 ): void {
   const history = tenant
     .command('history')
@@ -73,7 +76,7 @@ export function runTurnHistory(to: 'on' | 'off' | 'anew', invocation: Invocation
     async ({ admin, report, signal }) => {
       const turn = async () => {
         const isNew = to === 'on' && (await admin.history.state({ signal })) === 'absent';
-        return { ...(await admin.turnHistory(to, { signal })), ...(isNew && { isNew }) };
+        return { ...(await admin.switchHistory(to, { signal })), ...(isNew && { isNew }) };
       };
       const { isNew, ...turned } = await report.during('reaching the store', turn);
       const { changed, epoch } = turned;

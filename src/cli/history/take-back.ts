@@ -4,12 +4,12 @@ import { momentOf } from '../../history/change/moment.ts';
 import type { LeftFile, PlannedChange, PlanOutcome } from '../../history/change/plan.ts';
 import { isoOf } from '../../time.ts';
 import { type RedactedRule, sumRules } from '../../tool/redactions.ts';
-import type { Call } from '../../tree/tenant.ts';
+import type { CallOptions } from '../../tree/tenant.ts';
 import { turnActor } from '../../turns/turn-trace.ts';
 import { type AdminRun, runOnAdmin } from '../run/admin.ts';
 import { type Consent, requireYes } from '../run/consent.ts';
 import {
-  type Chosen,
+  type ChosenVerb,
   CONTINUES,
   EXIT_FAILED,
   type Invocation,
@@ -29,7 +29,7 @@ import { type Patch, patchOfChange } from './plan-patches.ts';
 import { type Named, requireKnown } from './require-known.ts';
 
 /** Declares `restore-at`. */
-export function declareRestoreAt(program: Command, run: Chosen<typeof runRestoreAt>): void {
+export function declareRestoreAt(program: Command, run: ChosenVerb<typeof runRestoreAt>): void {
   program
     .command('restore-at <time>')
     .description('make the files what they were at a moment: 2026-11-17T09:30:00Z, or with +01:00 for Z')
@@ -42,7 +42,7 @@ export function declareRestoreAt(program: Command, run: Chosen<typeof runRestore
 }
 
 /** Declares `undo`. */
-export function declareUndo(program: Command, run: Chosen<typeof runUndo>): void {
+export function declareUndo(program: Command, run: ChosenVerb<typeof runUndo>): void {
   program
     .command('undo [writer]')
     .description('take back what one actor did, as "log" names it, unless another actor has built on it')
@@ -70,7 +70,7 @@ export interface UndoArguments extends TakeBackArguments {
 }
 
 type Plan = (
-  options: Call & { readonly dryRun?: true; readonly digest?: string | undefined },
+  options: CallOptions & { readonly dryRun?: true; readonly digest?: string | undefined },
 ) => Promise<PlanOutcome>;
 
 /** Makes the files what they were at a moment. Resolves to 0 when nothing was left. */

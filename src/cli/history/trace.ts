@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import type { Trace, TracedTurn, TracedVersion } from '../../history/trace/trace.ts';
 import type { Untold } from '../../history/trace/untold.ts';
 import { runOnAdmin } from '../run/admin.ts';
-import { type Chosen, forReaders, type Invocation } from '../run/invocation.ts';
+import { type ChosenVerb, forReaders, type Invocation } from '../run/invocation.ts';
 import { ofAdmin, tellHistoryOff } from '../run/tenant-state.ts';
 import { pathArgument, versionArgument } from '../run/typed.ts';
 import { type Branch, linesBelow } from '../show/branches.ts';
@@ -12,7 +12,7 @@ import { onOneLine, type Terminal } from '../show/terminal.ts';
 import { wrapped } from '../show/wrap.ts';
 
 /** Declares `trace`. */
-export function declareTrace(program: Command, run: Chosen<typeof runTrace>): void {
+export function declareTrace(program: Command, run: ChosenVerb<typeof runTrace>): void {
   program
     .command('trace')
     .addArgument(pathArgument('<path>'))

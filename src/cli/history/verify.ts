@@ -1,17 +1,17 @@
 import type { Command } from 'commander';
 import { type Finding, isLeft, isUnderWay, isUntold } from '../../admin/findings.ts';
 import type { KeyVersionUse } from '../../admin/keys/key-status.ts';
-import type { Verification } from '../../admin/verify/verify.ts';
+import type { VerifyReport } from '../../admin/verify/verify.ts';
 import type { Progress } from '../../tree/tenant.ts';
 import { runOnAdmin } from '../run/admin.ts';
-import { type Chosen, CONTINUES, EXIT_FAILED, EXIT_UNTOLD, type Invocation } from '../run/invocation.ts';
+import { type ChosenVerb, CONTINUES, EXIT_FAILED, EXIT_UNTOLD, type Invocation } from '../run/invocation.ts';
 import { ofAdmin, tellIfAbsent } from '../run/tenant-state.ts';
 import { findingLine } from '../show/finding-lines.ts';
 import { counted } from '../show/report.ts';
 import { sinceLine } from '../show/since-lines.ts';
 
 /** Declares `verify`. */
-export function declareVerify(program: Command, run: Chosen<typeof runVerify>): void {
+export function declareVerify(program: Command, run: ChosenVerb<typeof runVerify>): void {
   program
     .command('verify')
     .description('read every object, and find what is damaged, belongs to nothing or lies twice')
@@ -56,7 +56,7 @@ export function runVerify(
 }
 
 /** One line for each finding, one for the tenant keys in use, then one that sums up. */
-export function linesOf(verification: Verification): readonly string[] {
+export function linesOf(verification: VerifyReport): readonly string[] {
   const { files, bytes, findings, keyVersions, since } = verification;
   const { left, untold, repaired } = countsOf(verification);
   const verdict = [
@@ -81,7 +81,7 @@ interface Counts {
   readonly repaired: number;
 }
 
-function countsOf({ findings }: Pick<Verification, 'findings'>): Counts {
+function countsOf({ findings }: Pick<VerifyReport, 'findings'>): Counts {
   const left = findings.filter(isLeft);
   return { left: left.length, untold: left.filter(isUntold).length, repaired: findings.length - left.length };
 }

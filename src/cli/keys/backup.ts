@@ -3,7 +3,7 @@ import { dirname, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { loadSqlite } from '../../open/store.ts';
 import { fileCodeOf } from '../../store/failures.ts';
-import { type Chosen, type Invocation, wrongCall } from '../run/invocation.ts';
+import { type ChosenVerb, type Invocation, wrongCall } from '../run/invocation.ts';
 import {
   cannotWrite,
   existsAlready,
@@ -22,7 +22,7 @@ const ANOTHER_WAY = {
 } as const;
 
 /** Declares `backup`. */
-export function declareBackup(program: Command, run: Chosen<typeof runBackup>): void {
+export function declareBackup(program: Command, run: ChosenVerb<typeof runBackup>): void {
   program
     .command('backup <file>')
     .description('copy an SQLite store with all its tenants into one file, still sealed, while others write')
@@ -55,7 +55,9 @@ export async function runBackup(
       await (await open(partial, 'wx', 0o600).catch(orRefuse)).close();
       const copied = await report.during('copying the store', () =>
         backUpSqlite({
-          ...{ from: location.path, to: partial, signal },
+          from: location.path,
+          to: partial,
+          signal,
           onProgress: ({ done, total }) => report.progress({ done, total }, { what: 'objects', done, total }),
         }),
       );

@@ -5,7 +5,7 @@ import { settlePut } from '../../store/settle.ts';
 const RACERS = 16;
 
 /** One line of the doctor's: what was looked at and, unless all is well, what to do. */
-export interface Finding {
+export interface ProbeFinding {
   readonly ok: boolean;
   readonly what: string;
   readonly advice?: string | undefined;
@@ -25,7 +25,7 @@ interface ProbeOptions {
  * Tries on scratch keys what the protocols rest on: conditions of a PUT, alone and raced, and of a DELETE.
  * Throws what the store throws.
  */
-export async function* probeConditions(options: ProbeOptions): AsyncGenerator<Finding> {
+export async function* probeConditions(options: ProbeOptions): AsyncGenerator<ProbeFinding> {
   let isClean = false;
   try {
     yield await probeCreate(options);
@@ -45,7 +45,7 @@ export async function* probeConditions(options: ProbeOptions): AsyncGenerator<Fi
   }
 }
 
-async function probeCreate(options: ProbeOptions): Promise<Finding> {
+async function probeCreate(options: ProbeOptions): Promise<ProbeFinding> {
   const key = keyOf(options, 'create');
   await put(options, key, 'create');
   const second = await put(options, key, 'create');
@@ -56,7 +56,7 @@ async function probeCreate(options: ProbeOptions): Promise<Finding> {
   };
 }
 
-async function probeIfMatch(options: ProbeOptions): Promise<Finding> {
+async function probeIfMatch(options: ProbeOptions): Promise<ProbeFinding> {
   const key = keyOf(options, 'if-match');
   const first = etagOf(await put(options, key, 'create'));
   const second = first && etagOf(await put(options, key, { ifMatch: first }));
@@ -69,7 +69,7 @@ async function probeIfMatch(options: ProbeOptions): Promise<Finding> {
   };
 }
 
-async function probeRaces(options: ProbeOptions): Promise<Finding> {
+async function probeRaces(options: ProbeOptions): Promise<ProbeFinding> {
   const key = keyOf(options, 'race');
   const race = async (mode: 'create' | { readonly ifMatch: ETag }): Promise<number> => {
     const results = await Promise.all(Array.from({ length: RACERS }, () => put(options, key, mode)));
@@ -85,7 +85,7 @@ async function probeRaces(options: ProbeOptions): Promise<Finding> {
   };
 }
 
-async function probeDelete(options: ProbeOptions): Promise<Finding> {
+async function probeDelete(options: ProbeOptions): Promise<ProbeFinding> {
   const { store, signal, isTrustedGuarded } = options;
   const key = keyOf(options, 'delete');
   const stale = etagOf(await put(options, key, 'create'));
@@ -108,7 +108,7 @@ async function probeDelete(options: ProbeOptions): Promise<Finding> {
   };
 }
 
-async function probeCreateAgain(options: ProbeOptions): Promise<Finding> {
+async function probeCreateAgain(options: ProbeOptions): Promise<ProbeFinding> {
   const { store, signal } = options;
   const key = keyOf(options, 'again');
   const first = etagOf(await put(options, key, 'create'));

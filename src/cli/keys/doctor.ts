@@ -8,12 +8,12 @@ import { withRemedy } from '../../open/remedy.ts';
 import { readSettings, requireTenant, type Settings } from '../../open/settings.ts';
 import { type ConfiguredStore, openBaseStore } from '../../open/store.ts';
 import type { ObjectStore } from '../../store/port.ts';
-import { type Chosen, EXIT_FAILED, failureLine, type Invocation } from '../run/invocation.ts';
+import { type ChosenVerb, EXIT_FAILED, failureLine, type Invocation } from '../run/invocation.ts';
 import { readOptions } from '../run/settings.ts';
-import { type Finding, probeConditions } from './condition-probe.ts';
+import { type ProbeFinding, probeConditions } from './condition-probe.ts';
 
 /** Declares `doctor`. */
-export function declareDoctor(program: Command, run: Chosen<typeof runDoctor>): void {
+export function declareDoctor(program: Command, run: ChosenVerb<typeof runDoctor>): void {
   program
     .command('doctor')
     .description('check the configuration, the store and the keyring, and say what to do')
@@ -28,7 +28,7 @@ export function declareDoctor(program: Command, run: Chosen<typeof runDoctor>): 
 export async function runDoctor(invocation: Invocation): Promise<number> {
   const { report } = invocation;
   let isWell = true;
-  const tell = async ({ ok, what, advice }: Finding): Promise<void> => {
+  const tell = async ({ ok, what, advice }: ProbeFinding): Promise<void> => {
     isWell &&= ok;
     await report.entry(
       { ok, what, advice },
@@ -48,7 +48,7 @@ export async function runDoctor(invocation: Invocation): Promise<number> {
 /** Runs one step of the examination; its failure names it. */
 type Attempt = <T>(what: string, action: () => T | Promise<T>) => Promise<T>;
 
-async function* examine(invocation: Invocation): AsyncGenerator<Finding> {
+async function* examine(invocation: Invocation): AsyncGenerator<ProbeFinding> {
   const { report, signal } = invocation;
   const attempt: Attempt = (what, action) => report.during(`checking: ${what}`, () => named(what, action));
   const { settings, layout } = await attempt('configuration', () => readAll(invocation));
@@ -82,7 +82,7 @@ async function* examineConditions(given: {
   readonly settings: Settings;
   readonly signal: AbortSignal;
   readonly attempt: Attempt;
-}): AsyncGenerator<Finding> {
+}): AsyncGenerator<ProbeFinding> {
   const { store, layout, settings, signal, attempt } = given;
   const location = settings.store;
   const isCustom = location.kind === 's3' && settings.s3.endpoint !== undefined;
@@ -92,7 +92,7 @@ async function* examineConditions(given: {
     isTrustedGuarded: location.kind === 's3' ? (settings.s3.guarded ?? !isCustom) : true,
     signal,
   });
-  const next = (): Promise<IteratorResult<Finding>> => attempt('conditions', () => probe.next());
+  const next = (): Promise<IteratorResult<ProbeFinding>> => attempt('conditions', () => probe.next());
   for (let finding = await next(); finding.done !== true; finding = await next()) {
     yield finding.value;
   }
@@ -115,11 +115,13 @@ async function openKeyring(given: {
   readonly rootKeys: readonly RootKey[];
   readonly settings: Settings;
   readonly signal: AbortSignal | undefined;
-}): Promise<Finding> {
+}): Promise<ProbeFinding> {
   const { store, layout, rootKeys, settings, signal } = given;
   const nameMode = settings.names;
   const keyrings = createKeyringCache({
-    ...{ store, layout, rootKeys },
+    store,
+    layout,
+    rootKeys,
     ...settings.keyring,
     ...(nameMode && { nameMode }),
   });

@@ -2,14 +2,20 @@ import type { Command } from 'commander';
 import { MOST_DAYS } from '../../admin/expiry/expire.ts';
 import type { MemoryOptions } from '../../open/options.ts';
 import { runOnAdmin } from '../run/admin.ts';
-import { type Chosen, CONTINUES, type Invocation, NOTHING_CHANGED, wrongCall } from '../run/invocation.ts';
+import {
+  type ChosenVerb,
+  CONTINUES,
+  type Invocation,
+  NOTHING_CHANGED,
+  wrongCall,
+} from '../run/invocation.ts';
 import { readOptions } from '../run/settings.ts';
 import { ofAdmin, tellIfAbsent } from '../run/tenant-state.ts';
 import { wholeNumber } from '../run/typed.ts';
 import { expiryLines } from '../show/operate-lines.ts';
 
 /** Declares `expire`. */
-export function declareExpire(program: Command, run: Chosen<typeof runExpire>): void {
+export function declareExpire(program: Command, run: ChosenVerb<typeof runExpire>): void {
   program
     .command('expire')
     .description('delete files that were not read or written for long, and old receipts and answers')
@@ -39,7 +45,8 @@ export function runExpire(
       const { admin, report, signal } = run;
       const expiry = await report.during('looking for unused files', () =>
         admin.expire({
-          ...{ dryRun, signal },
+          dryRun,
+          signal,
           ...(after !== undefined && { afterDays: after }),
           onProgress: (progress) => report.progress({ ...progress }, { what: 'unused files', ...progress }),
         }),

@@ -9,7 +9,7 @@ import { misconfigured } from '../../errors.ts';
 import { createRootKeyFile, parseRootKeys, readRootKeyFile } from '../../keys/root-keys.ts';
 import { processEnvironment } from '../../open/environment.ts';
 import { fileCodeOf, redactedFileCause } from '../../store/failures.ts';
-import type { Chosen, Invocation } from '../run/invocation.ts';
+import type { ChosenVerb, Invocation } from '../run/invocation.ts';
 import { CONFIG_NAME, DOT_ENV, PROJECT_FOLDER } from '../run/settings.ts';
 
 const NAME = 'sealed-memory';
@@ -24,7 +24,7 @@ function configFile(): string {
 type NewSettings = Readonly<Record<'store' | 'tenant' | 'root_key_file', string>>;
 
 /** Declares `init`. */
-export function declareInit(program: Command, run: Chosen<typeof runInit>): void {
+export function declareInit(program: Command, run: ChosenVerb<typeof runInit>): void {
   program
     .command('init')
     .description('make a root key, and a .env with the settings; never overwrites one')

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { LEAST_TTL_MS, LONGEST_TTL_MS } from '../../keys/keyring-cache.ts';
 import { runOnAdmin } from '../run/admin.ts';
-import { type Chosen, CONTINUES, EXIT_FAILED, type Invocation, ofOneChange } from '../run/invocation.ts';
+import { type ChosenVerb, CONTINUES, EXIT_FAILED, type Invocation, ofOneChange } from '../run/invocation.ts';
 import { wholeNumber } from '../run/typed.ts';
 import { noteWhereUnseen } from '../run/waits.ts';
 import {
@@ -18,7 +18,7 @@ const TTL_SECONDS = { least: LEAST_TTL_MS / 1_000, most: LONGEST_TTL_MS / 1_000 
 const REACHING = 'reaching the store';
 
 /** Declares `keys status`. */
-export function declareStatus(keys: Command, run: Chosen<typeof runStatus>): void {
+export function declareStatus(keys: Command, run: ChosenVerb<typeof runStatus>): void {
   keys
     .command('status')
     .description('show the keyring: epoch, root key, key versions')
@@ -38,7 +38,7 @@ export function runStatus(invocation: Invocation): Promise<number> {
 }
 
 /** Declares `keys show-root`. */
-export function declareShowRoot(keys: Command, run: Chosen<typeof runShowRoot>): void {
+export function declareShowRoot(keys: Command, run: ChosenVerb<typeof runShowRoot>): void {
   keys
     .command('show-root')
     .description("show the id of each configured root key, and which one wraps the tenant's keyring")
@@ -57,7 +57,7 @@ export function runShowRoot(invocation: Invocation): Promise<number> {
 }
 
 /** Declares `keys rotate`. */
-export function declareRotate(keys: Command, run: Chosen<typeof runRotate>): void {
+export function declareRotate(keys: Command, run: ChosenVerb<typeof runRotate>): void {
   keys
     .command('rotate')
     .description(
@@ -85,7 +85,7 @@ export function runRotate({ force, ifActive }: RotateArguments, invocation: Invo
 }
 
 /** Declares `keys migrate`. */
-export function declareMigrate(keys: Command, run: Chosen<typeof runMigrate>): void {
+export function declareMigrate(keys: Command, run: ChosenVerb<typeof runMigrate>): void {
   keys
     .command('migrate')
     .description('bring every object under the active key, and retire old keys that nothing needs')
@@ -116,7 +116,10 @@ export function runMigrate(
     async ({ admin, report, signal }) => {
       const migration = await report.during(REACHING, () =>
         admin.migrate({
-          ...{ reencrypt, wait, ttlMs, signal },
+          reencrypt,
+          wait,
+          ttlMs,
+          signal,
           onProgress(progress) {
             report.progress({ ...progress }, migrationStep(progress));
             note(progress.waitingUntil, 'waiting before old keys are retired');
@@ -131,7 +134,7 @@ export function runMigrate(
 }
 
 /** Declares `keys rewrap-root`. */
-export function declareRewrap(keys: Command, run: Chosen<typeof runRewrap>): void {
+export function declareRewrap(keys: Command, run: ChosenVerb<typeof runRewrap>): void {
   keys
     .command('rewrap-root')
     .description('have the first configured root key wrap the keyring')

@@ -1,11 +1,11 @@
 import type { Command } from 'commander';
 import { MemoryError } from '../../errors.ts';
 import { runOnAdmin } from '../run/admin.ts';
-import type { Chosen, Invocation } from '../run/invocation.ts';
+import type { ChosenVerb, Invocation } from '../run/invocation.ts';
 import { pathArgument } from '../run/typed.ts';
 
 /** Declares `names encode`. */
-export function declareEncodeName(names: Command, run: Chosen<typeof runEncodeName>): void {
+export function declareEncodeName(names: Command, run: ChosenVerb<typeof runEncodeName>): void {
   names
     .command('encode')
     .addArgument(pathArgument('<path>'))
@@ -26,7 +26,7 @@ export function runEncodeName(path: string, invocation: Invocation): Promise<num
 }
 
 /** Declares `names decode`. */
-export function declareDecodeName(names: Command, run: Chosen<typeof runDecodeName>): void {
+export function declareDecodeName(names: Command, run: ChosenVerb<typeof runDecodeName>): void {
   names
     .command('decode <key>')
     .description('print the path of the file under an object key')

@@ -4,13 +4,19 @@ import type { MemoryError } from '../../errors.ts';
 import { LONGEST_TTL_MS } from '../../keys/keyring-cache.ts';
 import { runOnAdmin } from '../run/admin.ts';
 import { answerTo } from '../run/consent.ts';
-import { type Chosen, CONTINUES, type Invocation, NOTHING_CHANGED, wrongCall } from '../run/invocation.ts';
+import {
+  type ChosenVerb,
+  CONTINUES,
+  type Invocation,
+  NOTHING_CHANGED,
+  wrongCall,
+} from '../run/invocation.ts';
 import { wholeNumber } from '../run/typed.ts';
 import { noteWhereUnseen } from '../run/waits.ts';
 import { shredLine, shredLines } from '../show/operate-lines.ts';
 
 /** Declares `tenant shred`. */
-export function declareShred(tenant: Command, run: Chosen<typeof runShred>): void {
+export function declareShred(tenant: Command, run: ChosenVerb<typeof runShred>): void {
   tenant
     .command('shred')
     .description("destroy the tenant's keys, and with them all that is stored for it, for good")

@@ -1,11 +1,11 @@
 import type { Command } from 'commander';
 import { listTenants } from '../../keys/list-tenants.ts';
 import { openBaseStore } from '../../open/store.ts';
-import type { Chosen, Invocation } from '../run/invocation.ts';
+import type { ChosenVerb, Invocation } from '../run/invocation.ts';
 import { readStore } from '../run/settings.ts';
 
 /** Declares `tenants`. */
-export function declareTenants(program: Command, run: Chosen<typeof runTenants>): void {
+export function declareTenants(program: Command, run: ChosenVerb<typeof runTenants>): void {
   program
     .command('tenants')
     .description('list the tenants of the store')

@@ -22,7 +22,7 @@ export interface Slot {
   readonly flags: Flags;
 }
 
-interface Place {
+interface SlotPlace {
   readonly command: Command;
   readonly given: readonly string[];
   readonly flags: Readonly<Record<string, unknown>>;
@@ -62,7 +62,7 @@ export function slotAt(program: Command, typed: readonly string[]): Slot | undef
   return isOne && argument !== undefined ? ofArgument(argument, place, slot) : undefined;
 }
 
-function placeBehind(program: Command, words: readonly string[]): Place {
+function placeBehind(program: Command, words: readonly string[]): SlotPlace {
   let command = program;
   let pending: Option | undefined;
   let isPlain = false;
@@ -128,7 +128,7 @@ function ofOption(option: Option, slot: Omit<Slot, 'kind'>): Slot | undefined {
 
 function ofArgument(
   argument: Argument,
-  { command, options }: Place,
+  { command, options }: SlotPlace,
   slot: Omit<Slot, 'kind'>,
 ): Slot | undefined {
   const name = argument.name();

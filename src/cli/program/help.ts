@@ -125,12 +125,12 @@ export function isListed(command: Command, { parent }: Command): boolean {
   return parent === null || command.name() !== 'help';
 }
 
-interface Layout {
+interface HelpLayout {
   readonly helper: Help;
   readonly width: number;
 }
 
-function laidOut(sections: readonly Section[], layout: Layout): readonly string[] {
+function laidOut(sections: readonly Section[], layout: HelpLayout): readonly string[] {
   const lengths = sections.flatMap(({ items }) => items.map(({ term }) => term.length));
   const beside = Math.max(0, ...lengths.filter((length) => length <= WIDEST_TERM));
   return sections
@@ -142,7 +142,7 @@ function laidOut(sections: readonly Section[], layout: Layout): readonly string[
 
 function itemLines(
   { term, told }: Item,
-  { helper, width, beside }: Layout & { readonly beside: number },
+  { helper, width, beside }: HelpLayout & { readonly beside: number },
 ): string {
   const column = width < LEAST_FOR_TWO ? BELOW : INDENT + beside + GAP;
   const isBeside = width >= LEAST_FOR_TWO && term.length <= beside;
@@ -153,7 +153,7 @@ function itemLines(
 }
 
 /** A text in lines, of which the later ones are indented. */
-function hanging(text: string, { helper, width, indent }: Layout & { readonly indent: number }): string {
+function hanging(text: string, { helper, width, indent }: HelpLayout & { readonly indent: number }): string {
   return helper.boxWrap(text, width - indent).replaceAll('\n', `\n${' '.repeat(indent)}`);
 }
 

@@ -82,7 +82,7 @@ export interface Invocation {
 export type Action = (invocation: Invocation) => Promise<number>;
 
 /** Takes what was typed for a verb, which runs once the whole line was understood: all that it takes but the invocation. */
-export type Chosen<Run> = Run extends (...taken: [...infer Typed, Invocation]) => Promise<number>
+export type ChosenVerb<Run> = Run extends (...taken: [...infer Typed, Invocation]) => Promise<number>
   ? (...typed: Typed) => void
   : never;
 

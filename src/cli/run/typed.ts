@@ -91,7 +91,7 @@ export function typedHere(path: string): string {
 
 const MOST_TYPED = 9_999_999_999;
 
-interface Bounds {
+interface NumberBounds {
   readonly least?: number;
   readonly most?: number;
   /** Says what to give, where the bounds alone do not. */
@@ -106,7 +106,7 @@ export function wholeNumber({
   least = 0,
   most = MOST_TYPED,
   sentence,
-}: Bounds = {}): (text: string) => number {
+}: NumberBounds = {}): (text: string) => number {
   const isBounded = least !== 0 || most !== MOST_TYPED;
   const advice = sentence ?? `Give a whole number${isBounded ? ` from ${least} to ${most}` : ''}.`;
   return (text) => {
@@ -117,7 +117,7 @@ export function wholeNumber({
 }
 
 /** Bounds a port; 0 is any that is free. */
-export const PORT: Bounds = { most: 65_535 };
+export const PORT: NumberBounds = { most: 65_535 };
 
 /** Adds the options that say where a content comes from. */
 export function withSource(command: Command): Command {

@@ -2,14 +2,14 @@ import type { Command } from 'commander';
 import { isForTheOperator, MemoryError } from '../../errors.ts';
 import { readHarness } from '../../open/environment.ts';
 import { openMounted } from '../../open/open-memory.ts';
-import { type Chosen, createOperatorLogger, failureLine, type Invocation } from '../run/invocation.ts';
+import { type ChosenVerb, createOperatorLogger, failureLine, type Invocation } from '../run/invocation.ts';
 import { readOptions } from '../run/settings.ts';
 import { execJsonLines } from './exec-jsonl.ts';
 import { createHarness } from './harness.ts';
 import { answerSessionRequest } from './session-requests.ts';
 
 /** Declares `exec`. */
-export function declareExec(program: Command, run: Chosen<typeof runExec>): void {
+export function declareExec(program: Command, run: ChosenVerb<typeof runExec>): void {
   program
     .command('exec')
     .description('answer tool inputs, one JSON object per line of standard input')

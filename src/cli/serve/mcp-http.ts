@@ -32,7 +32,10 @@ export interface HttpOptions {
 
 const PATH = '/mcp';
 const BOUNDS: ServerBounds = {
-  ...{ connections: 256, headersMs: 5_000, bodyMs: 10_000, idleMs: 5_000 },
+  connections: 256,
+  headersMs: 5_000,
+  bodyMs: 10_000,
+  idleMs: 5_000,
   // One of the largest, and room for others beside it.
   bodiesBytes: MAX_LINE_BYTES + 16_777_216,
 };

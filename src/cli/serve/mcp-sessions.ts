@@ -13,7 +13,7 @@ export interface ParsedBody {
   readonly parsedBody: unknown;
 }
 
-export interface Sessions {
+export interface McpSessions {
   fetch(request: Request, body?: ParsedBody): Promise<Response>;
   /** Ends every session; what is still running is cancelled. */
   close(): Promise<void>;
@@ -23,7 +23,7 @@ export interface Sessions {
  * Serves clients of the protocol before 2026-07-28 over HTTP. Each has a session, without which a message that cancels a
  * request could not be told from another client's.
  */
-export function createSessions(factory: McpServerFactory): Sessions {
+export function createSessions(factory: McpServerFactory): McpSessions {
   const sessions = new Map<string, WebStandardStreamableHTTPServerTransport>();
 
   const begin = async (): Promise<WebStandardStreamableHTTPServerTransport> => {

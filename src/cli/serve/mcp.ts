@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander';
 import { loadPeer, misconfigured } from '../../errors.ts';
 import { openMemory } from '../../open/open-memory.ts';
-import { type Chosen, createOperatorLogger, failureLine, type Invocation } from '../run/invocation.ts';
+import { type ChosenVerb, createOperatorLogger, failureLine, type Invocation } from '../run/invocation.ts';
 import { readMemoryOptions } from '../run/settings.ts';
 import { PORT, wholeNumber } from '../run/typed.ts';
 
@@ -9,7 +9,7 @@ import { PORT, wholeNumber } from '../run/typed.ts';
 const MCP_PORT = 7391;
 
 /** Declares `mcp`. */
-export function declareMcp(program: Command, run: Chosen<typeof runMcp>): void {
+export function declareMcp(program: Command, run: ChosenVerb<typeof runMcp>): void {
   program
     .command('mcp')
     .description('serve the memory to an MCP host over standard input and output; docs/mcp.md is the guide')

@@ -4,14 +4,14 @@ import { misconfigured } from '../../errors.ts';
 import { exportQuestions } from '../../page/server/export-view.ts';
 import { readAssets, servePage } from '../../page/server/serve-page.ts';
 import { openTenantView, type PageView, QUESTION_BYTES } from '../../page/server/tenant-view.ts';
-import type { Chosen, Invocation } from '../run/invocation.ts';
+import type { ChosenVerb, Invocation } from '../run/invocation.ts';
 import { readFileLimit, readMemoryOptions } from '../run/settings.ts';
 import { PORT, wholeNumber } from '../run/typed.ts';
 import { findingLine } from '../show/finding-lines.ts';
 import { browserFor } from './browser.ts';
 
 /** Declares `open`. */
-export function declareOpen(program: Command, run: Chosen<typeof runOpen>): void {
+export function declareOpen(program: Command, run: ChosenVerb<typeof runOpen>): void {
   program
     .command('open [export]')
     .description(

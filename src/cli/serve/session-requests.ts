@@ -40,13 +40,13 @@ export async function answerSessionRequest(
   }
 }
 
-type SessionKey = Parameters<Memory['sessions']['load']>[0];
+type RequestedSession = Parameters<Memory['sessions']['load']>[0];
 
 /** Its names are judged by the sessions themselves. A field of another name is no subagent's that is misspelt. */
-function keyOf({ key }: RequestFields): SessionKey {
+function keyOf({ key }: RequestFields): RequestedSession {
   if (typeof key !== 'object' || key === null) throw invalidRequest('"key" must be an object.');
   refuseOtherFields(key as RequestFields, ['projectKey', 'sessionId', 'subpath']);
-  return key as SessionKey;
+  return key as RequestedSession;
 }
 
 function linesOf({ lines }: RequestFields): readonly string[] {

@@ -3,7 +3,7 @@ import { isForTheOperator } from '../../errors.ts';
 import { openMemory } from '../../open/open-memory.ts';
 import type { MemoryOptions } from '../../open/options.ts';
 import type { MemoryResult } from '../../tool/memory-tool.ts';
-import { type Chosen, EXIT_FAILED, explain, type Invocation } from '../run/invocation.ts';
+import { type ChosenVerb, EXIT_FAILED, explain, type Invocation } from '../run/invocation.ts';
 import { readMemoryOptions } from '../run/settings.ts';
 import { readSource, requireText, type SourceOptions } from '../run/source.ts';
 import { wholeNumber, withSource } from '../run/typed.ts';
@@ -16,7 +16,7 @@ const LINE = {
 };
 
 /** Declares `tool` with the six commands, as the model gives them. */
-export function declareTool(program: Command, run: Chosen<typeof runTool>): void {
+export function declareTool(program: Command, run: ChosenVerb<typeof runTool>): void {
   const tool = program
     .command('tool')
     .description("the model's six commands, answered with the sentences that the model reads");

@@ -2,7 +2,7 @@ import type { TenantExpiry } from '../../admin/expiry/expire.ts';
 import type { KeyStatus } from '../../admin/keys/key-status.ts';
 import type { MigrationProgress, MigrationReport } from '../../admin/keys/migrate.ts';
 import type { ConfiguredRootKey, RootKeyStatus } from '../../admin/keys/root-key-status.ts';
-import type { Rewrapping, Rotation } from '../../admin/keys/rotate.ts';
+import type { RewrapReport, RotateReport } from '../../admin/keys/rotate.ts';
 import type { ShredProgress, ShredReport } from '../../admin/keys/shred.ts';
 import { findingLine } from './finding-lines.ts';
 import type { Step } from './progress.ts';
@@ -89,7 +89,7 @@ export function historyLine({
     : 'ok    history: off — "sealed-memory tenant history on" turns it on';
 }
 
-export function rotationLines({ rotated, version, created, held, epoch }: Rotation): readonly string[] {
+export function rotationLines({ rotated, version, created, held, epoch }: RotateReport): readonly string[] {
   const told = rotated ? 'ok    key' : 'ok    nothing changed: key';
   return [
     `${told} ${version} is active since ${timeOf(created)} (epoch ${epoch})`,
@@ -101,7 +101,7 @@ export function rotationLines({ rotated, version, created, held, epoch }: Rotati
   ];
 }
 
-export function rewrapLines({ rewrapped, rootId, epoch }: Rewrapping): readonly string[] {
+export function rewrapLines({ rewrapped, rootId, epoch }: RewrapReport): readonly string[] {
   const told = rewrapped ? 'the keyring is now' : 'nothing changed: the keyring is';
   return [`ok    ${told} wrapped by ${rootId} (epoch ${epoch})`];
 }

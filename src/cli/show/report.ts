@@ -1,7 +1,7 @@
 import { createProgressDisplay, QUIET_MS, type Step } from './progress.ts';
 import type { Terminal } from './terminal.ts';
 
-type Fields = Readonly<Record<string, unknown>>;
+type ReportFields = Readonly<Record<string, unknown>>;
 
 /**
  * What a command says on standard output: lines for people or, with `--json`, JSON lines, each an object with an
@@ -10,19 +10,19 @@ type Fields = Readonly<Record<string, unknown>>;
  */
 export interface Report {
   /** One of many, such as a file of a listing. */
-  entry(fields: Fields, line: string): Promise<void>;
+  entry(fields: ReportFields, line: string): Promise<void>;
   /** How far a long command has come: a line of JSON, or on standard error a bar; without a screen a line now and then. */
-  progress(fields: Fields, step: Step): void;
+  progress(fields: ReportFields, step: Step): void;
   /**
    * Runs what may take long. When nothing was told for a second the words are shown, or how far it said that it has come: on a
    * screen, or as a line now and then.
    */
   during<T>(words: string, work: () => Promise<T>): Promise<T>;
-  done(fields: Fields, lines?: readonly string[]): Promise<void>;
+  done(fields: ReportFields, lines?: readonly string[]): Promise<void>;
   /** Takes the display of progress away, before something else is written to standard error. */
   clear(): void;
   /** Tells programs what cut the command off; people read it on standard error. */
-  cutOff(event: 'failed' | 'interrupted', fields: Fields): Promise<void>;
+  cutOff(event: 'failed' | 'interrupted', fields: ReportFields): Promise<void>;
 }
 
 const PROGRESS_PAUSE_MS = 1_000;
@@ -45,7 +45,7 @@ export function createReport(
   /** What runs, the newest last. */
   const underWay = new Set<{ step: Step }>();
   const newest = (): { step: Step } | undefined => [...underWay].at(-1);
-  const toLine = (event: string, fields: Fields): string => `${JSON.stringify({ event, ...fields })}\n`;
+  const toLine = (event: string, fields: ReportFields): string => `${JSON.stringify({ event, ...fields })}\n`;
 
   return {
     clear: () => display.clear(),

@@ -3,7 +3,7 @@ import { toBase64url } from '../../format/encoding.ts';
 import { ancestorsOf, directoriesOf, type MemoryPath } from '../../language/path.ts';
 import { eachConcurrently } from '../../tree/concurrency.ts';
 import type { FileVersion } from '../../tree/read-file.ts';
-import type { Call, KeptCall } from '../../tree/tenant.ts';
+import type { CallOptions, KeptCall } from '../../tree/tenant.ts';
 import type { Tree } from '../../tree/tree.ts';
 import { type Change, type LeftFile, renameLayers, type Texts } from './plan.ts';
 import { type Writing, writeBack } from './write-back.ts';
@@ -100,7 +100,12 @@ function leftRedacted({ path, toVersion: version }: Change): LeftFile {
 /**
  * Reads the file if it still is that version. @throws MemoryError `version_conflict` where it is another one, or gone.
  */
-async function versionAt(tree: Tree, path: MemoryPath, version: string, call: Call): Promise<FileVersion> {
+async function versionAt(
+  tree: Tree,
+  path: MemoryPath,
+  version: string,
+  call: CallOptions,
+): Promise<FileVersion> {
   const found = await tree.readVersion(path, call);
   if (found !== undefined && toBase64url(found.id) === version) return found;
   throw changedMeanwhile();

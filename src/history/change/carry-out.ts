@@ -1,7 +1,7 @@
 import { MemoryError } from '../../errors.ts';
 import type { ObjectVersions } from '../../store/port.ts';
 import {
-  type Call,
+  type CallOptions,
   openWork,
   refuseToLose,
   refuseWriting,
@@ -30,7 +30,7 @@ import {
 
 /** The request to make a plan and carry it out. */
 interface PlanRequest {
-  readonly call: Call;
+  readonly call: CallOptions;
   /** The versions that a bucket keeps beside the current objects. */
   readonly versions: ObjectVersions | undefined;
   readonly dryRun: boolean;

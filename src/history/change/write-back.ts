@@ -3,7 +3,7 @@ import { sameBytes, toBase64url } from '../../format/encoding.ts';
 import type { MemoryPath } from '../../language/path.ts';
 import type { ETag, ObjectVersions } from '../../store/port.ts';
 import { type FileVersion, readFile } from '../../tree/read-file.ts';
-import { type Call, type KeptCall, openWork, type Tenant, type Work } from '../../tree/tenant.ts';
+import { type CallOptions, type KeptCall, openWork, type Tenant, type Work } from '../../tree/tenant.ts';
 import type { Tree } from '../../tree/tree.ts';
 import type { PastVersion, VersionId } from '../past/past.ts';
 import { isRedactedElsewhere, recordOf, takenOut } from '../past/read-version.ts';
@@ -76,9 +76,12 @@ interface NotedVersion {
 }
 
 /** Makes a call that notes the version which is written on its behalf. */
-function noting<C extends Call>(call: C, size: number): { readonly call: C; readonly sealed: NotedVersion } {
+function noting<C extends CallOptions>(
+  call: C,
+  size: number,
+): { readonly call: C; readonly sealed: NotedVersion } {
   const sealed: NotedVersion = { size };
-  const noted: Call = {
+  const noted: CallOptions = {
     onTouch(touch) {
       if (touch.kind === 'written') sealed.id = touch.version;
       call.onTouch?.(touch);
@@ -154,7 +157,7 @@ const ROUNDS = 8;
 async function undoAt(
   tree: Tree,
   { path, etag, replaced }: Pick<WrittenBack, 'path' | 'replaced'> & { readonly etag: ETag },
-  call: Call,
+  call: CallOptions,
 ): Promise<{ readonly path: MemoryPath; readonly etag: ETag } | undefined> {
   try {
     if (replaced === undefined) await tree.remove(path, { ...call, version: etag });

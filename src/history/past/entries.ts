@@ -1,6 +1,6 @@
 import { checkWholeNumber, MemoryError } from '../../errors.ts';
 import { dateOf } from '../../time.ts';
-import type { Call } from '../../tree/tenant.ts';
+import type { CallOptions } from '../../tree/tenant.ts';
 import { eventsInOrder, type PastEvent, type PlacedEvent } from './order.ts';
 import type { Leave, Past, PastVersion, VersionId } from './past.ts';
 
@@ -67,7 +67,7 @@ export interface Redaction {
 export type HistoryEntry = WrittenEntry | MovedEntry;
 
 /** Options of a list. With a `limit` the newest part is read, and more only where that is too little. */
-export interface HistoryListOptions extends Call {
+export interface HistoryListOptions extends CallOptions {
   /** The actor whose entries alone are listed: its text or its hash, whichever of the two `list` shows. */
   readonly writer?: string;
   /** The most entries; default all. */

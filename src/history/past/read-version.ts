@@ -3,7 +3,7 @@ import { toBase64url } from '../../format/encoding.ts';
 import type { MemoryPath } from '../../language/path.ts';
 import { readFile } from '../../tree/read-file.ts';
 import { listIds } from '../../tree/records/list-ids.ts';
-import { type Call, openWork, type Tenant, type Work } from '../../tree/tenant.ts';
+import { type CallOptions, openWork, type Tenant, type Work } from '../../tree/tenant.ts';
 import { historyRecordId, idBytes, isRecordOf } from '../save/history-record.ts';
 import type { Past, PastVersion, VersionId } from './past.ts';
 import { readMeantPast, readNamed } from './read.ts';
@@ -28,7 +28,7 @@ const ROUNDS = 4;
  */
 export async function readVersion(
   tenant: Tenant,
-  call: Call,
+  call: CallOptions,
   { path: given, beginning }: GivenName,
 ): Promise<{ readonly path: MemoryPath; readonly version: PastVersion; readonly bytes: Uint8Array }> {
   const work = await openWork(tenant, call);

@@ -8,7 +8,7 @@ import { filesIn, type ListedEntry, warnOfForeign } from '../../tree/list-direct
 import { pagesBelow } from '../../tree/list-objects.ts';
 import { readFile, readListed, type SealedVersion } from '../../tree/read-file.ts';
 import { type ListedId, listIds, pagesOfIds } from '../../tree/records/list-ids.ts';
-import type { Call, Work } from '../../tree/tenant.ts';
+import type { CallOptions, Work } from '../../tree/tenant.ts';
 import {
   boundOfRecord,
   historyHash,
@@ -31,7 +31,7 @@ const ROUNDS = 8;
  *
  * @param onProgress gets how many were read, and how many were listed by then.
  */
-export async function readWholePast(work: Work, onProgress?: Call['onProgress']): Promise<Past> {
+export async function readWholePast(work: Work, onProgress?: CallOptions['onProgress']): Promise<Past> {
   const collector = createCollector();
   let [done, total] = [0, 0];
   const count = (): void => onProgress?.({ done: ++done, total });
@@ -130,7 +130,7 @@ export async function readNewest(
 export async function readNewestOfAll(
   work: Work,
   { count, isEnough }: NewestPart,
-  onProgress?: Call['onProgress'],
+  onProgress?: CallOptions['onProgress'],
 ): Promise<Past> {
   const listFiles = async (): Promise<readonly ListedObject[]> => {
     const found: ListedObject[] = [];

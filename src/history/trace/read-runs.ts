@@ -6,10 +6,10 @@ import { listIds } from '../../tree/records/list-ids.ts';
 import { readRecord } from '../../tree/records/sealed-record.ts';
 import type { Work } from '../../tree/tenant.ts';
 import { parseAnswer, parseSaved } from '../../turns/turn-records.ts';
-import { parseTurnTrace, type TurnTrace } from '../../turns/turn-trace.ts';
+import { parseTurnTrace, type TurnTouches } from '../../turns/turn-trace.ts';
 
 /** The deeds of one run of a turn. A turn has several runs where a worker died and its progress is still stored. */
-export interface TurnRun extends TurnTrace {
+export interface TurnRun extends TurnTouches {
   /** The id of its answer, or of the record of its progress. */
   readonly id: string;
   /** The time of that record, by its writer's clock; milliseconds since the epoch. */

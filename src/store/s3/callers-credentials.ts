@@ -2,7 +2,7 @@ import { MemoryError, type MemoryErrorCode } from '../../errors.ts';
 import { inTime } from '../../time.ts';
 
 /** Credentials of AWS; without a session token for as long as they are not taken back. */
-export interface AwsIdentity {
+export interface AwsCredentialIdentity {
   readonly accessKeyId: string;
   readonly secretAccessKey: string;
   readonly sessionToken?: string;
@@ -10,15 +10,17 @@ export interface AwsIdentity {
 }
 
 /** Gives valid credentials at every call, such as a provider of the AWS SDK; what the SDK passes goes to it unread. */
-export type AwsCredentialProvider = (properties?: Record<string, unknown>) => Promise<AwsIdentity>;
+export type AwsCredentialIdentityProvider = (
+  properties?: Record<string, unknown>,
+) => Promise<AwsCredentialIdentity>;
 
 /** Static credentials, or their provider. */
-export type AwsCredentials = AwsIdentity | AwsCredentialProvider;
+export type AwsCredentials = AwsCredentialIdentity | AwsCredentialIdentityProvider;
 
 /** Holds a provider to its answer, as `answerOf` says; static credentials are returned as they are. */
 export function answeredInTime<T extends AwsCredentials | undefined>(credentials: T): T {
   if (typeof credentials !== 'function') return credentials;
-  const provider: AwsCredentialProvider = (properties) => answerOf(() => credentials(properties));
+  const provider: AwsCredentialIdentityProvider = (properties) => answerOf(() => credentials(properties));
   // The SDK marks providers that remember what they gave.
   return Object.assign(provider, credentials);
 }
@@ -43,7 +45,7 @@ function isIdentity(given: unknown): boolean {
 /** Credentials of one tenant that may be replaced while requests use them. */
 export interface CredentialSource {
   /** Gives the credentials that were set last. */
-  readonly provider: AwsCredentialProvider;
+  readonly provider: AwsCredentialIdentityProvider;
   /** Uses these credentials from now on, and returns true where they are others than before. */
   replace(credentials: AwsCredentials | undefined): boolean;
 }
@@ -81,7 +83,7 @@ const UNTIL_NEXT_REQUEST_MS = 60_000;
 
 export function createCredentialSource(first: AwsCredentials): CredentialSource {
   let given = first;
-  const renewing = (credentials: AwsCredentials): AwsCredentialProvider =>
+  const renewing = (credentials: AwsCredentials): AwsCredentialIdentityProvider =>
     untilRenewal(typeof credentials === 'function' ? credentials : async () => credentials);
   let current = renewing(first);
   return {

@@ -1,7 +1,7 @@
 import { hasCode, MemoryError } from '../../errors.ts';
 import type { MemoryPath } from '../../language/path.ts';
 import { inTime, throwIfAborted } from '../../time.ts';
-import type { Call, Tenant } from '../tenant.ts';
+import type { CallOptions, Tenant } from '../tenant.ts';
 import type { Policy, PolicyFile, PolicyFinding, PolicyVerdict } from './policy.ts';
 
 /** The most rules, and the most lines, that a sentence for the model names of the findings. */
@@ -19,7 +19,7 @@ type Admitting = Pick<Tenant, 'policy' | 'maxFileBytes'>;
 export async function admitContent(
   tenant: Admitting,
   { path, content }: { readonly path: MemoryPath; readonly content: Uint8Array },
-  { signal, onRedacted }: Call,
+  { signal, onRedacted }: CallOptions,
   waitMs?: number,
 ): Promise<Uint8Array> {
   refuseTooLarge(tenant, content);
@@ -37,7 +37,11 @@ export async function admitContent(
  *
  * @throws MemoryError as `admitContent`.
  */
-export async function admitName({ policy }: Admitting, path: MemoryPath, { signal }: Call): Promise<void> {
+export async function admitName(
+  { policy }: Admitting,
+  path: MemoryPath,
+  { signal }: CallOptions,
+): Promise<void> {
   if (policy === undefined) return;
   const verdict = await judged(policy, { path, content: undefined, signal });
   if (verdict !== 'allow') throw refused('refuse' in verdict ? verdict.refuse : verdict.findings);

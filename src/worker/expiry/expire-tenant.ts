@@ -4,8 +4,8 @@ import type { TenantId } from '../../format/object-keys.ts';
 import type { LogFields } from '../../logger.ts';
 import type { MemoryOptions } from '../../open/options.ts';
 import { createTenantPool, type TenantPool } from '../../open/pool.ts';
-import { codeOf, type JsonLog } from '../json-log.ts';
-import type { LambdaTime } from '../queue/direct-handler.ts';
+import { codeOf, type JsonLogger } from '../json-log.ts';
+import type { LambdaContext } from '../queue/direct-handler.ts';
 import type { TenantCredentialProvider } from '../tenant-credentials.ts';
 
 export interface ScheduledExpiryOptions {
@@ -20,7 +20,7 @@ export interface ScheduledExpiryOptions {
    * and its line into the log, where a writer of the store cannot write.
    */
   readonly checkpoints?: boolean | undefined;
-  readonly log: JsonLog;
+  readonly logger: JsonLogger;
 }
 
 const RESERVE_MS = 30_000;
@@ -28,7 +28,7 @@ const RESERVE_MS = 30_000;
 /**
  * Answers the part of a function's time that is left for tenants, in whole milliseconds; none where it is 0 or less.
  */
-export function remainingOf(context: LambdaTime): number {
+export function remainingOf(context: LambdaContext): number {
   return Math.floor(context.getRemainingTimeInMillis() - RESERVE_MS);
 }
 
@@ -38,7 +38,7 @@ export function remainingOf(context: LambdaTime): number {
  * @throws MemoryError `misconfigured` when an option is missing, unknown or malformed; the errors of `work`.
  */
 export async function withExpiryPool<T>(
-  { memory, log }: ScheduledExpiryOptions,
+  { memory, logger: log }: ScheduledExpiryOptions,
   work: (pool: TenantPool) => Promise<T>,
 ): Promise<T> {
   const pool = createTenantPool({ lazy: true, ...memory, logger: log }, { opens: 'tenants' });
@@ -59,7 +59,7 @@ export async function expireTenant(
     readonly fields?: LogFields;
   },
 ): Promise<TenantExpiry | { readonly code: string }> {
-  const { pool, tenant, dryRun = false, checkpoints = false, log, fields = {} } = options;
+  const { pool, tenant, dryRun = false, checkpoints = false, logger: log, fields = {} } = options;
   const signal = AbortSignal.timeout(options.remainingMs);
   try {
     const credentials = options.credentials?.(tenant);

@@ -1,6 +1,6 @@
 import type { TenantExpiry } from '../../admin/expiry/expire.ts';
 import type { TenantPool } from '../../open/pool.ts';
-import type { LambdaTime } from '../queue/direct-handler.ts';
+import type { LambdaContext } from '../queue/direct-handler.ts';
 import { expireTenant, remainingOf, type ScheduledExpiryOptions, withExpiryPool } from './expire-tenant.ts';
 
 /** The report of one run, over all tenants that it reached. */
@@ -12,7 +12,7 @@ export interface ExpirySummary extends Omit<TenantExpiry, 'busy'> {
   readonly isPartial: boolean;
 }
 
-export type ScheduledExpiry = (event: unknown, context: LambdaTime) => Promise<ExpirySummary>;
+export type ScheduledExpiry = (event: unknown, context: LambdaContext) => Promise<ExpirySummary>;
 
 /**
  * Makes the scheduled function, which deletes expired files and records tenant by tenant. One tenant's failure leaves
@@ -27,7 +27,7 @@ export function createExpiry(options: ScheduledExpiryOptions): ScheduledExpiry {
 async function expireAll(
   options: ScheduledExpiryOptions,
   pool: TenantPool,
-  context: LambdaTime,
+  context: LambdaContext,
 ): Promise<ExpirySummary> {
   const tenants = fromRandomPlace(await pool.tenants());
   let summary: ExpirySummary = {
@@ -53,7 +53,7 @@ async function expireAll(
         ? { ...summary, tenants: summary.tenants + 1, failed: summary.failed + 1 }
         : add(summary, report);
   }
-  options.log.info('expiry ended', { ...summary, of: tenants.length });
+  options.logger.info('expiry ended', { ...summary, of: tenants.length });
   return summary;
 }
 

@@ -6,7 +6,7 @@ import type { TenantPool } from '../../open/pool.ts';
 import { redactedCause } from '../../store/failures.ts';
 import { isoOf } from '../../time.ts';
 import { codeOf } from '../json-log.ts';
-import type { LambdaTime } from '../queue/direct-handler.ts';
+import type { LambdaContext } from '../queue/direct-handler.ts';
 import { receivesOf } from '../queue/queue-records.ts';
 import { loadSqs, within } from '../queue/replies.ts';
 import { expireTenant, remainingOf, type ScheduledExpiryOptions, withExpiryPool } from './expire-tenant.ts';
@@ -35,7 +35,7 @@ export interface ExpiryPlan {
   readonly isPartial: boolean;
 }
 
-export type QueuedExpiry = (event: unknown, context: LambdaTime) => Promise<ExpiryPlan | SQSBatchResponse>;
+export type QueuedExpiry = (event: unknown, context: LambdaContext) => Promise<ExpiryPlan | SQSBatchResponse>;
 
 /** The most messages that SQS takes in one request. */
 const BATCH = 10;
@@ -61,11 +61,11 @@ export function createQueuedExpiry(options: QueuedExpiryOptions): QueuedExpiry {
 
 interface Expiring extends QueuedExpiryOptions {
   readonly pool: TenantPool;
-  readonly context: LambdaTime;
+  readonly context: LambdaContext;
 }
 
 async function plan(options: Expiring, { run, after = '' }: ExpiryTask): Promise<ExpiryPlan> {
-  const { pool, context, log } = options;
+  const { pool, context, logger: log } = options;
   const all = [...(await pool.tenants())].sort();
   const tenants = all.filter((tenant) => tenant > after);
   const of = all.length;
@@ -107,7 +107,7 @@ async function isDone(options: Expiring, record: SQSRecord, remainingMs: number)
     const report = await expireTenant({ ...options, tenant, remainingMs, fields });
     return !('code' in report) || isLast;
   } catch (error) {
-    options.log.error('a message of the queue of expiry failed', { code: codeOf(error) });
+    options.logger.error('a message of the queue of expiry failed', { code: codeOf(error) });
     return isLast;
   }
 }

@@ -1,10 +1,11 @@
 import type { Context, LambdaFunctionURLEvent, LambdaFunctionURLResult } from 'aws-lambda';
 import { fromBase64 } from '../../format/encoding.ts';
 import type { Delivery } from '../turn/delivery.ts';
-import { type TurnAnswer, type TurnText, textOf } from '../turn/turn-answer.ts';
+import { type TextAnswer, type TurnAnswer, textOf } from '../turn/turn-answer.ts';
 
 /** The parts of Lambda's context that an invocation needs: the time that is left, and Lambda's name for it. */
-export type LambdaTime = Pick<Context, 'getRemainingTimeInMillis'> & Partial<Pick<Context, 'awsRequestId'>>;
+export type LambdaContext = Pick<Context, 'getRemainingTimeInMillis'> &
+  Partial<Pick<Context, 'awsRequestId'>>;
 
 /**
  * The error that a state machine catches: `error.name` is `TurnLater` or `TurnFailed`, the message is the code alone.
@@ -19,10 +20,10 @@ export class TurnNotAnswered extends Error {
 }
 
 /** An answer in the form that the message asks for, or as HTTP. */
-export type DirectAnswer = ToldAnswer | TurnText | LambdaFunctionURLResult;
+export type DirectAnswer = FullAnswer | TextAnswer | LambdaFunctionURLResult;
 
 /** The answer for a caller that waits, without the paths that the turn touched, which are the operator's. */
-export type ToldAnswer = Omit<TurnAnswer, 'trace'>;
+export type FullAnswer = Omit<TurnAnswer, 'trace'>;
 
 /**
  * Makes the handler for callers that wait for the answer: a function URL, which must be guarded by IAM because it takes
@@ -32,8 +33,8 @@ export function createDirectHandler({
   deliver,
 }: {
   /** Delivers one message, as JSON text or as the value itself. Never rejects. */
-  readonly deliver: (message: unknown, context: LambdaTime) => Promise<Delivery>;
-}): (event: unknown, context: LambdaTime) => Promise<DirectAnswer> {
+  readonly deliver: (message: unknown, context: LambdaContext) => Promise<Delivery>;
+}): (event: unknown, context: LambdaContext) => Promise<DirectAnswer> {
   return async (event, context) => {
     if (isUrlEvent(event)) return httpAnswer(await deliver(bodyOf(event), context));
     const delivery = await deliver(event, context);
@@ -45,7 +46,7 @@ export function createDirectHandler({
 function answerOf({
   answer,
   form,
-}: Extract<Delivery, { readonly state: 'answered' }>): ToldAnswer | TurnText {
+}: Extract<Delivery, { readonly state: 'answered' }>): FullAnswer | TextAnswer {
   const { trace: _, ...told } = answer;
   return form === 'full' ? told : textOf(answer);
 }

@@ -1,9 +1,9 @@
 import type { MessageAttributeValue, SQSClient } from '@aws-sdk/client-sqs';
 import type { SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
 import { DAY_MS } from '../../time.ts';
-import type { JsonLog } from '../json-log.ts';
+import type { JsonLogger } from '../json-log.ts';
 import type { Delivery, NotAnswered } from '../turn/delivery.ts';
-import type { LambdaTime } from './direct-handler.ts';
+import type { LambdaContext } from './direct-handler.ts';
 import { FIRST_SENT, groupsOf, isFifo, receivesOf, type Sending, sendingOf } from './queue-records.ts';
 import { loadSqs, within } from './replies.ts';
 
@@ -17,7 +17,7 @@ interface SqsHandlerOptions {
   readonly retentionSeconds?: number | undefined;
   /** Delivers the text of one message. Never rejects. */
   readonly deliver: (text: string, request: DeliverRequest) => Promise<Delivery>;
-  readonly log: JsonLog;
+  readonly log: JsonLogger;
   /** Draws a number from 0 to below 1. */
   readonly random?: () => number;
   /** Milliseconds since the epoch. */
@@ -25,7 +25,7 @@ interface SqsHandlerOptions {
 }
 
 export interface DeliverRequest {
-  readonly context: LambdaTime;
+  readonly context: LambdaContext;
   /** Hides the message from other workers until the lease has ended; the work must call it when it takes the turn. */
   readonly onTaken: (leaseMs: number) => Promise<void>;
   /** The milliseconds since the message was first sent. */
@@ -36,7 +36,7 @@ export interface DeliverRequest {
 interface Received {
   readonly record: SQSRecord;
   readonly sending: Sending;
-  readonly context: LambdaTime;
+  readonly context: LambdaContext;
   /** Resolves when the queue was asked to hide the message while this function may run. */
   readonly hidden: Promise<void>;
   /** Hides the message from everybody, from now on. Requests for one message follow each other. */
@@ -92,7 +92,7 @@ const LONGEST_VISIBILITY_SECONDS = 43_200 - 900;
  */
 export function createSqsHandler(
   options: SqsHandlerOptions,
-): (event: SQSEvent, context: LambdaTime) => Promise<SQSBatchResponse> {
+): (event: SQSEvent, context: LambdaContext) => Promise<SQSBatchResponse> {
   return async ({ Records }, context) => {
     const { awsRequestId: requestId } = context;
     const log = options.log.with(requestId === undefined ? {} : { requestId });
@@ -106,7 +106,7 @@ export function createSqsHandler(
 }
 
 /** Hides the message until the function must have ended: if the worker dies, it comes back then. */
-function receive(options: SqsHandlerOptions, record: SQSRecord, context: LambdaTime): Received {
+function receive(options: SqsHandlerOptions, record: SQSRecord, context: LambdaContext): Received {
   const sending = sendingOf(record, { nowMs: nowOf(options), longestMs: longestOf(options) });
   let changing = Promise.resolve();
   const hide = (seconds: number): Promise<void> => {

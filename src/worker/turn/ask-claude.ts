@@ -2,7 +2,7 @@ import { runTurn } from '../../agent/run-turn.ts';
 import { NO_USAGE, type TurnOutcome, type TurnUsage } from '../../agent/turn-outcome.ts';
 import type { MessagesClient, TurnRequest } from '../../agent/turn-request.ts';
 import type { Memory } from '../../tool/memory-tool.ts';
-import { codeOf, type JsonLog } from '../json-log.ts';
+import { codeOf, type JsonLogger } from '../json-log.ts';
 import { type Delivery, KEY_REFUSED, NO_CLIENT } from './delivery.ts';
 import type { TurnBasis } from './turn-basis.ts';
 import type { TurnMessage } from './turn-message.ts';
@@ -28,7 +28,7 @@ export interface AskRequest {
    * it refused.
    */
   readonly onSpent?: (usage: TurnUsage, claudeRequestId: string | undefined) => void;
-  readonly log: JsonLog;
+  readonly log: JsonLogger;
 }
 
 /** Asks Claude; where the API refuses the key, once more with another one. */
@@ -52,7 +52,7 @@ export async function askClaude(
       digest: message.digest ?? basis.digest,
       signal,
       onStep: (step) => progress.onStep(step),
-      ...(progress.latest !== undefined && { from: progress.latest }),
+      ...(progress.latest !== undefined && { resumeFrom: progress.latest }),
       ...(message.system !== undefined && { system: message.system }),
       ...(message.model !== undefined && { model: message.model }),
       ...(message.maxTokens !== undefined && { maxTokens: message.maxTokens }),

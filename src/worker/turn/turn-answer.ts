@@ -7,7 +7,7 @@ import { encodeFields } from '../../tree/records/sealed-record.ts';
 import { createReceipts } from '../../turns/receipts.ts';
 import { MAX_ANSWER_BYTES } from '../../turns/turn-lease.ts';
 import { parseAnswer } from '../../turns/turn-records.ts';
-import type { TurnTrace } from '../../turns/turn-trace.ts';
+import type { TurnTouches } from '../../turns/turn-trace.ts';
 
 /** The final end of a turn, as it is stored with its receipt. */
 export interface TurnAnswer {
@@ -27,13 +27,13 @@ export interface TurnAnswer {
   readonly digest?: string;
   readonly usage: TurnUsage;
   /** The touches of the turn on files; absent in answers of earlier versions. */
-  readonly trace?: TurnTrace;
+  readonly trace?: TurnTouches;
 }
 
 /** The part of an answer for a caller who only shows it: it is as large as the words. */
-export type TurnText = Pick<TurnAnswer, 'outcome' | 'text' | 'reason'>;
+export type TextAnswer = Pick<TurnAnswer, 'outcome' | 'text' | 'reason'>;
 
-export function textOf({ outcome, text, reason }: TurnAnswer): TurnText {
+export function textOf({ outcome, text, reason }: TurnAnswer): TextAnswer {
   return { outcome, text, ...(reason !== undefined && { reason }) };
 }
 
@@ -44,7 +44,7 @@ export function isFinal(outcome: TurnOutcome): outcome is FinalOutcome {
   return outcome.outcome !== 'interrupted' && outcome.outcome !== 'failed';
 }
 
-export function answerOf(outcome: FinalOutcome, name: Pick<TurnTrace, 'turn' | 'follows'>): TurnAnswer {
+export function answerOf(outcome: FinalOutcome, name: Pick<TurnTouches, 'turn' | 'follows'>): TurnAnswer {
   const { messages, digest, usage, reply, touches } = outcome;
   const common = { messages, digest, usage, model: reply.model, trace: { ...name, ...touches } };
   switch (outcome.outcome) {

@@ -8,7 +8,7 @@ import {
 import { MemoryError } from '../../errors.ts';
 import type { RequestOptions } from '../../store/port.ts';
 import { encodeFields } from '../../tree/records/sealed-record.ts';
-import type { TurnTrace } from '../../turns/turn-trace.ts';
+import type { TurnTouches } from '../../turns/turn-trace.ts';
 import { MAX_CONVERSATION_BYTES } from './conversation.ts';
 import type { ConversationLease } from './conversation-lease.ts';
 import type { ConversationClaim, Conversations } from './conversations.ts';
@@ -70,7 +70,10 @@ function isThoughtAlone(message: BetaMessageParam | undefined): boolean {
 }
 
 /** What is written down of the turn itself beside what it did to files. */
-export function traceName({ turn }: TurnMessage, { lease }: TurnBasis): Pick<TurnTrace, 'turn' | 'follows'> {
+export function traceName(
+  { turn }: TurnMessage,
+  { lease }: TurnBasis,
+): Pick<TurnTouches, 'turn' | 'follows'> {
   return { turn, ...(lease?.lastTurn !== undefined && { follows: lease.lastTurn }) };
 }
 

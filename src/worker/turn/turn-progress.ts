@@ -4,8 +4,8 @@ import { encodeFields } from '../../tree/records/sealed-record.ts';
 import { NO_TOUCHES } from '../../tree/touches.ts';
 import type { TurnLease } from '../../turns/turn-lease.ts';
 import { parseProgress } from '../../turns/turn-records.ts';
-import type { TurnTrace } from '../../turns/turn-trace.ts';
-import { codeOf, type JsonLog } from '../json-log.ts';
+import type { TurnTouches } from '../../turns/turn-trace.ts';
+import { codeOf, type JsonLogger } from '../json-log.ts';
 import { countBefore, type TurnBasis, withoutOtherThoughts } from './turn-basis.ts';
 
 /** The progress of a turn within one delivery. Each step is kept with the receipt, so that the next delivery goes on from it. */
@@ -31,10 +31,10 @@ export function createDeliveryProgress(options: {
   readonly lease: TurnLease;
   readonly saved: Uint8Array | undefined;
   readonly basis: TurnBasis;
-  readonly name: Pick<TurnTrace, 'turn' | 'follows'>;
+  readonly name: Pick<TurnTouches, 'turn' | 'follows'>;
   /** Answers the milliseconds until the signal ends the turn. */
   readonly remainingMs: () => number;
-  readonly log: JsonLog;
+  readonly log: JsonLogger;
 }): DeliveryProgress {
   const { lease, saved, basis, name, remainingMs, log } = options;
   let latest = saved && resume(decodeProgress(saved), basis);
@@ -80,7 +80,7 @@ function encodeProgress(
   { basis, name }: Pick<Parameters<typeof createDeliveryProgress>[0], 'basis' | 'name'>,
 ): Uint8Array {
   const messages = progress.messages.slice(countBefore(basis, progress.messages));
-  const trace: TurnTrace = { ...name, ...touches };
+  const trace: TurnTouches = { ...name, ...touches };
   return encodeFields({
     ...progress,
     messages,
@@ -101,7 +101,7 @@ function resume({ version, ...saved }: SavedProgress, basis: TurnBasis): TurnPro
 
 function decodeProgress(content: Uint8Array): SavedProgress {
   const { trace, ...fields } = parseProgress(content) as unknown as SavedProgress & {
-    readonly trace?: TurnTrace;
+    readonly trace?: TurnTouches;
   };
   const { messages, text, usage, digest, version } = fields;
   return {

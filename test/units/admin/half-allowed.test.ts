@@ -90,7 +90,7 @@ const WRITING: Readonly<Record<string, Verb>> = {
     const { retired, problems } = await admin.migrate();
     return problems.length > 0 ? 'told' : doneIf(retired.length === 1);
   },
-  'tenant history on': async (admin) => doneIf((await admin.turnHistory('on')).changed),
+  'tenant history on': async (admin) => doneIf((await admin.switchHistory('on')).changed),
 };
 
 const OTHERS: Readonly<Record<string, Verb>> = {

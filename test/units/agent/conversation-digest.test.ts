@@ -3,21 +3,21 @@ import { describe, expect, it } from 'vitest';
 import { conversationDigest, onBasis } from '../../../src/agent/conversation-digest.ts';
 
 const TOOL = { type: 'custom', name: 'read', input_schema: { type: 'object' } };
-const BASIS = { system: 'Be brief.', prompts: { topic: 'bread' }, tools: [TOOL] } as const;
+const BASIS = { system: 'Be brief.', systemAdditions: { topic: 'bread' }, tools: [TOOL] } as const;
 
 describe('conversationDigest', () => {
   it('is short, and the same for the same prompts and tools', () => {
     expect(conversationDigest(BASIS)).toMatch(/^[\w-]{43}$/);
     expect(conversationDigest(structuredClone(BASIS))).toBe(conversationDigest(BASIS));
-    expect(conversationDigest({})).toBe(conversationDigest({ prompts: {}, tools: [] }));
+    expect(conversationDigest({})).toBe(conversationDigest({ systemAdditions: {}, tools: [] }));
   });
 
   it.each([
     ['another system prompt', { system: 'Be long.' }],
     ['no system prompt', { system: '' }],
     ['a system prompt in blocks', { system: [{ type: 'text' as const, text: 'Be brief.' }] }],
-    ['another topic', { prompts: { topic: 'cake' } }],
-    ['a word on order', { prompts: { topic: 'bread', tidy: true } }],
+    ['another topic', { systemAdditions: { topic: 'cake' } }],
+    ['a word on order', { systemAdditions: { topic: 'bread', tidy: true } }],
     ['another description of a tool', { tools: [{ ...TOOL, description: 'Reads.' }] }],
     ['one tool more', { tools: [TOOL, { ...TOOL, name: 'write' }] }],
     ['another definition of the memory tool', { toolProps: { strict: true } }],

@@ -2,10 +2,10 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import {
   bootstrapProject,
   completeFeature,
-  endSession,
+  logProgress,
   type ProjectPlan,
+  readProject,
   runTurn,
-  startSession,
 } from '../../../src/agent/index.ts';
 import { type Memory, MemoryError, openMemory } from '../../../src/index.ts';
 import { commands, lastResults, playClaude } from '../../doubles/played-claude.ts';
@@ -48,7 +48,7 @@ describe('bootstrapProject', () => {
   it('writes what is missing and leaves the rest, for a caller that was interrupted', async () => {
     await memory.execute({ command: 'create', path: FEATURES, file_text: '- [ ] Mine\n' });
     expect(await bootstrapProject({ memory, ...PLAN })).toHaveLength(2);
-    expect((await startSession({ memory })).features).toEqual([{ title: 'Mine', state: 'open' }]);
+    expect((await readProject({ memory })).features).toEqual([{ title: 'Mine', state: 'open' }]);
   });
 
   it('writes each file once when several sessions begin at once', async () => {
@@ -71,7 +71,7 @@ describe('bootstrapProject', () => {
     await using overwriting = await openMemory({ ...options, onExists: 'overwrite' });
     await bootstrapProject({ memory: overwriting, ...PLAN });
     expect(await bootstrapProject({ memory: overwriting, ...PLAN, summary: 'Another.' })).toEqual([]);
-    expect((await startSession({ memory: overwriting })).progress).toContain('A shop for bread.');
+    expect((await readProject({ memory: overwriting })).progress).toContain('A shop for bread.');
   });
 
   it.each([
@@ -81,14 +81,14 @@ describe('bootstrapProject', () => {
   ])('refuses a project %s and writes nothing', async (_, change) => {
     const made = bootstrapProject({ memory, ...PLAN, ...change });
     await expect(made).rejects.toMatchObject({ code: 'invalid_command' });
-    await expect(startSession({ memory })).rejects.toMatchObject({ code: 'not_found' });
+    await expect(readProject({ memory })).rejects.toMatchObject({ code: 'not_found' });
   });
 });
 
-describe('startSession', () => {
+describe('readProject', () => {
   it('reads where the project stands, and says it to Claude', async () => {
     await bootstrapProject({ memory, ...PLAN });
-    const state = await startSession({ memory });
+    const state = await readProject({ memory });
     expect(state.current).toEqual({ title: 'Sign in', state: 'open' });
     expect(state.start).toContain('./init.sh');
     expect(state.briefing).toContain('- [ ] Order a loaf');
@@ -101,9 +101,9 @@ describe('startSession', () => {
       { length: 900 },
       (_, i) => `Step ${i} of a long day, with all that belongs to it`,
     );
-    await endSession({ memory, done, next: ['Sleep'] });
-    await endSession({ memory, done: ['x'.repeat(40_000)], next: [] });
-    const { progress } = await startSession({ memory });
+    await logProgress({ memory, done, next: ['Sleep'] });
+    await logProgress({ memory, done: ['x'.repeat(40_000)], next: [] });
+    const { progress } = await readProject({ memory });
     expect(progress).toContain('Step 0 of');
     expect(progress).toContain('Step 899 of');
     expect(progress.split('\n').filter((line) => line.startsWith('## '))).toHaveLength(2);
@@ -117,25 +117,25 @@ describe('startSession', () => {
         '# Mine\n- [x] a\n    Checked: by hand\n    Result: good\n- [X] b\n    Checked: by hand\n- [x] d\n    Result: good\n- [ ] c',
     });
     await bootstrapProject({ memory, ...PLAN });
-    const { features, current } = await startSession({ memory });
+    const { features, current } = await readProject({ memory });
     expect(features.map(({ state }) => state)).toEqual(['complete', 'unproven', 'unproven', 'open']);
     expect(current?.title).toBe('b');
   });
 
   it('keeps projects in different directories apart', async () => {
     await bootstrapProject({ memory, directory: '/memories/shop', ...PLAN });
-    await expect(startSession({ memory })).rejects.toMatchObject({ code: 'not_found' });
-    expect((await startSession({ memory, directory: '/memories/shop' })).features).toHaveLength(3);
+    await expect(readProject({ memory })).rejects.toMatchObject({ code: 'not_found' });
+    expect((await readProject({ memory, directory: '/memories/shop' })).features).toHaveLength(3);
   });
 });
 
-describe('endSession', () => {
+describe('logProgress', () => {
   it('appends what was done and what is next, the newest last', async () => {
     await bootstrapProject({ memory, ...PLAN });
     const now = new Date('2026-11-21T08:30:00Z');
-    await endSession({ memory, done: ['Drew the form'], next: ['Store\nthe password'], now });
-    await endSession({ memory, done: ['Stored it'], next: [], now: new Date('2026-11-22T09:00:00Z') });
-    const { progress } = await startSession({ memory });
+    await logProgress({ memory, done: ['Drew the form'], next: ['Store\nthe password'], now });
+    await logProgress({ memory, done: ['Stored it'], next: [], now: new Date('2026-11-22T09:00:00Z') });
+    const { progress } = await readProject({ memory });
     expect(progress).toMatch(
       /A shop for bread\.\n\n## 2026-11-21 08:30\n\n- Done: Drew the form\n- Next: Store the password\n\n## 2026-11-22 09:00\n\n- Done: Stored it\n$/,
     );
@@ -144,14 +144,14 @@ describe('endSession', () => {
   it('keeps the entries of all sessions that end at once', async () => {
     await bootstrapProject({ memory, ...PLAN });
     const names = Array.from({ length: 10 }, (_, i) => `Session ${i}.`);
-    await Promise.all(names.map((name) => endSession({ memory, done: [name], next: [] })));
-    const { progress } = await startSession({ memory });
+    await Promise.all(names.map((name) => logProgress({ memory, done: [name], next: [] })));
+    const { progress } = await readProject({ memory });
     expect(names.filter((name) => progress.includes(`- Done: ${name}\n`))).toEqual(names);
   });
 
   it('refuses an entry that says nothing', async () => {
     await bootstrapProject({ memory, ...PLAN });
-    const ended = endSession({ memory, done: [], next: [] });
+    const ended = logProgress({ memory, done: [], next: [] });
     await expect(ended).rejects.toMatchObject({ code: 'invalid_command' });
   });
 });
@@ -161,7 +161,7 @@ describe('completeFeature', () => {
     await bootstrapProject({ memory, ...PLAN });
     const next = await completeFeature({ memory, feature: 'Sign in', evidence: EVIDENCE });
     expect(next?.title).toBe('Sign in by mail');
-    expect((await startSession({ memory })).features.map(({ state }) => state)).toEqual([
+    expect((await readProject({ memory })).features.map(({ state }) => state)).toEqual([
       'complete',
       'open',
       'open',
@@ -172,7 +172,7 @@ describe('completeFeature', () => {
     await completeFeature({ memory, feature: 'Sign in by mail', evidence: EVIDENCE });
     const last = await completeFeature({ memory, feature: 'Order a loaf', evidence: EVIDENCE });
     expect(last).toBeUndefined();
-    expect((await startSession({ memory })).briefing).toContain('Every feature is complete');
+    expect((await readProject({ memory })).briefing).toContain('Every feature is complete');
   });
 
   it.each([
@@ -226,7 +226,7 @@ describe('completeFeature', () => {
     ]);
     const turn = { client: claude.client(), memory, model: 'claude-opus-4-8' };
     await runTurn({ ...turn, messages: [{ role: 'user', content: 'Bread first.' }] });
-    expect((await startSession({ memory })).current?.title).toBe('Order a loaf');
+    expect((await readProject({ memory })).current?.title).toBe('Order a loaf');
     await completeFeature({ memory, feature: 'Order a loaf', evidence: EVIDENCE });
     await runTurn({ ...turn, messages: [{ role: 'user', content: 'Look.' }] });
     const shown = claude.scenes[3] ? lastResults(claude.scenes[3]) : [];

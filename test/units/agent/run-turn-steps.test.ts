@@ -43,7 +43,7 @@ describe('runTurn, step by step,', () => {
     expect(await site.isThere('/memories/f')).toBe(true);
     const from = steps[1];
     if (from === undefined) throw new Error('there is no second step');
-    const second = await site.play([DONE], { from, prime: true });
+    const second = await site.play([DONE], { resumeFrom: from, prime: true });
     expect(second.sent).toHaveLength(1);
     expect(second.outcome).toMatchObject({ outcome: 'answered', text: 'Done.', usage: { requests: 3 } });
     expect(second.outcome.usage.inputTokens).toBeGreaterThan(from.usage.inputTokens);
@@ -63,7 +63,10 @@ describe('runTurn, step by step,', () => {
     expect(steps[0]).toMatchObject({ text: 'One, ' });
     const [from] = steps;
     if (from === undefined) throw new Error('there is no step');
-    expect(await runTurn({ ...options, from })).toMatchObject({ outcome: 'answered', text: 'One, two.' });
+    expect(await runTurn({ ...options, resumeFrom: from })).toMatchObject({
+      outcome: 'answered',
+      text: 'One, two.',
+    });
   });
 
   it('counts the requests of earlier runs towards the limit of the turn', async () => {
@@ -71,7 +74,7 @@ describe('runTurn, step by step,', () => {
     await site.play([VIEW, VIEW], { onStep });
     const [, from] = steps;
     if (from === undefined) throw new Error('there is no second step');
-    const { outcome, sent } = await site.play([VIEW, VIEW, DONE], { from, maxRequests: 3 });
+    const { outcome, sent } = await site.play([VIEW, VIEW, DONE], { resumeFrom: from, maxRequests: 3 });
     expect(outcome).toMatchObject({ outcome: 'truncated', by: 'max_requests' });
     expect(sent).toHaveLength(1);
   });

@@ -56,7 +56,7 @@ describe('A conversation with thoughts in it', () => {
 
   it.each([
     ['the system prompt', { system: 'Be long.' }],
-    ['the additions to it', { system: 'Be brief.', prompts: { tidy: true } }],
+    ['the additions to it', { system: 'Be brief.', systemAdditions: { tidy: true } }],
     ['a tool', { system: 'Be brief.', tools: [READ] }],
   ])('is refused by a code of its own before Claude is asked, when %s has changed', async (_, change) => {
     const first = await converse({ system: 'Be brief.' });
@@ -129,7 +129,7 @@ describe('A conversation with thoughts in it', () => {
     const [from] = steps;
     if (from === undefined) throw new Error('there is no step');
     const { messages } = first.outcome;
-    const second = await play([{ say: 'Done.' }], { system: 'Be brief.', from });
+    const second = await play([{ say: 'Done.' }], { system: 'Be brief.', resumeFrom: from });
     expect(second.outcome).toMatchObject({ outcome: 'answered' });
     expect(JSON.stringify(second.sent[0]?.body.messages)).toBe(JSON.stringify(messages));
     const changed = { system: 'Be long.', from, whenPromptsChange: 'drop_thinking' } as const;

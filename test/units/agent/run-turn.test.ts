@@ -165,15 +165,19 @@ describe('runTurn', () => {
   it.each([
     ['nothing', {}, undefined],
     ['the caller’s own prompt', { system: 'Be brief.' }, 'Be brief.'],
-    ['a word on order', { prompts: { tidy: true } }, expect.stringMatching(/^Keep your memory directory/)],
+    [
+      'a word on order',
+      { systemAdditions: { tidy: true } },
+      expect.stringMatching(/^Keep your memory directory/),
+    ],
     [
       'a topic behind the prompt',
-      { system: 'Be brief.', prompts: { topic: 'bread' } },
+      { system: 'Be brief.', systemAdditions: { topic: 'bread' } },
       'Be brief.\n\nWrite to your memory only what concerns bread.',
     ],
     [
       'a topic behind blocks',
-      { system: [{ type: 'text' as const, text: 'Be brief.' }], prompts: { topic: 'bread' } },
+      { system: [{ type: 'text' as const, text: 'Be brief.' }], systemAdditions: { topic: 'bread' } },
       [
         { type: 'text', text: 'Be brief.' },
         { type: 'text', text: 'Write to your memory only what concerns bread.' },

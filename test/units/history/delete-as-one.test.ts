@@ -19,7 +19,7 @@ const optionsOf = (store: ObjectStore | string) => ({ store, tenant: 'acme', roo
 
 async function keepHistory(store: ObjectStore | string): Promise<Memory> {
   await using admin = await openAdmin(optionsOf(store));
-  await admin.turnHistory('on');
+  await admin.switchHistory('on');
   const memory = await openMemory(optionsOf(store));
   await memory.files.write(A, 'text of a');
   await memory.files.write(B, 'text of b');

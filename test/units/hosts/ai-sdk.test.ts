@@ -3,7 +3,7 @@ import { convertToModelMessages, generateText, isStepCount, streamText, type UIM
 import { MockLanguageModelV4 } from 'ai/test';
 import { expect, it } from 'vitest';
 import { memoryFunctionTool, memoryTool } from '../../../src/hosts/ai-sdk.ts';
-import { memoryTool as definition } from '../../../src/language/schema.ts';
+import { memoryToolDefinition as definition } from '../../../src/language/schema.ts';
 import { openMemory } from '../../../src/open/open-memory.ts';
 import type { Memory } from '../../../src/tool/memory-tool.ts';
 import { describeToolHost } from '../../contracts/tool-host.ts';

@@ -15,7 +15,7 @@ import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js';
 import { afterAll, afterEach, describe, expect, it, vi } from 'vitest';
 import {
   type AgentMemoryServerOptions,
-  createMemoryServer,
+  createAgentMemoryServer,
   createSessionStore,
 } from '../../../src/hosts/claude-agent-sdk.ts';
 import { MEMORY_PROTOCOL } from '../../../src/language/schema.ts';
@@ -110,7 +110,7 @@ describe("the SDK's own functions on a sealed store", () => {
 describe('the memory as an MCP server of the SDK', () => {
   async function connect(options?: AgentMemoryServerOptions): Promise<{ client: Client; memory: Memory }> {
     const memory = await openSqlite(`mcp-${open.length}`);
-    const { instance } = createMemoryServer(memory, options);
+    const { instance } = createAgentMemoryServer(memory, options);
     const client = new Client({ name: 'test', version: '1' });
     const [near, far] = InMemoryTransport.createLinkedPair();
     await Promise.all([instance.connect(far), client.connect(near)]);

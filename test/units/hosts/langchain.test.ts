@@ -2,7 +2,7 @@ import { ChatAnthropic } from '@langchain/anthropic';
 import { createAgent, ToolMessage } from 'langchain';
 import { expect, it } from 'vitest';
 import { memoryFunctionTool, memoryTool } from '../../../src/hosts/langchain.ts';
-import { memoryTool as definition } from '../../../src/language/schema.ts';
+import { memoryToolDefinition as definition } from '../../../src/language/schema.ts';
 import { openMemory } from '../../../src/open/open-memory.ts';
 import type { Memory } from '../../../src/tool/memory-tool.ts';
 import { describeToolHost } from '../../contracts/tool-host.ts';

@@ -1,15 +1,20 @@
 import { describe, expect, it } from 'vitest';
 import { COMMAND_NAMES, parseCommand } from '../../../src/language/command.ts';
-import { commandInput, commandSchema, commandTools, memoryTool } from '../../../src/language/schema.ts';
+import {
+  commandInput,
+  commandSchema,
+  commandToolDefinitions,
+  memoryToolDefinition,
+} from '../../../src/language/schema.ts';
 import { readSource } from '../../support/source-file.ts';
 
 const path = '/memories/a.md';
 
 describe('memoryTool', () => {
   it('is one tool that names all six commands, what they do and which fields they take', () => {
-    const { name, description, inputSchema } = memoryTool();
+    const { name, description, inputSchema } = memoryToolDefinition();
     expect(name).toBe('memory');
-    for (const { command, description: sentence } of commandTools()) {
+    for (const { command, description: sentence } of commandToolDefinitions()) {
       expect(description).toContain(`- ${command}: ${sentence}`);
     }
     expect(inputSchema.properties['command']).toMatchObject({ enum: [...COMMAND_NAMES] });
@@ -20,7 +25,7 @@ describe('memoryTool', () => {
   });
 
   it("has no alternatives at its top, which models' APIs refuse", () => {
-    expect(Object.keys(memoryTool().inputSchema)).toEqual([
+    expect(Object.keys(memoryToolDefinition().inputSchema)).toEqual([
       'type',
       'properties',
       'required',
@@ -29,9 +34,9 @@ describe('memoryTool', () => {
   });
 });
 
-describe('commandTools', () => {
+describe('commandToolDefinitions', () => {
   it('are six tools in the order of the commands', () => {
-    expect(commandTools().map(({ name, command }) => [name, command])).toEqual(
+    expect(commandToolDefinitions().map(({ name, command }) => [name, command])).toEqual(
       COMMAND_NAMES.map((command) => [`memory_${command}`, command]),
     );
   });
@@ -39,7 +44,7 @@ describe('commandTools', () => {
 
 describe('the definitions', () => {
   it('are the caller’s own: a change of one reaches no other', () => {
-    for (const make of [memoryTool, commandTools, commandSchema]) {
+    for (const make of [memoryToolDefinition, commandToolDefinitions, commandSchema]) {
       const [first, second] = [make(), make()];
       deepSpoil(first);
       expect(make()).toEqual(second);

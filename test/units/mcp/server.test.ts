@@ -4,7 +4,11 @@ import { InMemoryTransport } from '@modelcontextprotocol/server';
 import { afterEach, describe, expect, it } from 'vitest';
 import { MemoryError } from '../../../src/errors.ts';
 import { COMMAND_NAMES } from '../../../src/language/command.ts';
-import { commandTools, MEMORY_PROTOCOL, memoryTool } from '../../../src/language/schema.ts';
+import {
+  commandToolDefinitions,
+  MEMORY_PROTOCOL,
+  memoryToolDefinition,
+} from '../../../src/language/schema.ts';
 import { createMemoryServer, type MemoryServerOptions } from '../../../src/mcp/index.ts';
 import { openMemory } from '../../../src/open/open-memory.ts';
 import type { MemoryOptions } from '../../../src/open/options.ts';
@@ -51,7 +55,9 @@ describe('the tools of an MCP server', () => {
   it('are one for all commands, as the schema has it, with the protocol of the memory as instructions', async () => {
     const client = await connect(await open());
     const { tools } = await client.listTools();
-    expect(tools).toEqual([{ ...memoryTool(), annotations: expect.objectContaining({ title: 'Memory' }) }]);
+    expect(tools).toEqual([
+      { ...memoryToolDefinition(), annotations: expect.objectContaining({ title: 'Memory' }) },
+    ]);
     expect(client.getInstructions()).toBe(MEMORY_PROTOCOL);
     const { version } = JSON.parse(readFileSync('package.json', 'utf8'));
     expect(client.getServerVersion()).toEqual({ name: 'sealed-memory', title: 'Sealed memory', version });
@@ -100,7 +106,7 @@ describe('the tools of an MCP server', () => {
     expect(client.getInstructions()).toBe('Remember.');
     const { tools } = await client.listTools();
     expect(tools.map(({ annotations: _, ...tool }) => tool)).toEqual(
-      commandTools().map(({ command: _, ...tool }) => tool),
+      commandToolDefinitions().map(({ command: _, ...tool }) => tool),
     );
     const path = '/memories/a.md';
     const use = (command: string, input: Readonly<Record<string, unknown>>) =>

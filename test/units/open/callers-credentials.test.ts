@@ -8,8 +8,8 @@ import type { MemoryOptions } from '../../../src/open/options.ts';
 import { createMemoryPool } from '../../../src/open/pool.ts';
 import type { ObjectStore } from '../../../src/store/port.ts';
 import {
-  type AwsCredentialProvider,
-  type AwsIdentity,
+  type AwsCredentialIdentity,
+  type AwsCredentialIdentityProvider,
   createCredentialSource,
 } from '../../../src/store/s3/callers-credentials.ts';
 import { openS3ObjectStore } from '../../../src/store/s3/s3-store.ts';
@@ -18,14 +18,14 @@ import { silentLogger } from '../../doubles/silent-logger.ts';
 import { S3_CLIENTS } from '../../support/s3-clients.ts';
 
 const BOUND_MS = 60_000;
-const IDENTITY: AwsIdentity = { accessKeyId: 'id', secretAccessKey: 'secret' };
+const IDENTITY: AwsCredentialIdentity = { accessKeyId: 'id', secretAccessKey: 'secret' };
 const CREATE = { command: 'create', path: '/memories/a', file_text: 'text' };
 
 let server: Server;
 let endpoint: string;
 /** Requests that reached the bucket. */
 let received: number;
-let credentials: AwsCredentialProvider;
+let credentials: AwsCredentialIdentityProvider;
 /** Resolves when the provider was asked. */
 let asked: PromiseWithResolvers<void>;
 
@@ -59,7 +59,7 @@ function given(client: (typeof S3_CLIENTS)[number]): Omit<MemoryOptions, 'tenant
   };
 }
 
-const provider: AwsCredentialProvider = (properties) => {
+const provider: AwsCredentialIdentityProvider = (properties) => {
   asked.resolve();
   return credentials(properties);
 };
@@ -87,7 +87,7 @@ async function codeOf(work: ReturnType<Memory['execute']>): Promise<string> {
 
 describe.each(WAYS)('a provider of credentials, by %s', (_, open) => {
   it('that never answers holds no caller who cancels, and its late answer sends nothing', async () => {
-    const late = Promise.withResolvers<AwsIdentity>();
+    const late = Promise.withResolvers<AwsCredentialIdentity>();
     credentials = () => late.promise;
     const memory = await open();
     const caller = new AbortController();
@@ -102,7 +102,7 @@ describe.each(WAYS)('a provider of credentials, by %s', (_, open) => {
   });
 
   it('that never answers is given up after a minute, and asked again', async () => {
-    const late = Promise.withResolvers<AwsIdentity>();
+    const late = Promise.withResolvers<AwsCredentialIdentity>();
     credentials = () => late.promise;
     const memory = await open();
     fakeTime();
@@ -152,7 +152,10 @@ describe.each(WAYS)('a provider of credentials, by %s', (_, open) => {
 describe('a source of credentials', () => {
   it('asks its provider again after one that never answered', async () => {
     fakeTime();
-    const calls: (() => Promise<AwsIdentity>)[] = [() => new Promise(() => {}), async () => IDENTITY];
+    const calls: (() => Promise<AwsCredentialIdentity>)[] = [
+      () => new Promise(() => {}),
+      async () => IDENTITY,
+    ];
     const source = createCredentialSource(() => calls.shift()?.() ?? Promise.reject());
     const first = source.provider().catch((error: unknown) => error);
     await vi.advanceTimersByTimeAsync(BOUND_MS);
@@ -177,7 +180,7 @@ describe.each(S3_CLIENTS)('a request to S3 whose credentials never come, by the 
   it.each(Object.keys(asks))(
     'ends with its caller, and is never sent: %s',
     async (verb) => {
-      const late = Promise.withResolvers<AwsIdentity>();
+      const late = Promise.withResolvers<AwsCredentialIdentity>();
       credentials = () => late.promise;
       const place = { bucket: 'bucket', endpoint, region: 'us-east-1', client, partBytes: 5_242_880 };
       await using store = openS3ObjectStore({ ...place, credentials: provider });

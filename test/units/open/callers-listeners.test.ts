@@ -12,7 +12,7 @@ import type { ObjectStore } from '../../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import type { Memory } from '../../../src/tool/memory-tool.ts';
 import type { Policy } from '../../../src/tree/admission/policy.ts';
-import type { Call } from '../../../src/tree/tenant.ts';
+import type { CallOptions } from '../../../src/tree/tenant.ts';
 import { silentLogger } from '../../doubles/silent-logger.ts';
 
 const AT = '/memories/d/a';
@@ -40,7 +40,7 @@ type ListenerName = 'onTouch' | 'onRedacted' | 'onProgress' | 'onEvent' | 'logge
 
 /** The listeners under test, which are options of a call and of a memory. */
 interface Listening {
-  readonly call: Call;
+  readonly call: CallOptions;
   readonly memory: Pick<MemoryOptions, 'onEvent' | 'logger'>;
 }
 
@@ -61,7 +61,7 @@ function listening(name: ListenerName, listener: () => unknown): Listening {
 type Opened = { readonly memory: Memory; readonly admin: TenantAdmin };
 
 interface Asked {
-  readonly ask: (opened: Opened, call: Call) => Promise<unknown>;
+  readonly ask: (opened: Opened, call: CallOptions) => Promise<unknown>;
   readonly hears: readonly ListenerName[];
 }
 

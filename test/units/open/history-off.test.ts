@@ -62,7 +62,7 @@ describe('taking back where the tenant keeps no history', () => {
       rootKey: ROOT_KEY,
     });
     await kept.memory.files.write(PATH, 'one', { actor: 'ann' });
-    await admin.turnHistory('off');
+    await admin.switchHistory('off');
     const { invocation } = invocationOf({ flags: kept.flags });
     await expect(runUndo('ann', { yes: true }, invocation)).rejects.toMatchObject(OFF);
     await expect(runRestoreAt(new Date().toISOString(), {}, invocation)).rejects.toMatchObject(OFF);

@@ -52,7 +52,7 @@ const METHODS: Readonly<Record<string, readonly [Call, wrong: string, meant: str
   'admin.rotate': [({ admin }, of) => admin.rotate(of), 'ifActiv', 'ifActive'],
   'admin.migrate': [({ admin }, of) => admin.migrate(of), 'reencryt', 'reencrypt'],
   'admin.rewrapRoot': [({ admin }, of) => admin.rewrapRoot(of), 'forc', 'force'],
-  'admin.turnHistory': [({ admin }, of) => admin.turnHistory('on', of), 'signl', 'signal'],
+  'admin.switchHistory': [({ admin }, of) => admin.switchHistory('on', of), 'signl', 'signal'],
   'admin.shred': [({ admin }, of) => admin.shred(of), 'ttlMS', 'ttlMs'],
   'admin.encodeName': [({ admin }, of) => admin.encodeName(path, of), 'signl', 'signal'],
   'admin.decodeName': [({ admin }, of) => admin.decodeName('any', of), 'signl', 'signal'],

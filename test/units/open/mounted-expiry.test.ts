@@ -8,7 +8,7 @@ import { openSqliteObjectStore } from '../../../src/store/sqlite/sqlite-store.ts
 import type { Memory } from '../../../src/tool/memory-tool.ts';
 import { createExpiry } from '../../../src/worker/expiry/expire-tenants.ts';
 import { createQueuedExpiry } from '../../../src/worker/expiry/expiry-queue.ts';
-import { createJsonLog } from '../../../src/worker/json-log.ts';
+import { createJsonLogger } from '../../../src/worker/json-log.ts';
 
 const DAY = 86_400_000;
 const HOUR = 3_600_000;
@@ -62,7 +62,7 @@ const WAYS: Readonly<Record<string, (mounted: Mounted) => Promise<string | undef
   'the expiry of a worker': async ({ mounts }) => {
     const lines: string[] = [];
     const memory = { store, rootKey, expireAfterDays: 30, mounts };
-    await createExpiry({ memory, log: createJsonLog({ write: (line) => lines.push(line) }) })(
+    await createExpiry({ memory, logger: createJsonLogger({ write: (line) => lines.push(line) }) })(
       {},
       timeOf(300_000),
     );
@@ -73,7 +73,7 @@ const WAYS: Readonly<Record<string, (mounted: Mounted) => Promise<string | undef
     const expiry = createQueuedExpiry({
       memory: { store, rootKey, expireAfterDays: 30, mounts },
       queue: { sqs: { send: async () => ({}) }, url: 'https://sqs.invalid/expiry' } as never,
-      log: createJsonLog({ write: (line) => lines.push(line) }),
+      logger: createJsonLogger({ write: (line) => lines.push(line) }),
     });
     const body = JSON.stringify({ run: '2026-11-22T03:17:00.000Z', tenant: 'org', of: 1 });
     await expiry({ Records: [{ messageId: '1', body, attributes: {} }] }, timeOf(300_000));

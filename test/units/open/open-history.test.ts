@@ -113,23 +113,23 @@ describe('a tenant without history', () => {
     await using memory = await openMemory({ ...without, keyring: { ttlMs: 0 } });
     await memory.files.write(PATH, 'one');
     await using admin = await openAdmin(without);
-    expect(await admin.turnHistory('on')).toMatchObject({ history: 'on', changed: true });
+    expect(await admin.switchHistory('on')).toMatchObject({ history: 'on', changed: true });
     await memory.files.write(PATH, 'two');
     expect((await admin.history.list(PATH)).map((entry) => 'end' in entry && entry.end)).toEqual([
       'current',
       'replaced',
     ]);
-    expect(await admin.turnHistory('off')).toMatchObject({ history: 'off', changed: true });
+    expect(await admin.switchHistory('off')).toMatchObject({ history: 'off', changed: true });
     await memory.files.write(PATH, 'three');
-    await expect(admin.turnHistory('perhaps' as 'on')).rejects.toMatchObject({ code: 'misconfigured' });
+    await expect(admin.switchHistory('perhaps' as 'on')).rejects.toMatchObject({ code: 'misconfigured' });
     expect(await keys('history/')).toHaveLength(1);
   });
 
   it('is turned on before anything is written, and the first version that is replaced is kept', async () => {
     const { history: _, ...without } = options();
     await using admin = await openAdmin(without);
-    await expect(admin.turnHistory('off')).rejects.toMatchObject({ code: 'key_unavailable' });
-    expect(await admin.turnHistory('on')).toEqual({ history: 'on', changed: true, epoch: 2 });
+    await expect(admin.switchHistory('off')).rejects.toMatchObject({ code: 'key_unavailable' });
+    expect(await admin.switchHistory('on')).toEqual({ history: 'on', changed: true, epoch: 2 });
     await using memory = await openMemory(without);
     for (const text of ['one', 'two']) await memory.files.write(PATH, text);
     expect(await memory.history.list(PATH)).toHaveLength(2);
@@ -141,7 +141,7 @@ describe('a tenant without history', () => {
     for (const text of ['one', 'two']) await memory.files.write(PATH, text);
     const before = await admin.keyStatus();
     const begun = Date.now();
-    expect(await admin.turnHistory('anew')).toEqual({ history: 'on', changed: true, epoch: 2 });
+    expect(await admin.switchHistory('anew')).toEqual({ history: 'on', changed: true, epoch: 2 });
     const after = await admin.keyStatus();
     if (before.state !== 'open' || after.state !== 'open') expect.unreachable('there is a keyring');
     expect(after.history).toBe('on');
@@ -155,19 +155,19 @@ describe('a tenant without history', () => {
   it('is begun anew no earlier than every writer keeps it, and not where it is off', async () => {
     const { history: _, ...without } = options();
     await using admin = await openAdmin(without);
-    await admin.turnHistory('on');
+    await admin.switchHistory('on');
     const before = await admin.keyStatus();
-    await admin.turnHistory('anew');
+    await admin.switchHistory('anew');
     expect(await admin.keyStatus()).toMatchObject({
       historySince: before.state === 'open' ? before.historySince : expect.unreachable('there is a keyring'),
     });
-    await admin.turnHistory('off');
-    await expect(admin.turnHistory('anew')).rejects.toMatchObject({ code: 'misconfigured' });
+    await admin.switchHistory('off');
+    await expect(admin.switchHistory('anew')).rejects.toMatchObject({ code: 'misconfigured' });
   });
 
   it('cannot be turned on where it may only be read', async () => {
     await using reader = await openAdmin(options({ readOnly: true }));
-    await expect(reader.turnHistory('on')).rejects.toMatchObject({ code: 'read_only' });
+    await expect(reader.switchHistory('on')).rejects.toMatchObject({ code: 'read_only' });
   });
 });
 

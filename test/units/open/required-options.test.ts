@@ -9,7 +9,7 @@ import {
   type PoolOptions,
 } from '../../../src/index.ts';
 import {
-  createJsonLog,
+  createJsonLogger,
   createWorker,
   openAnswers,
   openPromptSealer,
@@ -83,7 +83,7 @@ describe('what a pool needs', () => {
     const options: Omit<WorkerOptions, 'memory'> = {
       model: 'any',
       queue: { sqs: { send: async () => ({}) } as never, url: 'https://queue.example' },
-      log: createJsonLog({ write: () => {} }),
+      logger: createJsonLogger({ write: () => {} }),
       client: async () => {
         throw new Error('no turn is run here');
       },

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { untilDone } from '../../../src/tree/concurrency.ts';
-import type { Call, Tenant, Work } from '../../../src/tree/tenant.ts';
+import type { CallOptions, Tenant, Work } from '../../../src/tree/tenant.ts';
 import { createVirtualTime } from '../../doubles/virtual-time.ts';
 import { withTenant } from '../../support/test-tree.ts';
 
 describe('an attempt that may have to be repeated', () => {
-  function workOf(tenant: Pick<Tenant, 'pause' | 'random'>, call: Call = {}): Work {
+  function workOf(tenant: Pick<Tenant, 'pause' | 'random'>, call: CallOptions = {}): Work {
     return { tenant, call } as unknown as Work;
   }
 

@@ -4,7 +4,7 @@ import { MemoryError } from '../../../src/errors.ts';
 import { createEditQueue } from '../../../src/tree/edit-queue.ts';
 import type { Edit } from '../../../src/tree/edit-round.ts';
 import { readFile } from '../../../src/tree/read-file.ts';
-import type { Call, Work } from '../../../src/tree/tenant.ts';
+import type { CallOptions, Work } from '../../../src/tree/tenant.ts';
 import { atFirst } from '../../doubles/intercepted-store.ts';
 import { at, bytes, createSite, type TestClient } from '../../support/test-tree.ts';
 
@@ -14,7 +14,7 @@ const plus =
   (text: string): Edit<string> =>
   (content) => ({ content: bytes(new TextDecoder().decode(content) + text), result: text });
 
-async function start(opening: (options: Call) => Promise<void> = async () => {}): Promise<{
+async function start(opening: (options: CallOptions) => Promise<void> = async () => {}): Promise<{
   readonly queue: ReturnType<typeof createEditQueue>;
   readonly client: TestClient;
   readonly other: TestClient;

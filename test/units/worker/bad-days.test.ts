@@ -7,7 +7,7 @@ import type { ObjectStore } from '../../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { ApiRefusal } from '../../../src/testing/claude/api-refusal.ts';
 import { MAX_ANSWER_BYTES } from '../../../src/turns/turn-lease.ts';
-import type { LambdaTime, TurnAnswer } from '../../../src/worker/index.ts';
+import type { LambdaContext, TurnAnswer } from '../../../src/worker/index.ts';
 import { createReplies } from '../../../src/worker/queue/replies.ts';
 import type { WorkerOptions } from '../../../src/worker/worker.ts';
 import { createFastQueue, type FastQueue } from '../../doubles/fast-queue.ts';
@@ -199,7 +199,7 @@ describe('a bad day', () => {
         if (step === steps) return { say: 'At last.' };
         return { calls: [{ name: 'memory', input: { command: 'view', path: '/memories' } }] };
       }, options);
-      const contextOf = (): LambdaTime => {
+      const contextOf = (): LambdaContext => {
         const begun = used;
         return { getRemainingTimeInMillis: () => 20_000 - (used - begun), awsRequestId: 'request-1' };
       };

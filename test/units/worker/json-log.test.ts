@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import { createJsonLog } from '../../../src/worker/json-log.ts';
+import { createJsonLogger } from '../../../src/worker/json-log.ts';
 
 const clock = () => Date.UTC(2026, 0, 2, 3, 4, 5, 6);
 const TIME = '2026-01-02T03:04:05.006Z';
 
-describe('createJsonLog', () => {
+describe('createJsonLogger', () => {
   it('writes one JSON object a line: time, level, message, then the fields', () => {
     const lines: string[] = [];
-    const log = createJsonLog({ write: (line) => lines.push(line), clock });
+    const log = createJsonLogger({ write: (line) => lines.push(line), clock });
     log.info('turn answered', { code: 'answered', durationMs: 12 });
     log.error('two\nlines');
     expect(lines).toEqual([
@@ -20,7 +20,7 @@ describe('createJsonLog', () => {
     const lines: string[] = [];
     const write = (line: string) => lines.push(line);
     for (const level of ['debug', 'info', 'warn', 'error'] as const) {
-      const log = createJsonLog({ write, level, clock });
+      const log = createJsonLogger({ write, level, clock });
       log.debug('d');
       log.info('i');
       log.warn('w');
@@ -31,7 +31,7 @@ describe('createJsonLog', () => {
 
   it('carries common fields into every line, and leaves the log it came from as it was', () => {
     const lines: string[] = [];
-    const log = createJsonLog({ write: (line) => lines.push(line), clock });
+    const log = createJsonLogger({ write: (line) => lines.push(line), clock });
     const own = log.with({ tenant: 'acme' });
     own.with({ command: 'view' }).warn('slow', { tenant: 'bolt' });
     own.info('one');

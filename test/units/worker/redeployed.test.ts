@@ -18,7 +18,7 @@ describe('a worker that was deployed with other prompts', () => {
   let site: LocalWorker;
 
   const start = async (play: Play = looking): Promise<void> => {
-    site = await startLocalWorker(store, play, { turn: { prompts: { topic: 'bread' } } });
+    site = await startLocalWorker(store, play, { turnOptions: { systemAdditions: { topic: 'bread' } } });
   };
   const codes = (): readonly unknown[] =>
     site.lines
@@ -44,7 +44,7 @@ describe('a worker that was deployed with other prompts', () => {
       turn: `t${n}`,
       prompt: `turn ${n}`,
     });
-    const redeployed = site.another({ turn: { prompts: { topic: 'cake' } } });
+    const redeployed = site.another({ turnOptions: { systemAdditions: { topic: 'cake' } } });
     for (const n of [1, 2]) await site.deliver([turn(n)]);
     for (const n of [3, 4]) await site.deliver([turn(n)], { worker: redeployed });
     expect(codes()).toEqual(['answered', 'answered', 'answered', 'answered']);
@@ -73,7 +73,7 @@ describe('a worker that was deployed with other prompts', () => {
     const { messages, digest } = await firstAnswer();
     const asked = site.scenes.length;
     const second = { tenant: 'acme', turn: 'turn-2', messages: [...messages, NEXT], digest };
-    const redeployed = site.another({ turn: { prompts: { topic: 'cake' } } });
+    const redeployed = site.another({ turnOptions: { systemAdditions: { topic: 'cake' } } });
     await site.deliver([second], { worker: redeployed });
     expect(codes()).toEqual(['answered', 'conversation_changed']);
     expect(site.scenes).toHaveLength(asked);
@@ -85,9 +85,9 @@ describe('a worker that was deployed with other prompts', () => {
     await start();
     const { messages, digest } = await firstAnswer();
     const second = { tenant: 'acme', turn: 'turn-2', messages: [...messages, NEXT], digest };
-    const turn = { prompts: { topic: 'cake' }, whenPromptsChange: 'drop_thinking' as const };
+    const turn = { systemAdditions: { topic: 'cake' }, whenPromptsChange: 'drop_thinking' as const };
     const next = (await site
-      .another({ turn })
+      .another({ turnOptions: turn })
       .invoke({ ...second, answer: 'full' }, timeOf(60_000))) as TurnAnswer;
     expect(next).toMatchObject({ outcome: 'answered', text: 'Nowhere yet.' });
     expect(next.digest).not.toBe(digest);
@@ -105,7 +105,7 @@ describe('a worker that was deployed with other prompts', () => {
     await site.deliver([TURN]);
     expect(codes()).toEqual(['overloaded_error']);
     isBusy = false;
-    const redeployed = site.another({ turn: { prompts: { topic: 'cake' } } });
+    const redeployed = site.another({ turnOptions: { systemAdditions: { topic: 'cake' } } });
     await site.deliver([TURN], { worker: redeployed });
     expect(codes()).toEqual(['overloaded_error', 'answered']);
     expect(site.scenes).toHaveLength(3);

@@ -6,7 +6,7 @@ import {
   playSteps,
   startLocalWorker,
 } from '../../../infra/local/local-worker.ts';
-import { type Memory, openMemory, type Trace, type VersionName } from '../../../src/index.ts';
+import { type Memory, openMemory, type Trace, type VersionRef } from '../../../src/index.ts';
 import type { ObjectStore } from '../../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { ApiRefusal } from '../../../src/testing/claude/api-refusal.ts';
@@ -41,7 +41,7 @@ describe('a trace', () => {
       read.map(({ path }) => path),
       written.map(({ path }) => path),
     ]);
-  const traced = async (of: VersionName | { path: string } = { path: POISON }) =>
+  const traced = async (of: VersionRef | { path: string } = { path: POISON }) =>
     summary(await memory.history.trace(of));
 
   beforeEach(async () => {

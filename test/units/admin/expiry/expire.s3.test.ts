@@ -14,7 +14,7 @@ import { pause } from '../../../../src/time.ts';
 import type { Memory } from '../../../../src/tool/memory-tool.ts';
 import { createReceipts } from '../../../../src/turns/receipts.ts';
 import { createExpiry } from '../../../../src/worker/expiry/expire-tenants.ts';
-import { createJsonLog } from '../../../../src/worker/json-log.ts';
+import { createJsonLogger } from '../../../../src/worker/json-log.ts';
 import { interceptStore } from '../../../doubles/intercepted-store.ts';
 import { laterStore } from '../../../doubles/later-store.ts';
 import { createTestBucket, describeOnS3, type TestBucket } from '../../../servers/s3.ts';
@@ -180,7 +180,7 @@ describeOnS3('expiry', ['minio'], (server) => {
     const expire = createExpiry({
       memory: shared,
       credentials: () => async () => ({ ...own, sessionToken: '', expiration: new Date(2e12) }),
-      log: createJsonLog({ write: (line) => lines.push(line) }),
+      logger: createJsonLogger({ write: (line) => lines.push(line) }),
     });
     // With these the tenants are listed.
     vi.stubEnv('AWS_ACCESS_KEY_ID', own.accessKeyId);

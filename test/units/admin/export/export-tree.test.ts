@@ -24,7 +24,7 @@ import { openTenant } from '../../../../src/open/open-memory.ts';
 import { openFolderObjectStore } from '../../../../src/store/folder.ts';
 import type { ObjectStore } from '../../../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../../../src/store/sqlite/sqlite-store.ts';
-import type { Call } from '../../../../src/tree/tenant.ts';
+import type { CallOptions } from '../../../../src/tree/tenant.ts';
 import { interceptStore } from '../../../doubles/intercepted-store.ts';
 import { copyToFolder, digestOf, textsIn } from '../../../support/object-folder.ts';
 import { PROGRAM_ENV } from '../../../support/program-env.ts';
@@ -73,7 +73,7 @@ describe.each(MODES)('exportTree of a memory with %s names', (names) => {
   });
 
   async function exported(
-    options: Call & {
+    options: CallOptions & {
       readonly store?: ObjectStore;
       readonly rootKey?: string;
       readonly fileBytes?: number;

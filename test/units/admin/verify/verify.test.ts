@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { isLeft } from '../../../../src/admin/findings.ts';
-import { type Verification, type VerifyOptions, verifyTree } from '../../../../src/admin/verify/verify.ts';
+import { type VerifyOptions, type VerifyReport, verifyTree } from '../../../../src/admin/verify/verify.ts';
 import { MemoryError } from '../../../../src/errors.ts';
 import {
   createLayout,
@@ -27,7 +27,7 @@ const FROM = '/memories/from';
 const TO = '/memories/x/to';
 const MINUTE = 60_000;
 
-async function verify(client: TestClient, options?: VerifyOptions): Promise<Verification> {
+async function verify(client: TestClient, options?: VerifyOptions): Promise<VerifyReport> {
   return verifyTree((await client.open()).tenant, options);
 }
 

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { type Finding, probeConditions } from '../../../../src/cli/keys/condition-probe.ts';
+import { type ProbeFinding, probeConditions } from '../../../../src/cli/keys/condition-probe.ts';
 import { MemoryError } from '../../../../src/errors.ts';
 import { type ObjectStore, resentConflict } from '../../../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../../../src/store/sqlite/sqlite-store.ts';
@@ -10,9 +10,9 @@ import { keepMarks } from '../../../doubles/kept-marks.ts';
 async function probe(
   changes: (store: ObjectStore) => Partial<ObjectStore>,
   options: { readonly isTrustedGuarded?: boolean } = {},
-): Promise<{ readonly findings: readonly Finding[]; readonly left: number }> {
+): Promise<{ readonly findings: readonly ProbeFinding[]; readonly left: number }> {
   await using store = openSqliteObjectStore({ path: ':memory:' });
-  const findings: Finding[] = [];
+  const findings: ProbeFinding[] = [];
   const isTrustedGuarded = options.isTrustedGuarded ?? true;
   for await (const finding of probeConditions({
     store: { ...store, ...changes(store) },
@@ -26,7 +26,8 @@ async function probe(
   return { findings, left };
 }
 
-const failures = (findings: readonly Finding[]) => findings.filter(({ ok }) => !ok).map(({ what }) => what);
+const failures = (findings: readonly ProbeFinding[]) =>
+  findings.filter(({ ok }) => !ok).map(({ what }) => what);
 
 const CREATE = 'conditions: a create never replaces what is there';
 const EDIT = 'conditions: an edit replaces only the version it was made from';
@@ -115,7 +116,7 @@ describe('probeConditions', () => {
     const ignoring = await probe(ignoringDeletes, { isTrustedGuarded: false });
     const honouring = await probe(() => ({}), { isTrustedGuarded: false });
     expect(failures([...ignoring.findings, ...honouring.findings])).toEqual([]);
-    const said = (findings: readonly Finding[]) =>
+    const said = (findings: readonly ProbeFinding[]) =>
       findings.find(({ what }) => what.startsWith('deletes:'))?.what;
     expect(said(ignoring.findings)).toContain('unguarded');
     expect(said(ignoring.findings)).not.toContain('SEALED_MEMORY_S3_GUARDED');

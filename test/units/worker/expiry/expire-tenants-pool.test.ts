@@ -2,7 +2,7 @@ import { beforeEach, expect, it, vi } from 'vitest';
 import type { TenantId } from '../../../../src/format/object-keys.ts';
 import type { PooledTenant, PoolOptions, TenantPool } from '../../../../src/open/pool.ts';
 import { createExpiry } from '../../../../src/worker/expiry/expire-tenants.ts';
-import { createJsonLog } from '../../../../src/worker/json-log.ts';
+import { createJsonLogger } from '../../../../src/worker/json-log.ts';
 
 const REPORT = { files: 1, deleted: 2, marked: 3, records: 4, sessions: 6, tombstones: 5, busy: false };
 /** What became of the pool, in order. */
@@ -30,8 +30,8 @@ vi.mock('../../../../src/open/pool.ts', () => ({
   },
 }));
 
-const log = createJsonLog({ write: () => {} });
-const expire = createExpiry({ memory: { store: 'memory:', rootKey: '' }, log });
+const log = createJsonLogger({ write: () => {} });
+const expire = createExpiry({ memory: { store: 'memory:', rootKey: '' }, logger: log });
 const time = { getRemainingTimeInMillis: () => 300_000 };
 
 it('every count of the summary is the sum over all tenants', async () => {

@@ -4,7 +4,7 @@ import { createMemoryPool } from '../../../../src/open/pool.ts';
 import type { ObjectStore } from '../../../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../../../src/store/sqlite/sqlite-store.ts';
 import { createExpiry, type ExpirySummary } from '../../../../src/worker/expiry/expire-tenants.ts';
-import { createJsonLog } from '../../../../src/worker/json-log.ts';
+import { createJsonLogger } from '../../../../src/worker/json-log.ts';
 import { interceptStore } from '../../../doubles/intercepted-store.ts';
 
 const DAY = 86_400_000;
@@ -27,8 +27,8 @@ async function fill(store: ObjectStore, ...tenants: readonly string[]): Promise<
 }
 
 function expire(store: ObjectStore, remainingMs = 300_000): Promise<ExpirySummary> {
-  const log = createJsonLog({ write: (line) => lines.push(line) });
-  const run = createExpiry({ memory: { store, rootKey, expireAfterDays: 30 }, log });
+  const log = createJsonLogger({ write: (line) => lines.push(line) });
+  const run = createExpiry({ memory: { store, rootKey, expireAfterDays: 30 }, logger: log });
   return run({}, { getRemainingTimeInMillis: () => remainingMs });
 }
 

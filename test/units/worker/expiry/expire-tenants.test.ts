@@ -10,7 +10,7 @@ import { openSqliteObjectStore } from '../../../../src/store/sqlite/sqlite-store
 import { createReceipts } from '../../../../src/turns/receipts.ts';
 import type { ScheduledExpiryOptions } from '../../../../src/worker/expiry/expire-tenant.ts';
 import { createExpiry, type ExpirySummary } from '../../../../src/worker/expiry/expire-tenants.ts';
-import { createJsonLog } from '../../../../src/worker/json-log.ts';
+import { createJsonLogger } from '../../../../src/worker/json-log.ts';
 import { listingServer } from '../../../servers/listing-server.ts';
 
 const DAY = 86_400_000;
@@ -52,7 +52,7 @@ function expire(
   const { remainingMs = 300_000, ...given } = options;
   const run = createExpiry({
     memory: { store, rootKey, expireAfterDays: 30 },
-    log: createJsonLog({ write: (line) => lines.push(line) }),
+    logger: createJsonLogger({ write: (line) => lines.push(line) }),
     ...given,
   });
   return run({}, timeOf(remainingMs));

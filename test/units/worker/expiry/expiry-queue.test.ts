@@ -8,7 +8,7 @@ import { createMemoryPool } from '../../../../src/open/pool.ts';
 import type { ObjectStore } from '../../../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../../../src/store/sqlite/sqlite-store.ts';
 import { createQueuedExpiry, type ExpiryPlan } from '../../../../src/worker/expiry/expiry-queue.ts';
-import { createJsonLog } from '../../../../src/worker/json-log.ts';
+import { createJsonLogger } from '../../../../src/worker/json-log.ts';
 
 const DAY = 86_400_000;
 const rootKey = randomBytes(32).toString('base64');
@@ -54,7 +54,7 @@ function call(event: unknown, remainingMs: () => number = () => 300_000) {
     memory: { store, rootKey, expireAfterDays: 30 },
     queue: { sqs, url: 'https://sqs.invalid/expiry' },
     clock: () => Date.parse(RUN),
-    log: createJsonLog({ write: (line) => lines.push(line) }),
+    logger: createJsonLogger({ write: (line) => lines.push(line) }),
   });
   return expiry(event, { ...timeOf(0), getRemainingTimeInMillis: remainingMs });
 }

@@ -1,7 +1,7 @@
 import { ChangeMessageVisibilityCommand, SendMessageCommand, type SQSClient } from '@aws-sdk/client-sqs';
 import type { SQSRecord } from 'aws-lambda';
 import { describe, expect, it, vi } from 'vitest';
-import { createJsonLog } from '../../../../src/worker/json-log.ts';
+import { createJsonLogger } from '../../../../src/worker/json-log.ts';
 import { createSqsHandler } from '../../../../src/worker/queue/sqs-handler.ts';
 import { CONVERSATION_BUSY, type Delivery } from '../../../../src/worker/turn/delivery.ts';
 import { createFastQueue } from '../../../doubles/fast-queue.ts';
@@ -48,7 +48,7 @@ function handlerOf(ends: Readonly<Record<string, Delivery>>, { queueFails = fals
       delivered.push(text);
       return ends[text] ?? ANSWERED;
     },
-    log: createJsonLog({ write: (line) => lines.push(line) }),
+    log: createJsonLogger({ write: (line) => lines.push(line) }),
   });
   return { handler, hidden, visibility, lines, delivered };
 }
@@ -94,7 +94,7 @@ describe('the SQS handler', () => {
         await onTaken(90_000);
         return LATER;
       },
-      log: createJsonLog({ write: () => {} }),
+      log: createJsonLogger({ write: () => {} }),
       random: () => 0,
     });
     await handler({ Records: [record('a')] }, TIME);
@@ -121,7 +121,7 @@ describe('the SQS handler', () => {
       sqs: { send } as unknown as Pick<SQSClient, 'send'>,
       queueUrl: QUEUE,
       deliver: async () => ({ state: 'later', code: 'unavailable', afterSeconds: -5, isExact: true }),
-      log: createJsonLog({ write: () => {} }),
+      log: createJsonLogger({ write: () => {} }),
     });
     await handler({ Records: [record('a')] }, TIME);
     expect(asked).toBe(0);
@@ -167,7 +167,7 @@ describe('the SQS handler', () => {
       queueUrl: QUEUE,
       deadLetterUrl: `${QUEUE}-dead`,
       deliver: async (text) => (text === 'a' ? LATER : FAILED),
-      log: createJsonLog({ write: () => {} }),
+      log: createJsonLogger({ write: () => {} }),
     });
     await handler({ Records: [record('a'), record('b')] }, TIME);
     expect(limit.mock.calls).toEqual(Array.from({ length: 4 }, () => [10_000]));
@@ -200,7 +200,7 @@ describe('the SQS handler', () => {
         sqs: { send } as unknown as Pick<SQSClient, 'send'>,
         queueUrl: QUEUE,
         deliver: async () => CONVERSATION_BUSY,
-        log: createJsonLog({ write: () => {} }),
+        log: createJsonLogger({ write: () => {} }),
         random: () => random,
       });
       for (let receives = 1; receives <= 5; receives++) {
@@ -233,7 +233,7 @@ describe('the SQS handler', () => {
         sqs: { send } as unknown as Pick<SQSClient, 'send'>,
         queueUrl: QUEUE,
         deliver: async () => ({ ...LATER, afterSeconds, isExact: true, hasProgress: true }) as Delivery,
-        log: createJsonLog({ write: () => {} }),
+        log: createJsonLogger({ write: () => {} }),
       });
       const often = { ...record('a'), attributes: { ApproximateReceiveCount: '5' } } as SQSRecord;
       expect(await handler({ Records: [often] }, TIME)).toEqual({ batchItemFailures: [] });
@@ -282,7 +282,7 @@ describe('the attempts of a message', () => {
         waited.push(waitedMs / 1_000);
         return end;
       },
-      log: createJsonLog({ write: (line) => lines.push(line) }),
+      log: createJsonLogger({ write: (line) => lines.push(line) }),
       clock: () => Date.UTC(2026, 0, 1) + queue.now() * 1_000,
     });
     queue.put('message', fifo ? 'group' : undefined, attributes);
@@ -354,7 +354,7 @@ describe('the attempts of a message', () => {
       queueUrl: queue.url,
       deadLetterUrl: queue.deadLetterUrl,
       deliver: () => new Promise(() => {}),
-      log: createJsonLog({ write: () => {} }),
+      log: createJsonLogger({ write: () => {} }),
     });
     queue.put('message');
     const dying: typeof handler = (...event) =>

@@ -6,7 +6,7 @@ import { classKey } from '../../../../src/format/object-keys.ts';
 import { ApiRefusal } from '../../../../src/testing/claude/api-refusal.ts';
 import type { ScriptedPart } from '../../../../src/testing/claude/reply.ts';
 import { createReceipts, type Receipts } from '../../../../src/turns/receipts.ts';
-import { codeOf, createJsonLog } from '../../../../src/worker/json-log.ts';
+import { codeOf, createJsonLogger } from '../../../../src/worker/json-log.ts';
 import { createConversations } from '../../../../src/worker/turn/conversations.ts';
 import { deliverTurn } from '../../../../src/worker/turn/deliver-turn.ts';
 import { type Delivery, failureOf } from '../../../../src/worker/turn/delivery.ts';
@@ -81,7 +81,7 @@ describe('deliverTurn', () => {
           },
           signal,
           leaseMs: LEASE_MS,
-          log: createJsonLog({ write: (line) => lines.push(line) }),
+          log: createJsonLogger({ write: (line) => lines.push(line) }),
         }),
     };
   }
@@ -200,7 +200,7 @@ describe('deliverTurn', () => {
       turn: { model: 'claude-sonnet-5-5' },
       signal: new AbortController().signal,
       leaseMs: LEASE_MS,
-      log: createJsonLog({ write: () => {} }),
+      log: createJsonLogger({ write: () => {} }),
     });
     expect(bodies).toMatchObject([{ model: given.model, max_tokens: given.maxTokens }]);
     expect(JSON.stringify(bodies)).toContain(given.system);
