@@ -44,7 +44,7 @@ export interface S3Store extends ObjectStore {
 }
 
 /** The largest body of one PUT, and the size of a part of a larger one, unless the options say another. */
-export const PART_BYTES = 5 * 1024 * 1024;
+export const PART_BYTES: number = 5 * 1024 * 1024;
 
 /** Static credentials, or a provider of the AWS SDK. */
 export type S3Credentials = NonNullable<S3ClientConfig['credentials']>;

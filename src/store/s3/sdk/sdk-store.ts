@@ -24,7 +24,7 @@ import { type OpenS3Options, PART_BYTES, type S3Store } from '../connection.ts';
 import { judgedStore } from '../judged-store.ts';
 import { conditionOf, type S3Wire, type WireCall } from '../wire.ts';
 import { isDeleteResult } from '../writing.ts';
-import { createS3Clients, noteBeginning, prepare, send } from './clients.ts';
+import { createS3Clients, noteBeginning, prepare, type S3Clients, send } from './clients.ts';
 import { openSdkVersions } from './versions.ts';
 
 /** A bucket of any kind, bodies of any size, and the versions, through the AWS SDK's own client. */
@@ -35,7 +35,7 @@ export function openSdkStore(options: OpenS3Options): S3Store {
 }
 
 /** The wire as the AWS SDK's own client makes it. */
-export function openSdkWire(options: OpenS3Options, clients = createS3Clients(options)): S3Wire {
+export function openSdkWire(options: OpenS3Options, clients: S3Clients = createS3Clients(options)): S3Wire {
   const { retrying, once } = clients;
   const { bucket: Bucket, partBytes = PART_BYTES } = options;
   const at = (Key: ObjectKey): { readonly Bucket: string; readonly Key: string } => ({ Bucket, Key });
