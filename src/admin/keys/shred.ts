@@ -57,6 +57,8 @@ interface ShredContext {
 
 const ROUNDS = 32;
 const TELL_AGAIN_MS = 10_000;
+/** S3 tells both times of an age in whole seconds: the true age may be so much less. */
+const ROUNDED_MS = 1_000;
 
 /**
  * Destroys the tenant's keys: a marker takes the keyring's place, which keeps writers from making it again, and once
@@ -146,8 +148,9 @@ async function expire(
 ): Promise<boolean> {
   const { store, layout, pause, clock } = context;
   const { ttlMs = LONGEST_TTL_MS, signal, onProgress } = request;
+  const waitMs = ttlMs === 0 ? 0 : ttlMs + ROUNDED_MS;
   for (let { meta } = request; ; ) {
-    const remainingMs = ttlMs - ageOf(meta);
+    const remainingMs = waitMs - ageOf(meta);
     if (remainingMs <= 0) return true;
     onProgress?.({ phase: 'waiting', until: clock() + remainingMs, remainingMs });
     await pause(Math.min(remainingMs, TELL_AGAIN_MS), signal);

@@ -7,8 +7,8 @@ import { absolute, databaseFile, makeDatabaseFile } from './database-file.ts';
 import { breaksConnection, isBusy, isFull, leavesCommitUnknown, sqliteFailure } from './errors.ts';
 import { type JoinedWrite, joinWrites, type SqliteWork } from './joined-writes.ts';
 import { loadNodeSqlite } from './node-sqlite.ts';
+import { inTurn } from './operation-queue.ts';
 import { type DiskReserve, diskReserve, JOURNAL_BYTES } from './reserve.ts';
-import { inTurn } from './turns.ts';
 
 const { DatabaseSync: Database } = loadNodeSqlite();
 

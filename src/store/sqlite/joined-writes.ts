@@ -1,7 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { hasCode } from '../../errors.ts';
 import { isBusy } from './errors.ts';
-import { gather, inTurn } from './turns.ts';
+import { gather, inTurn } from './operation-queue.ts';
 
 /** The most that one transaction holds, so that other processes and the rest of this one have their turn. */
 const MOST_WRITES = 64;
