@@ -66,7 +66,7 @@ export type { MemoryOptions, MountOptions } from './open/options.ts';
 export { createMemoryPool, type MemoryPool, type PoolOpenOptions, type PoolOptions } from './open/pool.ts';
 export type { S3Options } from './open/store.ts';
 export type { TenantAdmin } from './open/tenant-admin.ts';
-export type { PolicyInput } from './policy/words.ts';
+export type { PolicyInput } from './policy/policy-words.ts';
 export type { SessionFold } from './sessions/append-lines.ts';
 export type { SessionKey } from './sessions/session-key.ts';
 export type { ListedSession, SessionOptions, Sessions } from './sessions/sessions.ts';

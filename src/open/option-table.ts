@@ -3,7 +3,7 @@ import { MAX_EPOCH } from '../format/keyring-bytes.ts';
 import { parseTenantId, type TenantId } from '../format/object-keys.ts';
 import { MAX_CONTENT_BYTES } from '../format/sizes.ts';
 import { LONGEST_TTL_MS } from '../keys/keyring-cache.ts';
-import { checkPolicyWords } from '../policy/words.ts';
+import { checkPolicyWords } from '../policy/policy-words.ts';
 import { checkActor } from '../tree/tenant.ts';
 import { DEFAULT_CACHE_BYTES } from '../tree/version-cache.ts';
 import { refuseUnknownNames } from './known-names.ts';

@@ -1,6 +1,6 @@
 import type { RootKeyInput } from '../keys/root-keys.ts';
 import type { Logger } from '../logger.ts';
-import type { PolicyInput } from '../policy/words.ts';
+import type { PolicyInput } from '../policy/policy-words.ts';
 import type { ObjectStore } from '../store/port.ts';
 import type { AwsCredentials } from '../store/s3/callers-credentials.ts';
 import type { ToolErrorClass } from '../tool/memory-tool.ts';

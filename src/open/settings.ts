@@ -4,7 +4,7 @@ import { createLayout, parseTenantId, type TenantId } from '../format/object-key
 import { HOW_TO_MAKE_ONE, openRootKeys, type RootKeyInput, type RootKeys } from '../keys/root-keys.ts';
 import { type MemoryPath, parseMemoryPath, segmentsOf } from '../language/path.ts';
 import { heardLogger, heardOrLogged } from '../listeners.ts';
-import { readPolicy } from '../policy/words.ts';
+import { readPolicy } from '../policy/policy-words.ts';
 import { answeredInTime } from '../store/s3/callers-credentials.ts';
 import type { Policy } from '../tree/admission/policy.ts';
 import { refuseUnknownNames } from './known-names.ts';

@@ -3,8 +3,8 @@ import { countLineBreaks, decodeText, encodeText } from '../language/text.ts';
 import { letOthersRun, throwIfAborted } from '../time.ts';
 import type { Policy, PolicyFile, PolicyFinding, PolicyVerdict } from '../tree/admission/policy.ts';
 import { AROUND_PERSONAL_DATA, findPersonalData, type PersonalData } from './personal-data.ts';
-import { type Match, matchesIn, piecesOf } from './pieces.ts';
 import { AROUND_SECRETS, findSecrets } from './secrets.ts';
+import { type Match, matchesIn, piecesOf } from './text-pieces.ts';
 
 export type { Policy, PolicyFile, PolicyFinding, PolicyVerdict } from '../tree/admission/policy.ts';
 export type { PersonalData } from './personal-data.ts';

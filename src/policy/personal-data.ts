@@ -1,4 +1,4 @@
-import type { Match } from './pieces.ts';
+import type { Match } from './text-pieces.ts';
 
 /** The kinds of personal data that the policy can look for. */
 export type PersonalData = 'email' | 'card' | 'iban' | 'phone';

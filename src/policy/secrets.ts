@@ -1,5 +1,5 @@
 import { loadPeer } from '../errors.ts';
-import type { Match } from './pieces.ts';
+import type { Match } from './text-pieces.ts';
 
 const OF = 'the policy for secrets';
 

@@ -10,7 +10,7 @@ import { untilDone } from './concurrency.ts';
 import { type ConditionalWrite, type ConfirmedPut, confirmedPut } from './confirmed-put.ts';
 import { clashError, findClash } from './staying/clashes.ts';
 import { headSized, keepWritten, recallStaying, sizedOf, untilStaysAs } from './staying/staying.ts';
-import { notTakenBack, orTakeBack, undoPut, type Written } from './staying/take-back.ts';
+import { notTakenBack, orTakeBack, takePutBack, type Written } from './staying/take-back.ts';
 import { type Quota, type SizedVersion, uncancelled, type Work } from './tenant.ts';
 
 /**
@@ -202,7 +202,7 @@ export function textWrite(
 async function refuseClash(work: Work, written: Written): Promise<void> {
   const clash = await orTakeBack(work, written, () => findClash(work, written.path));
   if (clash === undefined) return;
-  const undone = await undoPut(work, written);
+  const undone = await takePutBack(work, written);
   if (undone === 'built_on') return;
   // Another process may have renamed the file, and its content then stays at another place.
   throw undone === 'gone' ? notTakenBack(undefined) : clashError(clash);

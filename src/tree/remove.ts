@@ -4,7 +4,7 @@ import { type DeleteFailure, type ETag, KEYS_PER_REQUEST } from '../store/port.t
 import { untilDone } from './concurrency.ts';
 import { deleteObjects } from './confirmed-put.ts';
 import { type ListedEntry, listDirectory, listPath, type PathKind } from './list-directory.ts';
-import type { RenameRegister } from './rename/rename-register.ts';
+import type { RenameRegister } from './rename/finish-renames.ts';
 import { notTakenBack } from './staying/take-back.ts';
 import { type EndedFile, uncancelled, type Work } from './tenant.ts';
 

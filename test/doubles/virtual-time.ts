@@ -1,5 +1,5 @@
 import { MemoryError } from '../../src/errors.ts';
-import { operationsWait } from '../../src/store/sqlite/turns.ts';
+import { operationsWait } from '../../src/store/sqlite/operation-queue.ts';
 import { type Pause, turnsWait } from '../../src/time.ts';
 
 /** Time that passes only when nothing else can happen, and chance that repeats itself for the same seed. */

@@ -150,7 +150,7 @@ export const FOLDERS = {
     has: 'the rename of a file and of a directory, the register, the lease',
     offers: {
       'admin index': ['register'],
-      'admin tree': ['rename-register'],
+      'admin tree': ['finish-renames'],
       tree: ['rename', 'rename-file'],
     },
   },
@@ -244,7 +244,7 @@ export const FOLDERS = {
     has: 'secrets and personal data in a text, and the words that ask for them',
     never: 'what is done about them',
     offers: {
-      'index open': ['words'],
+      'index open': ['policy-words'],
     },
   },
   admin: {
@@ -456,8 +456,8 @@ export const FOLDERS = {
         'restore-version',
         'show',
         'switch',
-        'take-back',
         'trace',
+        'undo-restore-at',
         'verify',
       ],
     },

@@ -4,7 +4,7 @@ import { readRegister } from '../../tree/rename/register.ts';
 import { type CallOptions, openWork, type Tenant, type Work } from '../../tree/tenant.ts';
 import { readMigratedVersions } from '../keys/migrated-versions.ts';
 import { expireFiles, readMarks, writeMarks } from './expire-files.ts';
-import { expireRecords, listReadsAndTurns } from './expire-records.ts';
+import { expireRecords, listReadsAndTurns } from './record-classes.ts';
 
 export interface ExpiryOptions extends CallOptions {
   /** The days after which unused files go, and sessions to which no process appended; 1–3,650. Absent: all stay. */

@@ -13,8 +13,8 @@ import {
   type ListedRecord,
   listRecords,
 } from '../../tree/records/scan.ts';
+import { createRenameRegister } from '../../tree/rename/finish-renames.ts';
 import { isRegister, LEASE_MS, type RenameEntry, readRegister } from '../../tree/rename/register.ts';
-import { createRenameRegister } from '../../tree/rename/rename-register.ts';
 import { type CallOptions, openWork, type Tenant, type Work } from '../../tree/tenant.ts';
 import { parseLine } from '../checkpoints/checkpoint-record.ts';
 import type { SinceLine } from '../checkpoints/read-checkpoint.ts';

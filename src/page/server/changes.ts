@@ -5,7 +5,7 @@ import type { Memory } from '../../tool/memory-tool.ts';
 import { eachConcurrently } from '../../tree/concurrency.ts';
 import type { Tree } from '../../tree/tree.ts';
 import type { DirectoryRemoved, ResultOf } from '../protocol.ts';
-import type { Answerers } from './questions.ts';
+import type { Answerers } from './answer-questions.ts';
 
 /**
  * Answers what a page that may write asks beside the rest. Everything goes through the policies and limits of any writer, and

@@ -4,8 +4,8 @@ import { isWithin, MEMORY_ROOT, type MemoryPath } from '../../language/path.ts';
 import { viewFile } from '../../language/view.ts';
 import { untilAborted } from '../../time.ts';
 import type { Facts } from '../protocol.ts';
+import { type Questions, questionsOf } from './answer-questions.ts';
 import { contentOf } from './content.ts';
-import { type Questions, questionsOf } from './questions.ts';
 import { searchFiles } from './search-files.ts';
 
 /** A file of an export. */

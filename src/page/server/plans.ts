@@ -1,6 +1,6 @@
 import type { History } from '../../history/history.ts';
 import type { Memory } from '../../tool/memory-tool.ts';
-import type { Answerers } from './questions.ts';
+import type { Answerers } from './answer-questions.ts';
 import type { FieldsOf } from './read-fields.ts';
 
 /** Plans: `undo` names an actor, `at` a moment. Nothing is written. */

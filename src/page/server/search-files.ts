@@ -4,7 +4,7 @@ import { decodeText, findInLines } from '../../language/text.ts';
 import { inTurns, throwIfAborted } from '../../time.ts';
 import type { Tree } from '../../tree/tree.ts';
 import type { FoundLine, LineOf, ResultOf } from '../protocol.ts';
-import type { Asking } from './questions.ts';
+import type { Asking } from './answer-questions.ts';
 
 /** Files that are read at once. */
 const CONCURRENCY = 8;

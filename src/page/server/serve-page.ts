@@ -3,10 +3,10 @@ import { readFileSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { misconfigured } from '../../errors.ts';
 import { PLACES } from '../protocol.ts';
+import { failureLine, type Questions } from './answer-questions.ts';
 import { type BoundedServer, createBoundedServer, type ServerBounds } from './bounded-server.ts';
 import { createGuard, type Guard, type RequestRefusal } from './guard.ts';
 import { LOOPBACK, listenOnLoopback } from './loopback.ts';
-import { failureLine, type Questions } from './questions.ts';
 import type { GivenFields } from './read-fields.ts';
 
 /** A file of the page itself. */

@@ -5,8 +5,8 @@ import type { History } from '../../history/history.ts';
 import { readActors } from '../../history/save/actors.ts';
 import { openWork, type Tenant } from '../../tree/tenant.ts';
 import type { Tree } from '../../tree/tree.ts';
+import type { Answerers } from './answer-questions.ts';
 import { contentOf } from './content.ts';
-import type { Answerers } from './questions.ts';
 
 /** Tells who stands behind the hash of a writer. */
 interface WriterNames {

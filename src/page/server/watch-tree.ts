@@ -5,7 +5,7 @@ import { countFor, createCounts } from '../../tool/call-counts.ts';
 import { decodeEntry } from '../../tree/list-directory.ts';
 import { openWork, type Tenant } from '../../tree/tenant.ts';
 import type { StoredFile, TreeChange } from '../protocol.ts';
-import type { Asking } from './questions.ts';
+import type { Asking } from './answer-questions.ts';
 
 /** The time from the end of a look to the next one: an edit is seen within a second. */
 const PAUSE_MS = 800;

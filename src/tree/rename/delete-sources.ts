@@ -2,7 +2,7 @@ import { equalBytes } from '../../format/sodium.ts';
 import { type DeleteFailure, isMissing, isResentConflict } from '../../store/port.ts';
 import { deleteObjects } from '../confirmed-put.ts';
 import { readFile } from '../read-file.ts';
-import { isRefusal, type StayingFile, takeBack, undoPut } from '../staying/take-back.ts';
+import { isRefusal, type StayingFile, takeBack, takePutBack } from '../staying/take-back.ts';
 import type { EndedFile } from '../tenant.ts';
 import { type CopiedFile, copyAgain } from './copy-files.ts';
 import type { LeasedWork } from './lease.ts';
@@ -106,14 +106,14 @@ async function decide(
   }
   if (isMissing(failure)) {
     // The source is certainly gone while the lease is ours: a user deleted the file.
-    await undoPut(work, file.target);
+    await takePutBack(work, file.target);
     return 'done';
   }
   try {
     const newer = await copyAgain(work, rename, file);
     if (newer === 'taken') return 'kept_both';
     if (newer !== 'source_gone') return newer;
-    await undoPut(work, file.target);
+    await takePutBack(work, file.target);
     return 'done';
   } catch (error) {
     return { left: await leave(work, file, error) };

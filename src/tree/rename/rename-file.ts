@@ -15,7 +15,7 @@ import {
   notTakenBack,
   orTakeBack,
   takeBack,
-  undoPut,
+  takePutBack,
   type Written,
   type WrittenCopy,
 } from '../staying/take-back.ts';
@@ -51,7 +51,7 @@ export async function renameFile(work: Work, from: FileRename, source: SealedVer
   const target: WrittenCopy = { path: rename.to, key, etag, bound, mark: { origin: rename.id } };
   const clash = await orTakeBack(work, target, () => findClash(work, rename.to, ancestorsOf(rename.from)));
   if (clash !== undefined) {
-    const undone = await undoPut(work, target);
+    const undone = await takePutBack(work, target);
     // Another process has renamed the copy, so the file is at a third place, and the source lies where it was.
     if (undone === 'gone') throw notTakenBack(undefined);
     if (undone === 'undone') throw clash === 'file_above' ? clashError(clash) : targetExists();
@@ -160,7 +160,7 @@ async function withdraw(
 
 /** Takes our copy back: another process's delete or rename of the source came first, so the copy must go. */
 async function takeTargetBack(work: Work, target: Written): Promise<never> {
-  const undone = await undoPut(work, target);
+  const undone = await takePutBack(work, target);
   if (undone === 'built_on') throw bothKept();
   // Another process has renamed the copy, so the file is at a third place, whatever the process did that was first at
   // the source.

@@ -3,9 +3,9 @@ import { isWithin, MEMORY_ROOT } from '../../language/path.ts';
 import { listDirectory, listPath } from '../list-directory.ts';
 import { readStaying } from '../staying/staying.ts';
 import type { Work } from '../tenant.ts';
+import type { RenameRegister } from './finish-renames.ts';
 import { refuseDeepSource, refuseNewPath, refuseWithoutKey } from './new-path.ts';
 import { anotherVersion, type FileRename, renameFile, targetExists } from './rename-file.ts';
-import type { RenameRegister } from './rename-register.ts';
 
 /**
  * Renames a file or a directory. A missing source is reported before anything that is wrong with the target, and

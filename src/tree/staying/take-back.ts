@@ -43,7 +43,7 @@ const ROUNDS = 4;
  *
  * @throws MemoryError `outcome_unknown` when the write may still be there.
  */
-export async function undoPut(work: Work, written: Written): Promise<'undone' | 'built_on' | 'gone'> {
+export async function takePutBack(work: Work, written: Written): Promise<'undone' | 'built_on' | 'gone'> {
   const quiet = uncancelled(work);
   try {
     for (let { etag } = written, round = 1; round <= ROUNDS; round++) {
@@ -104,7 +104,7 @@ export async function orTakeBack<T>(work: Work, written: Written, check: () => P
   try {
     return await check();
   } catch (error) {
-    throw (await undoPut(work, written)) === 'undone' ? error : notTakenBack(error);
+    throw (await takePutBack(work, written)) === 'undone' ? error : notTakenBack(error);
   }
 }
 
@@ -173,7 +173,7 @@ export async function takeBack(work: Work, copies: readonly Written[]): Promise<
   const left: StayingFile[] = [];
   await eachConcurrently(work.tenant, copies, async (copy) => {
     try {
-      if ((await undoPut(work, copy)) === 'built_on') builtOn = true;
+      if ((await takePutBack(work, copy)) === 'built_on') builtOn = true;
     } catch (error) {
       // The error says first that the copy was not taken back; its cause tells why.
       const cause = error instanceof MemoryError ? error.cause : undefined;

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { QUESTIONS, type QuestionName } from '../../../src/page/protocol.ts';
-import type { Questions } from '../../../src/page/server/questions.ts';
+import type { Questions } from '../../../src/page/server/answer-questions.ts';
 import { openTenantView } from '../../../src/page/server/tenant-view.ts';
 import { openAgent } from '../../support/page-site.ts';
 

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { MemoryError } from '../../../src/errors.ts';
-import type { Questions } from '../../../src/page/server/questions.ts';
+import type { Questions } from '../../../src/page/server/answer-questions.ts';
 import { type Asset, readAssets, servePage } from '../../../src/page/server/serve-page.ts';
 import { askRaw, linesIn, type ServedPage, serveQuestions, signIn } from '../../support/page-site.ts';
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { checkPolicyWords } from '../../../src/policy/words.ts';
+import { checkPolicyWords } from '../../../src/policy/policy-words.ts';
 
 it.each([
   ['secrets', true],

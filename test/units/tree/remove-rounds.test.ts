@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { MemoryError } from '../../../src/errors.ts';
 import type { DeleteFailure } from '../../../src/store/port.ts';
 import { removePath } from '../../../src/tree/remove.ts';
-import { createRenameRegister } from '../../../src/tree/rename/rename-register.ts';
+import { createRenameRegister } from '../../../src/tree/rename/finish-renames.ts';
 import { atFirst, loseAnswer, noAnswer, unclear } from '../../doubles/intercepted-store.ts';
 import { type NotedOptions, noteOptions } from '../../doubles/noted-options.ts';
 import {

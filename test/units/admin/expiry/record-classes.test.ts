@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type ExpiryOptions, expireTree } from '../../../../src/admin/expiry/expire.ts';
-import { listReadsAndTurns } from '../../../../src/admin/expiry/expire-records.ts';
+import { listReadsAndTurns } from '../../../../src/admin/expiry/record-classes.ts';
 import type { ObjectClass } from '../../../../src/format/object-keys.ts';
 import {
   accessRecordId,

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { Questions } from '../../../../src/page/server/questions.ts';
+import type { Questions } from '../../../../src/page/server/answer-questions.ts';
 import { openTenantView } from '../../../../src/page/server/tenant-view.ts';
 import { builtPage, openAgent, serveQuestions } from '../../../support/page-site.ts';
 import { content, describePage, row } from './stage.ts';

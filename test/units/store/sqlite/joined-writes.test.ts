@@ -8,8 +8,8 @@ import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { ObjectKey } from '../../../../src/format/object-keys.ts';
 import type { ETag, ObjectStore, PutOptions } from '../../../../src/store/port.ts';
+import { operationsWait } from '../../../../src/store/sqlite/operation-queue.ts';
 import { openSqliteObjectStore } from '../../../../src/store/sqlite/sqlite-store.ts';
-import { operationsWait } from '../../../../src/store/sqlite/turns.ts';
 import { letOthersRun } from '../../../../src/time.ts';
 
 const WORKER = fileURLToPath(new URL('../../../support/sqlite-worker.ts', import.meta.url));

@@ -4,12 +4,12 @@ import { MEMORY_ROOT } from '../../../../src/language/path.ts';
 import type { LogFields } from '../../../../src/logger.ts';
 import type { ETag } from '../../../../src/store/port.ts';
 import { listDirectory } from '../../../../src/tree/list-directory.ts';
-import { LEASE_MS } from '../../../../src/tree/rename/register.ts';
 import {
   createRecovery,
   type RecoveryOutcome,
   type RenameRegister,
-} from '../../../../src/tree/rename/rename-register.ts';
+} from '../../../../src/tree/rename/finish-renames.ts';
+import { LEASE_MS } from '../../../../src/tree/rename/register.ts';
 import type { Work } from '../../../../src/tree/tenant.ts';
 import { noAnswer } from '../../../doubles/intercepted-store.ts';
 import { at, bytes, describeOnBothKinds, type TestClient } from '../../../support/test-tree.ts';

@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
 import { MemoryError } from '../../../../src/errors.ts';
 import { copyFiles } from '../../../../src/tree/rename/copy-files.ts';
+import { createRenameRegister } from '../../../../src/tree/rename/finish-renames.ts';
 import type { RenameLease } from '../../../../src/tree/rename/lease.ts';
 import { readRegister } from '../../../../src/tree/rename/register.ts';
-import { createRenameRegister } from '../../../../src/tree/rename/rename-register.ts';
 import { countCalls } from '../../../doubles/intercepted-store.ts';
 import { putUnchecked } from '../../../support/put-unchecked.ts';
 import { at, describeOnBothKinds, type TestClient, type TestSite } from '../../../support/test-tree.ts';

@@ -1,9 +1,9 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { MemoryError } from '../../../../src/errors.ts';
 import type { Pause } from '../../../../src/time.ts';
+import { createRenameRegister } from '../../../../src/tree/rename/finish-renames.ts';
 import type { RenameLease } from '../../../../src/tree/rename/lease.ts';
 import { readRegister } from '../../../../src/tree/rename/register.ts';
-import { createRenameRegister } from '../../../../src/tree/rename/rename-register.ts';
 import type { Work } from '../../../../src/tree/tenant.ts';
 import { type LongWait, onLongWait } from '../../../../src/waits.ts';
 import { atFirst, countCalls } from '../../../doubles/intercepted-store.ts';

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
 import { copyFiles } from '../../../../src/tree/rename/copy-files.ts';
+import { createRenameRegister } from '../../../../src/tree/rename/finish-renames.ts';
 import type { RenameLease } from '../../../../src/tree/rename/lease.ts';
 import { LEASE_MS, readRegister } from '../../../../src/tree/rename/register.ts';
-import { createRenameRegister } from '../../../../src/tree/rename/rename-register.ts';
 import { countCalls } from '../../../doubles/intercepted-store.ts';
 import { at, describeOnBothKinds, type TestClient, type TestSite } from '../../../support/test-tree.ts';
 

@@ -2,8 +2,8 @@ import { expect, it } from 'vitest';
 import { MemoryError, type MemoryErrorCode } from '../../../../src/errors.ts';
 import { fileKey } from '../../../../src/format/object-keys.ts';
 import { copyFiles } from '../../../../src/tree/rename/copy-files.ts';
+import { createRenameRegister } from '../../../../src/tree/rename/finish-renames.ts';
 import { readRegister } from '../../../../src/tree/rename/register.ts';
-import { createRenameRegister } from '../../../../src/tree/rename/rename-register.ts';
 import { type Around, countCalls, noAnswer, type StoreCall } from '../../../doubles/intercepted-store.ts';
 import { at, describeOnBothKinds, type TestClient, type TestSite } from '../../../support/test-tree.ts';
 

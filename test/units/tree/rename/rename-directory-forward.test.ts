@@ -2,9 +2,9 @@ import { expect, it } from 'vitest';
 import { MemoryError } from '../../../../src/errors.ts';
 import { fileKey } from '../../../../src/format/object-keys.ts';
 import { copyFiles } from '../../../../src/tree/rename/copy-files.ts';
+import { createRenameRegister } from '../../../../src/tree/rename/finish-renames.ts';
 import type { RenamePhase } from '../../../../src/tree/rename/register.ts';
 import { readRegister } from '../../../../src/tree/rename/register.ts';
-import { createRenameRegister } from '../../../../src/tree/rename/rename-register.ts';
 import type { Around, StoreCall } from '../../../doubles/intercepted-store.ts';
 import { at, describeOnBothKinds, type TestClient, type TestSite } from '../../../support/test-tree.ts';
 

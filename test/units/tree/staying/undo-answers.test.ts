@@ -9,7 +9,7 @@ import {
   notTakenBack,
   orTakeBack,
   takeBack,
-  undoPut,
+  takePutBack,
   type Written,
 } from '../../../../src/tree/staying/take-back.ts';
 import type { Work } from '../../../../src/tree/tenant.ts';
@@ -47,7 +47,7 @@ describe('taking a write back', () => {
     const noted: NotedOptions[] = [];
     await migrateFile(other, PATH, 'bound');
     const { signal } = new AbortController();
-    await undoPut(
+    await takePutBack(
       {
         ...work,
         tenant: { ...work.tenant, store: noteOptions(work.tenant.store, noted) },
@@ -65,29 +65,29 @@ describe('taking a write back', () => {
       if (call.verb === 'delete') await migrateFile(other, PATH, 'bound');
       return proceed();
     });
-    await expect(undoPut(work, written)).rejects.toMatchObject({ code: 'outcome_unknown' });
+    await expect(takePutBack(work, written)).rejects.toMatchObject({ code: 'outcome_unknown' });
     expect(countCalls(client.calls)['delete']).toBe(4);
     client.intercept((_, proceed) => proceed());
     await other.remove(PATH);
     client.calls.length = 0;
-    expect(await undoPut(work, written)).toBe('gone');
+    expect(await takePutBack(work, written)).toBe('gone');
     expect(countCalls(client.calls)).toEqual({ delete: 1 });
   });
 
   it('looks at what is there where its delete met an earlier attempt of its own', async () => {
     const { client, other, work, written } = await start();
     client.intercept(atFirst('delete', (proceed) => sendTwice(proceed)));
-    expect(await undoPut(work, written)).toBe('gone');
+    expect(await takePutBack(work, written)).toBe('gone');
     expect(await client.paths()).toEqual([]);
     client.intercept((_, proceed) => proceed());
     await other.create(PATH, 'of another process');
     client.intercept(atFirst('delete', () => Promise.reject(resentConflict())));
-    expect(await undoPut(work, written)).toBe('built_on');
+    expect(await takePutBack(work, written)).toBe('built_on');
     const there = await readFile(work, at(PATH));
     if (there === undefined) throw new Error('there is no file');
     const own = { ...written, etag: there.stored.etag, mark: { created: there.id } };
     client.intercept(atFirst('delete', () => Promise.reject(resentConflict())));
-    expect(await undoPut(work, own)).toBe('undone');
+    expect(await takePutBack(work, own)).toBe('undone');
     await other.create(PATH, 'of another process');
     expect(await client.text(PATH)).toBe('of another process');
   });
@@ -145,7 +145,7 @@ describe('taking a write back', () => {
       if (call.verb === 'get') await other.remove(PATH);
       return proceed();
     });
-    expect(await undoPut(work, written)).toBe('gone');
+    expect(await takePutBack(work, written)).toBe('gone');
   });
 
   it('knows its own by its version where it was created, whatever lies between, and by no text or time', async () => {
@@ -162,7 +162,10 @@ describe('taking a write back', () => {
     const { work, written } = await start();
     const down = new MemoryError('unavailable', 'down');
     const failing: ObjectStore['delete'] = () => Promise.reject(down);
-    const undoing = undoPut(withTenant(work, { store: { ...work.tenant.store, delete: failing } }), written);
+    const undoing = takePutBack(
+      withTenant(work, { store: { ...work.tenant.store, delete: failing } }),
+      written,
+    );
     await expect(undoing).rejects.toMatchObject({ code: 'outcome_unknown', cause: down });
     const unknown = new MemoryError('outcome_unknown', 'no answer');
     expect(notTakenBack(unknown)).toBe(unknown);

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { MemoryError } from '../../../../src/errors.ts';
 import { fileKey } from '../../../../src/format/object-keys.ts';
 import { readFile } from '../../../../src/tree/read-file.ts';
-import { orTakeBack, undoPut, type Written } from '../../../../src/tree/staying/take-back.ts';
+import { orTakeBack, takePutBack, type Written } from '../../../../src/tree/staying/take-back.ts';
 import type { Work } from '../../../../src/tree/tenant.ts';
 import { noAnswer } from '../../../doubles/intercepted-store.ts';
 import { MIGRATIONS, migrateFile } from '../../../support/migrate-file.ts';
@@ -35,9 +35,9 @@ describeOnBothKinds('taking a write back', (newSite) => {
 
   it('removes exactly the version that was written', async () => {
     const { client, work, written } = await start();
-    expect(await undoPut(work, written)).toBe('undone');
+    expect(await takePutBack(work, written)).toBe('undone');
     expect(await client.text(PATH)).toBeUndefined();
-    expect(await undoPut(work, written)).toBe('gone');
+    expect(await takePutBack(work, written)).toBe('gone');
   });
 
   it('removes what a migration of keys has made of it, however often', async () => {
@@ -49,7 +49,7 @@ describeOnBothKinds('taking a write back', (newSite) => {
         if (call.verb === 'delete' && left-- > 0) await migrateFile(other, PATH, how);
         return proceed();
       });
-      expect(await undoPut(work, written)).toBe('undone');
+      expect(await takePutBack(work, written)).toBe('undone');
       expect(await client.text(PATH)).toBeUndefined();
     }
   });
@@ -61,20 +61,20 @@ describeOnBothKinds('taking a write back', (newSite) => {
       if (call.verb === 'delete') await migrateFile(other, PATH, 'bound');
       return proceed();
     });
-    await expect(undoPut(work, written)).rejects.toMatchObject({ code: 'outcome_unknown' });
+    await expect(takePutBack(work, written)).rejects.toMatchObject({ code: 'outcome_unknown' });
     expect(await client.text(PATH)).toBe('text');
   });
 
   it('leaves what another process has built on it', async () => {
     const { client, work, written } = await start();
     await client.append(PATH, '!');
-    expect(await undoPut(work, written)).toBe('built_on');
+    expect(await takePutBack(work, written)).toBe('built_on');
     expect(await client.text(PATH)).toBe('text!');
   });
 
   it('continues when the caller has cancelled', async () => {
     const { client, work, written } = await start();
-    expect(await undoPut({ ...work, call: { signal: AbortSignal.abort() } }, written)).toBe('undone');
+    expect(await takePutBack({ ...work, call: { signal: AbortSignal.abort() } }, written)).toBe('undone');
     expect(await client.text(PATH)).toBeUndefined();
   });
 
@@ -82,7 +82,7 @@ describeOnBothKinds('taking a write back', (newSite) => {
     const { client, work, written } = await start();
     for (const error of [noAnswer(), new MemoryError('unavailable', 'down')]) {
       client.intercept(() => Promise.reject(error));
-      await expect(undoPut(work, written)).rejects.toMatchObject({ code: 'outcome_unknown' });
+      await expect(takePutBack(work, written)).rejects.toMatchObject({ code: 'outcome_unknown' });
     }
   });
 
@@ -90,7 +90,7 @@ describeOnBothKinds('taking a write back', (newSite) => {
     const { client, work, written } = await start();
     const refusal = { key: written.key, error: new MemoryError('access_denied', 'no') };
     client.intercept(async <T>() => [refusal] as T);
-    await expect(undoPut(work, written)).rejects.toMatchObject({ code: 'outcome_unknown' });
+    await expect(takePutBack(work, written)).rejects.toMatchObject({ code: 'outcome_unknown' });
   });
 
   it('follows a check that fails, whose error is what the caller reads', async () => {
