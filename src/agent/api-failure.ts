@@ -99,8 +99,8 @@ function isTooLong(error: unknown): boolean {
 }
 
 /**
- * Tells whether the API refused thoughts in the conversation: Claude signed them over other text than the one before
- * them.
+ * Tells whether the API refused thoughts in the conversation: the content before them differs from the content that
+ * their signature covers.
  */
 export function isThoughtRefusal(error: unknown): boolean {
   const { status, message } = (error ?? {}) as { readonly status?: unknown; readonly message?: unknown };

@@ -33,7 +33,7 @@ export interface SodiumScratch {
   put(bytes: Uint8Array): number;
   write(address: number, bytes: Uint8Array): void;
   copy(address: number, bytes: number): Uint8Array;
-  /** Copies a key, more slowly than `copy`: overwriting this copy erases it. */
+  /** Copies a key, more slowly than `copy`, to a place that never moves: overwriting the copy erases the key. */
   copyKey(address: number, bytes: number): Uint8Array;
 }
 

@@ -45,7 +45,7 @@ export const MEMORY_ROOT: MemoryPath = '/memories' as MemoryPath;
 
 /** The most segments of a new file's path. A file that a store holds already may lie deeper, and can be read. */
 const MAX_SEGMENTS = 20;
-/** The most segments for which an object key has room, in either name mode. */
+/** The most segments of any path: no object key has room for more, in either name mode. */
 const MOST_STORED_SEGMENTS = 512;
 /**
  * The longest segment as it is given, in UTF-16 units. A text of n bytes of UTF-8 in NFC takes at most 1.5 n of them in

@@ -11,7 +11,8 @@ export interface OpenMounts {
   /** Makes a tree that shows the mounted ones below `tree`. */
   over(tree: Tree): Tree;
   /**
-   * Reaches the mounted memories.
+   * Reaches the store of each mounted memory and opens its keyring: a GET each and, for a tenant without a keyring, a
+   * LIST.
    *
    * @throws MemoryError as `openMemory`, for any of them.
    */

@@ -93,8 +93,8 @@ export async function confirmedPut(work: Work, request: ConditionalWrite): Promi
 }
 
 /**
- * Checks a PUT that landed but is known too late: looks at the keyring and, where its key is no longer active, writes
- * the same version again, at most 8 times.
+ * Checks a PUT that landed. Where it is known too late, this looks at the keyring, at most 8 times; after each of the
+ * first seven looks, where the PUT's key is no longer active, it writes the same version again.
  *
  * @throws MemoryError as `confirmedPut`.
  */

@@ -107,7 +107,7 @@ function replacedMeanwhile({ tenant }: Work, key: ObjectKey): MemoryError {
   );
 }
 
-/** Looks at the current version: one GET where history saves it, otherwise one HEAD. */
+/** Looks at the current version: reads it where the history is to save it, otherwise one HEAD. */
 function look(work: Work, path: MemoryPath): Promise<SizedVersion | undefined> {
   return work.saver?.readToSave(work, path) ?? headSized(work, path);
 }

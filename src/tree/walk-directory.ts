@@ -14,7 +14,8 @@ const BEHIND_SLASH = '0';
 /**
  * Lists the entries of `directory`, page by page and in the store's order: with `recursive` every file below it,
  * otherwise its own files, and each of its directories once. One LIST per 1,000 objects; without `recursive`, one LIST
- * passes over a large directory. With `recursive` the walk may begin behind the place of a file that has gone since.
+ * passes over a large directory. With `recursive` the walk may begin behind the place of a file, even of one that has
+ * gone since.
  */
 export async function* walkDirectory(
   work: Work,

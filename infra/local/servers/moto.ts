@@ -20,7 +20,7 @@ export interface MotoServer {
 
 /**
  * Starts a moto of this run alone, from a virtual environment in the cache folder, which is made once. Never throws:
- * one line tells a missing piece.
+ * it answers the reason of a failure in one line.
  */
 export async function startMoto(
   env: Environment,

@@ -123,7 +123,7 @@ async function isMarker(
   return typeof found === 'object' && isShredMarker(found.body);
 }
 
-/** Tells whether the tenant has any object, or an older version of its keyring. */
+/** Tells whether the tenant has any object besides the probe, or an older version of its keyring. */
 async function isKnown(
   { store, layout, versions }: ShredContext,
   signal: AbortSignal | undefined,

@@ -126,7 +126,7 @@ export async function eachRecord<R extends ListedRecord>(
 /** The result of reading a record. A key version is that of the tenant key which the object names. */
 export type Inspection =
   | { readonly state: 'whole'; readonly version: SealedVersion; readonly keyVersion: number }
-  /** The object was not sealed under its name. */
+  /** The object's bytes are not those that a writer sealed under its name. */
   | { readonly state: 'damaged'; readonly keyVersion: number | undefined }
   /** The object names a tenant key that the keyring does not hold. */
   | { readonly state: 'unknown_key' }

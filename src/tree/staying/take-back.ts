@@ -39,7 +39,8 @@ const ROUNDS = 4;
  * Takes back one write of ours: a guarded delete of exactly the version that was written, or of the same version as a
  * migration of keys has bound or sealed it again. It continues when the caller cancels, because a write that is left
  * behind would contradict the error the caller gets. `built_on`: another process has changed the object since, so it
- * stays. `gone`: another process has deleted or renamed it.
+ * stays. `gone`: the place is empty, because another process has deleted or renamed the object, or an earlier attempt
+ * of this delete landed.
  *
  * @throws MemoryError `outcome_unknown` when the write may still be there.
  */

@@ -77,7 +77,7 @@ async function runClaimed(
       ...request,
       name: await request.receipts.nameOf(request.message.turn, request),
     });
-    // An earlier delivery stored the answer there, and died before it stored the answer beside the receipt.
+    // An earlier delivery stored the answer in the conversation, and died before it stored it beside the receipt.
     if (found.state === 'carried') return await finishTurn(lease, found.answer);
     if (found.state === 'busy') {
       await releaseTurn(request, { lease });
@@ -142,7 +142,7 @@ interface Held {
   readonly unanswered?: Delivery;
 }
 
-/** Releases the turn; a lease that cannot be released runs out by itself. */
+/** Releases the conversation and the turn; a lease that cannot be released runs out by itself. */
 async function releaseTurn(
   request: DeliveryRequest,
   { lease, conversation, unanswered }: Held,
