@@ -3,12 +3,12 @@ import { MemoryError } from '../errors.ts';
 /** `details.reason` of what was refused because the disk or the bucket has no room. */
 export const FULL = 'disk_full';
 
-/** What an error of the AWS SDK says about itself. */
+/** The facts that an error of the AWS SDK gives about itself. */
 export interface SdkFailure {
   /** The service's code, or the name of the SDK's error; empty when there is neither. */
   readonly name: string;
   readonly message: string;
-  /** Of Node, for a connection that failed. */
+  /** Node's code for a connection that failed. */
   readonly code: string | undefined;
   readonly status: number | undefined;
   /** Names the request to the provider. */
@@ -94,7 +94,7 @@ const UNREACHED = new Set([
 const BROKEN_OFF = new Set(['ECONNRESET', 'EPIPE', 'ERR_STREAM_PREMATURE_CLOSE', 'ECONNABORTED']);
 const UNTRUSTED = /^(ERR_TLS_|ERR_SSL_|CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_(VERIFY|GET_ISSUER))/;
 
-/** What became of a connection: no server was reached, it broke, or the other side could not be trusted. */
+/** The fault of a connection: no server was reached, it broke, or the other side could not be trusted. */
 type NetworkFault = 'unreached' | 'broken_off' | 'untrusted';
 
 /** The fault behind an error code of Node; undefined for codes that tell of something else. */

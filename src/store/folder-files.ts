@@ -6,7 +6,7 @@ import { fileCodeOf, redactedFileCause } from './failures.ts';
 
 /** Nothing lies at the name, or nothing can: on the way to it there is a file. */
 const ABSENT: ReadonlySet<string> = new Set(['ENOENT', 'ENOTDIR', 'ENAMETOOLONG', 'EISDIR']);
-/** What the machine lacks now and may have later. */
+/** Node's codes for what the machine lacks now and may have later. */
 const PASSING: ReadonlySet<string> = new Set(['EMFILE', 'ENFILE', 'EAGAIN', 'EINTR', 'ENOMEM']);
 
 /** The folder's real path. It may be named through a link; that is the caller's own choice. */
@@ -23,8 +23,8 @@ export async function findFolder(path: string): Promise<string> {
 }
 
 /**
- * What lies at the place that the parts of a key name; undefined when nothing does, or a folder. Links are not
- * followed, wherever they stand.
+ * Finds the file at the place that the parts of a key name, and follows no link, wherever it stands; undefined when
+ * nothing lies there, or a folder.
  *
  * @throws MemoryError `access_denied` for a link or special file, at the place or on the way to it.
  */
@@ -47,7 +47,7 @@ export async function openFile(root: string, parts: readonly string[]): Promise<
   throw notAnObject();
 }
 
-/** Whether a folder, and no link to one, lies at the place. @throws MemoryError as `statFile`. */
+/** Tells whether a folder, and no link to one, lies at the place. @throws MemoryError as `statFile`. */
 export async function isFolder(root: string, parts: readonly string[]): Promise<boolean> {
   if (!parts.every(isName)) return false;
   const stats = await statOrNothing(root, parts);
@@ -55,7 +55,7 @@ export async function isFolder(root: string, parts: readonly string[]): Promise<
   return stats?.isDirectory() ?? false;
 }
 
-/** What is directly in the folder, in no order; empty when there is none. */
+/** Reads the names directly in the folder, in no order; empty when there is no folder. */
 export async function readNames(
   root: string,
   parts: readonly string[],
@@ -69,7 +69,11 @@ export function statPlace(root: string, parts: readonly string[]): Promise<BigIn
   return orNothing(lstat(join(root, ...parts), { bigint: true }));
 }
 
-/** What the file system said; undefined when that means that nothing is there. */
+/**
+ * Awaits an answer of the file system; undefined when it says that nothing lies at the place.
+ *
+ * @throws MemoryError `unavailable` for a shortage that may pass, `access_denied` for any other failure.
+ */
 async function orNothing<T>(answer: Promise<T>): Promise<T | undefined> {
   try {
     return await answer;
@@ -93,7 +97,7 @@ async function statOrNothing(root: string, parts: readonly string[]): Promise<Bi
   return statPlace(root, parts);
 }
 
-/** Whether a part of a key can be the name of a file: it never leads elsewhere. */
+/** Tells whether a part of a key can be the name of a file, which never leads elsewhere. */
 function isName(part: string): boolean {
   return part !== '' && part !== '.' && part !== '..' && !/[\0\\/]/.test(part);
 }

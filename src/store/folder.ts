@@ -110,8 +110,8 @@ async function refuse(): Promise<never> {
 type FolderListing = Pick<ListOptions, 'prefix' | 'startAfter' | 'signal'>;
 
 /**
- * What a listing of the folder shows, in UTF-8 byte order. At any time it holds the names in the folders on the way
- * to one file. What is neither a file nor a folder is listed as an object, which cannot be read.
+ * Lists the objects that the folder shows, in UTF-8 byte order. At any time it holds the names in the folders on the
+ * way to one file. A link or a special file is listed as an object, which cannot be read.
  */
 async function* objectsIn(root: string, request: FolderListing): AsyncGenerator<ListedObject, void> {
   const folder = request.prefix.slice(0, request.prefix.lastIndexOf('/') + 1);
@@ -167,7 +167,7 @@ function isSurrogate(unit: number): boolean {
   return unit >= 0xd800 && unit <= 0xdfff;
 }
 
-/** How the file is described as an object. Its ETag changes with every write to it. */
+/** Describes a file as an object, whose ETag changes with every write to the file. */
 function metaOf(stats: BigIntStats): ObjectMeta {
   const { dev, ino, size, mtimeNs, ctimeNs } = stats;
   const etag = `"${[dev, ino, size, mtimeNs, ctimeNs].map((fact) => fact.toString(36)).join('-')}"`;

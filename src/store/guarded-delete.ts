@@ -138,12 +138,15 @@ interface CreateRequest {
   readonly fraction: () => number;
 }
 
-/** How long a create waits for a tombstone to go, in milliseconds. */
+/** The time that a create waits for a tombstone to go, in milliseconds. */
 const PATIENCE_MS = 5000;
 const FIRST_PAUSE_MS = 10;
 const MAX_PAUSE_MS = 500;
 
-/** A store that refuses so many creates one after another, and shows nothing there, does not keep the condition. */
+/**
+ * The refused creates in a row, each followed by a HEAD that finds no object, after which a store is known to break the
+ * condition.
+ */
 const MOST_REFUSALS = 8;
 
 /**

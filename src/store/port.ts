@@ -44,7 +44,7 @@ export type PutMode = 'create' | 'overwrite' | { readonly ifMatch: ETag };
 
 /** Until when a request may be put on the wire. Its maker holds the clocks. */
 export interface SendBound {
-  /** Whether that instant has passed; once it has, it stays so. */
+  /** Tells whether that instant has passed; once it has, it stays so. */
   isPast(): boolean;
 }
 
@@ -86,7 +86,7 @@ export type DeleteFailure = { readonly key: ObjectKey } & (
   | { readonly error: unknown }
 );
 
-/** Whether it is certain that nothing was there any more. */
+/** Tells whether a delete failed because certainly no object lay at the key. */
 export function isMissing(failure: DeleteFailure): boolean {
   return 'conflict' in failure && failure.conflict === 'missing';
 }
@@ -97,11 +97,14 @@ export interface PutTarget extends Pick<PutOptions, 'mode'> {
   readonly body: Uint8Array;
 }
 
-/** Of each key one change at most. */
+/** Puts and deletes that are made together; a key has one change at most. */
 export interface Changes {
   readonly puts: readonly PutTarget[];
   readonly deletes: readonly DeleteTarget[];
-  /** What is put must be there before something is deleted: as a delete it may take room that is kept for deletes. */
+  /**
+   * True where the puts must be kept before something is deleted: like a delete, they may take room that is kept for
+   * deletes.
+   */
   readonly forDeletes?: boolean;
 }
 
@@ -162,7 +165,7 @@ export interface ObjectStore extends AsyncDisposable {
 export interface KeptVersion {
   readonly key: ObjectKey;
   readonly versionId: string;
-  /** Whether a plain GET finds this one. */
+  /** True where a plain GET finds this version. */
   readonly isCurrent: boolean;
   /** Bytes as stored; undefined for the mark of a delete, which holds none. */
   readonly size: number | undefined;
@@ -205,7 +208,10 @@ export function knowsNoVersions(error: unknown): boolean {
 const TOO_LATE = 'too_late';
 const RESENT = 'resent';
 
-/** What a store throws instead of sending a request whose bound has passed; undefined while it may be sent. */
+/**
+ * Makes the error that a store throws instead of sending a request whose bound has passed; undefined while it may be
+ * sent.
+ */
 export function lateness(bound: SendBound | undefined): MemoryError | undefined {
   if (bound === undefined || !bound.isPast()) return undefined;
   return new MemoryError('unavailable', 'A request was not sent, because it had waited for too long.', {
@@ -213,7 +219,7 @@ export function lateness(bound: SendBound | undefined): MemoryError | undefined 
   });
 }
 
-/** Whether a request was not sent because its bound had passed, so that certainly nothing was executed. */
+/** Tells whether a request was held back because its bound had passed, so that certainly nothing was executed. */
 export function isTooLate(error: unknown): boolean {
   return hasCode(error, 'unavailable') && error.details['reason'] === TOO_LATE;
 }
@@ -225,7 +231,7 @@ export function resentConflict(): MemoryError {
   });
 }
 
-/** Whether the outcome is unknown only because an earlier attempt may be what the condition met. */
+/** Tells whether the outcome is unknown only because an earlier attempt may be what the condition met. */
 export function isResentConflict(error: unknown): boolean {
   return hasCode(error, 'outcome_unknown') && error.details['reason'] === RESENT;
 }

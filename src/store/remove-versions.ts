@@ -106,7 +106,7 @@ function outage(): MemoryError {
   return new MemoryError('unavailable', 'The object store failed again and again, so the rest was left.');
 }
 
-/** How a failure tells of the versions that stay. */
+/** The words by which a failure tells of the versions that stay. */
 interface RemovalWords {
   /** The part that is done all the same, such as "the keys are out of use". */
   readonly done: string;

@@ -12,7 +12,7 @@ import {
   type WriteResult,
 } from './port.ts';
 
-/** What is sent, and until when it may be. */
+/** The bytes of a write, and the bound on when they may be sent. */
 export interface Body {
   readonly bytes: Uint8Array;
   readonly sendBy?: SendBound | undefined;
@@ -69,7 +69,7 @@ export async function settlePut<B extends Body>(
       sent.push(body);
       const found = await readBack(store, write, sent);
       if (found !== 'base') return found;
-      // What the create met, its own object perhaps, has been deleted since: to create it again would undo that.
+      // The object that the create met, perhaps its own, has been deleted since: to create it again would undo that.
       if (mode === 'create' && answer !== 'no_answer') throw outcomeUnknown();
       if (sends++ === SENDS) throw outcomeUnknown();
     }

@@ -62,14 +62,14 @@ async function isAbsent({ store, target, signal }: BurialRequest): Promise<boole
 }
 
 /**
- * How old a tombstone has to be before another process takes its place over (milliseconds, the server's clock). By then the
- * DELETE of the process that placed it was sent and answered, or cancelled, more than two minutes ago: the rest is for
- * a network that delivers late. One that delivers a request later than that could let it hit what took the place.
+ * The age from which another process takes over the place of a tombstone (milliseconds, the server's clock). By then
+ * the DELETE of the process that placed it was sent and answered, or cancelled, more than two minutes ago: the rest is
+ * for a network that delivers late. One that delivers a request later than that could let it hit what took the place.
  */
 export const TAKEOVER_AGE_MS = 180_000;
 /** A process that comes to the DELETE later than this after it began to place tombstones leaves them to others. */
 const PLACING_MS = 30_000;
-/** How long the DELETE lives, from being decided to its answer. */
+/** The longest life of the DELETE in milliseconds, from being decided to its answer. */
 const DELETE_MS = 15_000;
 
 /** Removes tombstones of our own, if it is not too late for it. */

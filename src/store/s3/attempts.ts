@@ -16,7 +16,7 @@ export function newTrace(): AttemptTrace {
   return { earlierMayHaveLanded: false, lastMayHaveLanded: false, answer: undefined };
 }
 
-/** Whether any attempt may have been executed. */
+/** Tells whether any attempt may have been executed. */
 export function mayHaveLanded(trace: AttemptTrace): boolean {
   return trace.earlierMayHaveLanded || trace.lastMayHaveLanded;
 }
@@ -49,7 +49,7 @@ export function watchOf(options: {
   return { onRequest, onDate, acceptsHost: custom ? () => true : isAmazonHost };
 }
 
-/** Of all partitions of AWS, the secluded ones included. */
+/** The hosts of all partitions of AWS, the secluded ones included. */
 const AMAZON =
   /(^|\.)(amazonaws\.(com|com\.cn|eu)|c2s\.ic\.gov|sc2s\.sgov\.gov|csp\.hci\.ic\.gov|cloud\.adc-e\.uk)$/;
 

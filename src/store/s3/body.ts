@@ -3,7 +3,7 @@ import type { Readable } from 'node:stream';
 import { MemoryError } from '../../errors.ts';
 
 interface BodyOptions {
-  /** What the answer says of its length, in bytes. */
+  /** The length that the answer declares, in bytes. */
   readonly declared?: number | undefined;
   readonly maxBytes?: number | undefined;
   readonly signal?: AbortSignal | undefined;

@@ -11,7 +11,9 @@ export interface S3StoreOptions {
   readonly region?: string | undefined;
   /** `https://endpoint/bucket/key`; unless given, true on a custom endpoint. */
   readonly forcePathStyle?: boolean | undefined;
-  /** Whether the server honours conditions on deletes atomically; unless given, AWS does and others do not. */
+  /**
+   * True where the server honours conditions on deletes atomically; unless given, true for AWS and false for others.
+   */
   readonly guarded?: boolean | undefined;
   /** `when_required` for servers that choke on the SDK's default checksums. */
   readonly checksums?: 'when_supported' | 'when_required' | undefined;

@@ -35,7 +35,7 @@ const NO_ROOM_NAMES: ReadonlySet<string> = new Set([
   ...['XMinioStorageFull', 'XMinioAdminBucketQuotaExceeded', 'InsufficientStorage', 'QuotaExceeded'],
 ]);
 
-/** By the error code of S3 or the name of the SDK's error. */
+/** The code and the words for each error code of S3 and each name of an error of the SDK. */
 const BY_NAME: Readonly<Record<string, CodedMessage>> = {
   InvalidAccessKeyId: BAD_CREDENTIALS,
   SignatureDoesNotMatch: BAD_CREDENTIALS,
@@ -120,7 +120,7 @@ export function s3CodeOf(error: unknown): string {
   return readSdkFailure(error).name;
 }
 
-/** Whether an attempt failed before any byte of the request can have reached the server. */
+/** Tells whether an attempt failed before any byte of the request can have reached the server. */
 export function wasNeverSent(error: unknown): boolean {
   if (error instanceof MemoryError) return true;
   const { code, message } = readSdkFailure(error);

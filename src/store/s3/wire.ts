@@ -2,7 +2,7 @@ import type { Readable } from 'node:stream';
 import type { ObjectKey } from '../../format/object-keys.ts';
 import type { DeleteTarget, GetOptions, ListOptions, PutMode, RequestOptions, SendBound } from '../port.ts';
 
-/** What became of the attempts of one operation on the wire. */
+/** The record of what became of the attempts of one operation on the wire. */
 export interface AttemptTrace {
   /** An attempt before the last one may have been executed although it brought no clear answer. */
   earlierMayHaveLanded: boolean;
@@ -18,7 +18,7 @@ export interface HttpAnswer {
   readonly body: Readable;
 }
 
-/** What accompanies an operation to each of its attempts. */
+/** The options that accompany an operation to each of its attempts. */
 export interface WireCall extends RequestOptions {
   readonly trace: AttemptTrace;
   readonly sendBy?: SendBound | undefined;
@@ -30,7 +30,7 @@ export interface PutCall extends WireCall {
   readonly mode: PutMode;
 }
 
-/** What the headers of an answer say of an object; a server may leave out any of it. */
+/** The facts that the headers of an answer give of an object; a server may leave out any of them. */
 export interface AnsweredMeta {
   readonly etag: string | undefined;
   readonly size: number | undefined;
@@ -70,8 +70,9 @@ export interface AnsweredDeletes {
 }
 
 /**
- * How a store of S3 sends its requests, and what is answered, unjudged: `judgedStore` makes an object store of it. Reads
- * and puts are attempted three times where a failure passes; deletes once. Failures are thrown as the AWS SDK words them: `readSdkFailure` reads them.
+ * The requests of a store of S3 and their answers, unjudged: `judgedStore` makes an object store of them. Reads and
+ * puts are attempted three times where a failure passes; deletes once. Failures are thrown as the AWS SDK words them:
+ * `readSdkFailure` reads them.
  */
 export interface S3Wire {
   /** The whole body or none of it: above `maxBytes` it throws `limit_exceeded`. A body that breaks off is not asked for again. */

@@ -79,7 +79,7 @@ function judgeFailedPut(error: unknown, mode: PutMode, trace: AttemptTrace): Wri
 
 interface DeletingContext {
   readonly wire: S3Wire;
-  /** Whether the server judges a delete's condition atomically. */
+  /** True where the server judges a delete's condition atomically. */
   readonly guarded: boolean;
 }
 

@@ -16,8 +16,8 @@ let gathering = 0;
  * Runs an operation that blocks the event loop: at once, or after a turn of the event loop where operations have
  * followed one another for 10 ms. None overtakes another. All stores of the process take turns together, because they
  * share one event loop: a chain of calls that never waits for anything else would keep timers and signals waiting.
- * Of the operations that run `together`, the first of a turn runs at once and the others wait for the next turn. This means that
- * writes asked for side by side are all there when the first of them has its turn.
+ * Among operations that run `together`, the first of a turn runs at once and the others wait for the next turn. This
+ * means that writes asked for side by side are all there when the first of them has its turn.
  */
 export function inTurn<T>(operation: () => T, kind: 'alone' | 'together' = 'alone'): T | Promise<T> {
   const isNow = waiting.size === 0 && isWithinStretch() && !(kind === 'together' && joinedRan);

@@ -36,7 +36,8 @@ export async function readDocument<T>(
 }
 
 /**
- * What the headers say of an object, its body unread. `verify` judges the body of a failure.
+ * Reads an object's facts from the headers of an answer, and leaves its body unread. `verify` judges the body of a
+ * failure.
  *
  * @throws as `readDocument`.
  */

@@ -1,7 +1,7 @@
 import { isIpAddress, isVirtualHostableS3Bucket, partition } from '@aws-sdk/core/client';
 import { extendedEncodeURIComponent, parseUrl } from '@smithy/core/protocols';
 
-/** What decides where the requests for a bucket go. */
+/** The facts that decide where the requests for a bucket go. */
 export interface EndpointParameters {
   readonly bucket: string;
   readonly region: string;
@@ -28,12 +28,12 @@ type Scheme = 'http' | 'https';
 /** Buckets of other kinds need requests of their own: directory buckets, access points, outposts. */
 const OF_ANOTHER_KIND = /[:/#?]|--x-s3$|--xa-s3$|--op-s3$/;
 
-/** Whether a bucket is an ordinary one, as `resolveEndpoint` expects it. */
+/** Tells whether a bucket is an ordinary one, as `resolveEndpoint` expects it. */
 export function isOrdinaryBucket(bucket: string): boolean {
   return !OF_ANOTHER_KIND.test(bucket);
 }
 
-/** Where the AWS SDK would send the requests for an ordinary bucket. */
+/** Finds where the AWS SDK would send the requests for an ordinary bucket. */
 export function resolveEndpoint(parameters: EndpointParameters): Endpoint {
   const url = new URL(
     parameters.endpoint === undefined ? awsUrl(parameters) : customUrl(parameters, parameters.endpoint),
@@ -81,7 +81,7 @@ function customUrl(parameters: EndpointParameters, endpoint: string): string {
   const scheme = protocol.slice(0, -1);
   if (scheme !== 'http' && scheme !== 'https') throw endpointError('Custom endpoint was not a valid URI');
   const authority = port === undefined ? hostname : `${hostname}:${port}`;
-  // As the SDK, which puts a bucket with dots in front of an IP address too: that is no URL, and is refused.
+  // The SDK puts a bucket with dots in front of an IP address as well: that is no URL, and is refused here as there.
   const hasOwnHost = bucket.includes('.') || !isIpAddress(hostname);
   if (!isPathStyle(parameters, scheme) && hasOwnHost) return `${scheme}://${bucket}.${authority}${path}`;
   return `${scheme}://${authority}${path.replace(/\/?$/, '/')}${extendedEncodeURIComponent(bucket)}`;

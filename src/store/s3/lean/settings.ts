@@ -20,7 +20,9 @@ import { once } from '../../../time.ts';
 import type { S3StoreOptions } from '../connection.ts';
 import { type Endpoint, resolveEndpoint } from './endpoint.ts';
 
-/** What the AWS SDK finds in options, environment and profile files; each is looked up at its first use. */
+/**
+ * The settings that the AWS SDK finds in options, environment and profile files; each is looked up at its first use.
+ */
 export interface LeanSettings {
   readonly region: () => Promise<string>;
   readonly endpoint: () => Promise<Endpoint>;

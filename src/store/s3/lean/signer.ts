@@ -13,7 +13,7 @@ interface SignerOptions {
   readonly settings: LeanSettings;
   readonly connections: S3Connections;
   readonly credentials: S3Credentials | undefined;
-  /** Whether the server is another than AWS. */
+  /** True where the server is another than AWS. */
   readonly custom: boolean;
 }
 
@@ -21,7 +21,10 @@ export interface Signature {
   readonly request: HttpRequest;
   /** Takes the server's clock from an answer, so that the next request is signed by it. */
   learnClock(answer: HttpAnswer): void;
-  /** The same for a failure, and whether the clock was what was wrong: the request can be sent again. */
+  /**
+   * Takes the server's clock from a failure, and marks a failure that a wrong clock caused: its request can be sent
+   * again.
+   */
   learnClockFrom(failure: unknown): void;
 }
 

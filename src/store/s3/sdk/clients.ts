@@ -27,7 +27,7 @@ export function createS3Clients(options: OpenS3Options): S3Clients {
   const checksums = options.checksums === 'when_required' ? 'WHEN_REQUIRED' : 'WHEN_SUPPORTED';
   const { region: ambientRegion } = new S3Client({ requestHandler }).config;
   const region = options.region ?? (custom ? () => ambientRegion().catch(() => 'us-east-1') : ambientRegion);
-  // What hands out credentials in exchange for others is asked in the same region.
+  // Services that exchange credentials for others are asked in the same region.
   const ambient = new S3Client({ requestHandler, region }).config;
   const config: S3ClientConfig = {
     requestHandler,

@@ -118,8 +118,8 @@ async function uploadInParts(
 }
 
 /**
- * What `Upload` needs of a client. The first and the clearing-up requests are not aborted, so that no upload is
- * left behind whose name is lost.
+ * Makes the part of a client that `Upload` uses. The first request and those that clear up run to their end: this means
+ * that no upload is left behind whose name is lost.
  */
 function followingClient(client: S3Client, { signal, sendBy, trace }: WireCall): S3Client {
   const view = {

@@ -54,7 +54,7 @@ export function openSdkVersions(options: S3StoreOptions, client: S3Client): Obje
       const { NextKeyMarker: KeyMarker, NextVersionIdMarker: VersionIdMarker } = page;
       const isFurther = KeyMarker !== from?.KeyMarker || VersionIdMarker !== from?.VersionIdMarker;
       if (KeyMarker === undefined || !isFurther) throw notAsS3();
-      // As they are: MinIO puts more into its markers than the key.
+      // The markers go back as they came: MinIO puts more into them than the key.
       from = { KeyMarker, ...(VersionIdMarker !== undefined && { VersionIdMarker }) };
     }
   }
@@ -99,7 +99,7 @@ function isUnknownRequest(error: unknown): boolean {
   return s3CodeOf(error) === 'NotImplemented' || statusOf(error) === 501;
 }
 
-/** As MinIO tells of it; AWS denies the access. */
+/** Makes the failure for a lock on an object, which MinIO answers as `InvalidRequest`; AWS denies the access. */
 function locked(cause: unknown): MemoryError {
   return new MemoryError('access_denied', 'An object lock or a legal hold keeps a version of an object.', {
     cause: causeOf(cause),
