@@ -1,4 +1,4 @@
-// What a store in a bucket needs, in a module of its own: it is loaded when one is opened.
+// The parts of a store in a bucket, in a module of their own: it is loaded when one is opened.
 
 export { checkConditions } from '../store/conditions.ts';
 export { guardDeletes } from '../store/guarded-delete.ts';

@@ -8,7 +8,7 @@ import type { AwsCredentials } from '../store/s3/callers-credentials.ts';
 import type { S3StoreOptions } from '../store/s3/connection.ts';
 import { pause } from '../time.ts';
 
-/** Where sealed objects lie: this process, an SQLite file, or a bucket (`prefix` without slashes at its ends). */
+/** The place of sealed objects: this process, an SQLite file, or a bucket (`prefix` without slashes at its ends). */
 export type StoreLocation =
   | { readonly kind: 'memory' }
   | { readonly kind: 'sqlite'; readonly path: string }
@@ -24,7 +24,7 @@ export interface S3Options {
   readonly region?: string | undefined;
   /** The bucket stands in the path; default true with a custom endpoint. */
   readonly forcePathStyle?: boolean | undefined;
-  /** Whether the server honours conditional deletes atomically; default true without a custom endpoint. */
+  /** True where the server honours conditional deletes atomically; default true without a custom endpoint. */
   readonly guarded?: boolean | undefined;
   /** `when_required` for servers that choke on the SDK's checksums; default `when_supported`. */
   readonly checksums?: 'when_supported' | 'when_required' | undefined;
@@ -42,7 +42,7 @@ export interface BaseStore extends AsyncDisposable {
   readonly stamps: Stamps;
   /** The store as one tenant's tree may use it: with guarded deletes, and with conditions that are proved. */
   forTenant(layout: Layout): ObjectStore;
-  /** The same place reached with other credentials, over the same connections; closing either closes both. */
+  /** Reaches the same place with other credentials, over the same connections; closing either closes both. */
   withCredentials(credentials: AwsCredentials): BaseStore;
   /** Removes what deletes left below `prefix` when their process died, and returns how much it was. */
   buryTombstones(prefix: string, request?: RequestOptions): Promise<number>;
