@@ -22,7 +22,7 @@ export function createTestClock(moment: Date | number | string = Date.now()): Te
   if (isTaken) throw new Error('The clock of this process is taken already: restore it first.');
   const ownTime = Date.now;
   let ahead = millisecondsOf(moment) - ownTime();
-  // Who has kept this function has the process's own time again, too, once the clock is given back.
+  // A caller who kept this function gets the process's own time from it once the clock is given back.
   const told = (): number => ownTime() + ahead;
   isTaken = true;
   Date.now = told;

@@ -1,4 +1,4 @@
-// What an application tests its agent, its store and its root key with. Only tests load it.
+// The means by which an application tests its agent, its store and its root key. Only tests load them.
 
 export { ApiRefusal, type ApiRefusalOptions } from './claude/api-refusal.ts';
 export type { AppliedEdit } from './claude/context-edits.ts';

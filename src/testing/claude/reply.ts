@@ -132,7 +132,7 @@ export function eventsOf({
   return [
     {
       type: 'message_start',
-      // What the reply takes is known at its end.
+      // The tokens that the reply takes are known at its end.
       message: {
         ...head,
         usage: { ...begun, output_tokens: 1 },
