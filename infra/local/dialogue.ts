@@ -12,9 +12,9 @@ interface Exchange {
 
 /** A request, as a player of Claude reads it. */
 export interface Dialogue {
-  /** What the user said last. */
+  /** The words that the user said last. */
   readonly user: string;
-  /** How often Claude has spoken since then. */
+  /** The number of times that Claude has spoken since then. */
   readonly turn: number;
   /** Every memory command of the conversation, oldest first. */
   readonly exchanges: readonly Exchange[];
@@ -53,7 +53,7 @@ export function listedFiles({ exchanges }: Dialogue): readonly string[] {
 interface LabelledLine {
   readonly number: number;
   readonly text: string;
-  /** What stands behind the label. */
+  /** The text behind the label. */
   readonly value: string;
 }
 

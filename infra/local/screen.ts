@@ -94,7 +94,7 @@ function breakText(text: string, width: number): readonly string[] {
   return lines.length > 0 ? lines.map((line) => line.trimEnd()) : [''];
 }
 
-/** What a file holds must not steer the terminal. */
+/** Makes a file's text harmless to the terminal: tabs become spaces, control characters dots. */
 function printable(text: string): string {
   return text.replaceAll('\t', '  ').replace(/[^\P{C}\n\u200c\u200d]/gu, '·');
 }

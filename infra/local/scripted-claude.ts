@@ -6,7 +6,7 @@ import {
   type ScriptedClaudeOptions,
 } from '../../src/testing/claude/scripted-claude.ts';
 
-/** Where the scripted Claude listens: a free port of 127.0.0.1 unless given. */
+/** The place where the scripted Claude listens: a free port of 127.0.0.1 unless given. */
 interface Place {
   readonly host?: string;
   readonly port?: number;
@@ -17,7 +17,7 @@ export interface ScriptedClaude extends AsyncDisposable {
   readonly url: string;
 }
 
-/** How long after its last byte a connection is cut that shall break. */
+/** The time, in milliseconds, between the last byte of a connection that shall break and the cut. */
 const CUT_AFTER_MS = 10;
 
 /** Puts a scripted Claude behind a port, for clients in other processes and in other languages. */

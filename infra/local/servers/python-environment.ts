@@ -11,7 +11,7 @@ const INTERPRETER = ['bin', 'python'];
 export interface PythonEnvironment {
   /** The path of a Python 3. */
   readonly command: string;
-  /** What the folder's name begins with. */
+  /** The beginning of the folder's name. */
   readonly name: string;
   /** The path of a file for pip. */
   readonly requirements: string;
