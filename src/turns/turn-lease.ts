@@ -30,7 +30,7 @@ export interface TurnLease {
   release(request?: RequestOptions): Promise<void>;
 }
 
-/** What an answer, or a saved progress, may have, as stored and as read. */
+/** The most bytes that an answer, or a saved progress, may have, as stored and as read. */
 export const MAX_ANSWER_BYTES = 8_388_608;
 
 /** A receipt to which a worker has the lease, and what the worker wrote into it and beside it. */

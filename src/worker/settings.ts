@@ -9,22 +9,22 @@ export interface WorkerConfig {
   /** Absent: tenants are reached with the credentials of the process. */
   readonly tenantRoleArn: string | undefined;
   readonly queueUrl: string;
-  /** Absent: what can never succeed is left to the queue's own attempts. */
+  /** The queue for messages that can never succeed; absent: they are left to the queue's own attempts. */
   readonly deadLetterQueueUrl: string | undefined;
-  /** How long the queue keeps a message; absent: four days, as SQS does by default. */
+  /** The time that the queue keeps a message; absent: four days, as SQS does by default. */
   readonly queueRetentionSeconds: number | undefined;
   readonly replyQueueUrl: string | undefined;
   readonly reply: 'pointer' | 'inline';
   readonly model: string;
   readonly maxTokens: number | undefined;
   readonly effort: 'low' | 'medium' | 'high' | 'xhigh' | 'max' | undefined;
-  /** Of one tenant on a day; absent: no bound. */
+  /** The bound on the tokens of one tenant on a day; absent: no bound. */
   readonly tokensPerDay: number | undefined;
-  /** In Secrets Manager; absent: the SDK's own `ANTHROPIC_API_KEY`. */
+  /** The secret in Secrets Manager that holds the key; absent: the SDK's own `ANTHROPIC_API_KEY`. */
   readonly apiKeySecretArn: string | undefined;
 }
 
-/** What the function that expires files needs beyond the memory's options, validated and frozen. */
+/** The settings that the function which expires files needs beyond the memory's options, validated and frozen. */
 export interface ExpiryConfig {
   readonly tenantRoleArn: string | undefined;
   readonly expireDryRun: boolean;

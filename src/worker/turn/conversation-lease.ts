@@ -134,7 +134,7 @@ function nameable({ tenant }: Work): () => void {
   };
 }
 
-/** What no head names is removed by the expiry at last. */
+/** Removes a body that no head names; one that cannot be removed now is left to the expiry, with a warning. */
 async function removeBody(work: Work, { id, etag }: BodyRecord): Promise<void> {
   const key = classKey(work.tenant.layout, CLASS, id);
   await deleteObjects(work, [{ key, ifMatch: etag }]).catch((error: unknown) => {

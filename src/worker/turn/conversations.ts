@@ -100,7 +100,8 @@ async function takeConversation(
     if (body !== undefined) await completeLast(work, body.conversation);
     return { state: 'ours', lease: leaseConversation(work, { leased, head, body }) };
   } catch (error) {
-    // What cannot be read must not keep other turns waiting. The error says more than a release that fails too.
+    // A conversation that cannot be read is left to other turns at once. Its error says more than that of a release
+    // which fails too.
     await leaseConversation(work, { leased, head, body: undefined })
       .release({})
       .catch(() => {});

@@ -26,7 +26,9 @@ export interface TurnBasis {
   readonly digest: string;
 }
 
-/** As a claim of the conversation; `ours` also without one. */
+/**
+ * The outcome of a search for the basis: that of a claim of the conversation, and `ours` also for a turn without one.
+ */
 export type FoundBasis =
   | Exclude<ConversationClaim, { readonly state: 'ours' }>
   | { readonly state: 'ours'; readonly basis: TurnBasis };

@@ -8,9 +8,12 @@ import type { TurnTouches } from '../../turns/turn-trace.ts';
 import { codeOf, type JsonLogger } from '../json-log.ts';
 import { countBefore, type TurnBasis, withoutOtherThoughts } from './turn-basis.ts';
 
-/** The progress of a turn within one delivery. Each step is kept with the receipt, so that the next delivery goes on from it. */
+/**
+ * The progress of a turn within one delivery. Each step is kept with the receipt, so that the next delivery goes on
+ * from it.
+ */
 export interface DeliveryProgress {
-  /** Where the turn is; undefined at its beginning. */
+  /** The progress so far; undefined at the beginning of the turn. */
   readonly latest: TurnProgress | undefined;
   /** Tells that this delivery has come further than the one before. */
   readonly hasProgress: boolean;
@@ -89,7 +92,10 @@ function encodeProgress(
   });
 }
 
-/** Where another turn was stored since, the turn begins again, on what is there now; what it took is not forgotten. */
+/**
+ * Resumes a turn from its saved progress. Where another turn was stored since, it begins again on the conversation as
+ * it is now, and keeps its earlier attempt's usage and touches.
+ */
 function resume({ version, ...saved }: SavedProgress, basis: TurnBasis): TurnProgress {
   const { lease, before, messages, digest } = basis;
   if (version !== lease?.version) {
