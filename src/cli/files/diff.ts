@@ -91,7 +91,9 @@ async function fileAt(run: FileRun, path: string): Promise<Side> {
   return { path, text: textOf(bytes, path) };
 }
 
-/** Who typed the name of a file of their own gets told how it is written. */
+/**
+ * Makes a handler of failures that tells a person who typed the name of a file of their own how such a name is written.
+ */
 function orLocal(path: string): (error: unknown) => never {
   const own = typedHere(path);
   return (error) => {

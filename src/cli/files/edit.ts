@@ -14,7 +14,7 @@ import { removingAfter } from '../run/own-file.ts';
 import { pathArgument } from '../run/typed.ts';
 import { redactionLines } from '../show/redaction-lines.ts';
 
-/** What a shell adds to the number of the signal that ended a program. */
+/** The number that a shell adds to that of the signal which ended a program. */
 const SIGNALLED = 128;
 
 /** Declares `edit`. */

@@ -178,7 +178,7 @@ async function exportFile({
         return { left: `would replace a link, ${target}; --force replaces that` };
       return undefined;
     };
-    // What cannot be written is not read, and for what cannot be read no folder is made.
+    // Each step spares the next where it fails: a look at the place, the read of the file, then its folder.
     const standing = await folders.standing(posix.dirname(name));
     if (standing !== undefined) {
       const place = join(standing, basename(name));

@@ -102,8 +102,8 @@ function refuseUnlessMounted(path: string, { mounts = [] }: MemoryOptions): void
 }
 
 /**
- * Where the memory lies in a folder: the SDK's filesystem tool keeps it in `memories`, Claude Code beside the sessions of
- * a project in `memory`.
+ * Finds the memory in a folder: the SDK's filesystem tool keeps it in `memories`, Claude Code beside the sessions of a
+ * project in `memory`.
  */
 async function folderToImport(from: string): Promise<string> {
   const entries = await readdir(from, { withFileTypes: true }).catch((error: unknown) => {
@@ -145,11 +145,12 @@ interface Source {
   readonly size: number;
 }
 
-/** How the names of the files of an SQLite store end. */
+/** The ends of the names of an SQLite store's files. */
 const BESIDE_SQLITE = ['', '-journal', '-wal', '-shm', '-reserve'];
 
 /**
- * Where the settings, the root key and the store of this program lie: a model that reads its memory must not find them in it.
+ * Lists the places of the settings, the root key and the store of this program: a model that reads its memory must not
+ * find them there.
  */
 function ownPlaces({ options: { store }, invocation: { flags } }: FileRun): readonly string[] {
   const { [ROOT_KEY_FILE]: keyFile } = readEnvironment(flags);
@@ -227,7 +228,7 @@ async function readSourceFile(
   if (!isFile) return SPECIAL;
   try {
     if (size > most) return tooLarge(most);
-    // What has become a pipe since it was listed holds nobody.
+    // Opening does not wait, even where the file has become a pipe since it was listed.
     await using file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
     const now = await file.stat();
     if (!now.isFile()) return SPECIAL;
@@ -253,7 +254,7 @@ async function importFile(
     readonly force: boolean;
     /** Another file of the folder was imported to that path: names that differ in their form of Unicode are one path. */
     readonly isTaken: boolean;
-    /** What lay at the path at the beginning. */
+    /** The file at the path, as a listing at the beginning showed it. */
     readonly listed: FileStat | undefined;
   },
 ): Promise<Outcome> {
@@ -273,7 +274,7 @@ async function importFile(
       if (!hasCode(error, 'already_exists') || hasReason(error, 'below_file')) throw error;
     }
   }
-  // Of one size it may be the same; that tells its content alone.
+  // A file of the same size may be the same; that tells its content alone.
   if ((listed === undefined || listed.size === bytes.length) && (await isSame())) return 'same';
   if (isTaken)
     return { left: 'has the path of a file that was imported: the names differ in accents typed apart' };

@@ -11,7 +11,7 @@ import { MEMORY_ROOT, type MemoryPath, parseMemoryPath } from '../../language/pa
 import type { ExportedFile, ExportedFiles } from '../../page/server/export-view.ts';
 import { cannotRead, isPartial } from '../run/own-file.ts';
 
-/** Of an archive, which is held in memory as a whole. */
+/** The most bytes of an archive, which is held in memory as a whole. */
 const MOST_BYTES = 268_435_456;
 const AGE = 'age-encryption.org/v1';
 

@@ -7,7 +7,7 @@ import type { StateFields } from '../run/tenant-state.ts';
 import { redactedWords, redactionLines } from '../show/redaction-lines.ts';
 import { counted } from '../show/report.ts';
 
-/** What became of one file. */
+/** The outcome for one file. */
 export type Outcome =
   | 'written'
   | 'same'
@@ -15,7 +15,7 @@ export type Outcome =
   /** Written, after the policy had something replaced in it. */
   | { readonly redacted: readonly RedactedRule[] };
 
-/** What is carried from one place to another, and the bytes that this holds in memory. */
+/** An item that is carried from one place to another; `size` is the bytes that it holds in memory meanwhile. */
 interface Transfer {
   readonly name: string;
   readonly size: number;
@@ -81,7 +81,11 @@ export async function transferAll(
   return left > 0 ? EXIT_FAILED : 0;
 }
 
-/** What is wrong with one file is none of the others' business. */
+/**
+ * Says why one file is left, so that the others go on.
+ *
+ * @throws the error itself where it is no `MemoryError`, an abort, or a matter for the operator.
+ */
 function leftOrThrown(error: unknown): Outcome {
   if (hasCode(error, 'integrity')) return { left: 'is damaged: "sealed-memory verify" looks for more' };
   if (hasCode(error, 'not_found')) return { left: 'was deleted meanwhile' };

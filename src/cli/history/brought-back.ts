@@ -9,7 +9,10 @@ export interface BroughtBack {
   readonly textOf: string;
 }
 
-/** What others brought back of what an actor wrote, such as by an undo of the undo: that is not the actor's to take back. */
+/**
+ * Finds the current versions in which others brought back a text that an actor wrote, such as by an undo of the undo:
+ * those are not the actor's to take back.
+ */
 export function broughtBackOf(entries: readonly HistoryEntry[], writer: string): readonly BroughtBack[] {
   const written = entries.filter((entry) => entry.kind === 'written');
   const byVersion = new Map(written.map((entry) => [entry.version, entry]));
@@ -26,7 +29,7 @@ export function broughtBackOf(entries: readonly HistoryEntry[], writer: string):
   });
 }
 
-/** Where the text is again, by whom, and what to do. */
+/** Says where the text is again, who brought it back, and what to do. */
 export function broughtBackLine({ entry, textOf }: BroughtBack): string {
   const { path, version, writer } = entry;
   const by = writer === undefined ? '' : ` by ${onOneLine(writer)}`;

@@ -53,7 +53,7 @@ export function runCheckpoint({ since }: CheckpointArguments, invocation: Invoca
   );
 }
 
-/** What a later `verify --since` cannot tell, said at once. */
+/** The sentences, said with the new line, on what a later `verify --since` cannot tell. */
 const UNTOLD = {
   history_off:
     'untold since this line: how a file ended, and what lay between two of its versions. The tenant keeps no history, or not yet for an hour: run "tenant history on", and "checkpoint" again an hour later',

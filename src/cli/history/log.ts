@@ -28,13 +28,13 @@ export function declareLog(program: Command, run: ChosenVerb<typeof runLog>): vo
 const LONGEST_KIND = 'unrecorded'.length;
 
 export interface LogArguments {
-  /** So many entries, the newest. */
+  /** The most entries that are told, the newest first. */
   readonly limit?: number;
 }
 
 /**
- * What happened to a file, or to all files, the newest first; of a file on a screen a picture. Resolves to 1 where nothing is
- * known of the file.
+ * Tells what happened to a file, or to all files, the newest first; draws a picture of one file's history on a screen.
+ * Resolves to 1 where nothing is known of the file.
  */
 export function runLog(
   path: string | undefined,

@@ -3,11 +3,14 @@ import type { PlannedChange } from '../../history/change/plan.ts';
 import type { AdminRun } from '../run/admin.ts';
 import { type Content, changePatch, type TextPatch } from '../show/patch.ts';
 
-/** What a change does to a text. `not_text`: one of the two is none. `gone`: one is not kept, or not any more. */
+/**
+ * The effect of a change on a text. `not_text`: one of the two sides is no text. `gone`: one of the two versions is not
+ * kept, or no longer.
+ */
 export type Patch = TextPatch | { readonly without: 'not_text' | 'gone' };
 
 /**
- * How a change alters the text of its file; undefined for a rename, which alters none.
+ * Compares the text of a file before and after a change; undefined for a rename, which alters no text.
  *
  * @param changes the whole plan: a file that is renamed as well has its versions at its earlier path.
  */

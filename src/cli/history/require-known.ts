@@ -3,7 +3,10 @@ import type { HistoryEntry } from '../../history/past/entries.ts';
 import { inNfc, isWithin, type MemoryPath, parseGivenPath } from '../../language/path.ts';
 import type { AdminRun } from '../run/admin.ts';
 
-/** What was named: an actor, whose words for people are `shown`, or what lies at or below a path; neither: all. */
+/**
+ * The thing that a person named: an actor, whose words for people are `shown`, or a path with all below it; all where
+ * `below` is undefined.
+ */
 export type Named =
   | { readonly writer: string; readonly shown: string }
   | { readonly below: string | undefined };

@@ -42,7 +42,10 @@ export function declareHistorySwitch(
   }
 }
 
-/** Whether the tenant keeps history, since when, and how long an expiry run that is configured like this one leaves it. */
+/**
+ * Tells whether the tenant keeps history, since when, and how long an expiry run that is configured like this one
+ * leaves it.
+ */
 export function runHistoryState(invocation: Invocation): Promise<number> {
   return runOnAdmin(
     async ({ admin, report, signal }) => {

@@ -21,7 +21,10 @@ export function declareTrace(program: Command, run: ChosenVerb<typeof runTrace>)
     .action((path: string, version?: string) => run({ path, version }));
 }
 
-/** Which turns read a version, or any that was at the path, what they wrote then, who read that, and so on. */
+/**
+ * Tells which turns read a version, or any version that was at the path, what they wrote then, who read that, and so
+ * on.
+ */
 export function runTrace(
   { path, version }: { readonly path: string; readonly version: string | undefined },
   invocation: Invocation,

@@ -119,7 +119,10 @@ export async function runUndo(
   );
 }
 
-/** How far it is: up to the consent nothing is changed. */
+/**
+ * Records whether the first change may have been made: `begin` is called directly before it. Until then an interruption
+ * leaves everything as it was.
+ */
 function createStage(): { begin(): void; interrupted(): string } {
   let isBegun = false;
   return {
@@ -166,9 +169,9 @@ async function carryOut(
   }: {
     readonly consent: TakeBackArguments;
     readonly partial: boolean;
-    /** Whose or what is taken back. */
+    /** The actor, or the path with all below it, whose changes are taken back. */
     readonly named: Named;
-    /** What is said where there is nothing to do. */
+    /** The line for people where there is nothing to do. */
     readonly idle: string;
     readonly plan: Plan;
     /** Told when the first change may be made. */

@@ -76,7 +76,7 @@ export function linesOf(verification: VerifyReport): readonly string[] {
 
 interface Counts {
   readonly left: number;
-  /** Of those: it cannot be told. */
+  /** The number of those in `left` of which it cannot be told whether they are wrong. */
   readonly untold: number;
   readonly repaired: number;
 }

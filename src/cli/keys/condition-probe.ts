@@ -16,7 +16,7 @@ interface ProbeOptions {
   readonly store: ObjectStore;
   /** Start of every scratch key; removed again at the end. */
   readonly scratch: string;
-  /** Whether deletes are trusted to be atomic, by the configuration or because the endpoint is AWS's own. */
+  /** True where deletes are trusted to be atomic, by the configuration or because the endpoint is AWS's own. */
   readonly isTrustedGuarded: boolean;
   readonly signal?: AbortSignal | undefined;
 }

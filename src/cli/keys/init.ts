@@ -91,7 +91,10 @@ function envLines(settings: NewSettings): readonly string[] {
   );
 }
 
-/** As a shell, Node and this program read it alike. */
+/**
+ * Quotes a value so that a shell, Node and this program read it alike. @throws MemoryError `misconfigured` for a value
+ * that no kind of quotes carries.
+ */
 function quoted(value: string): string {
   if (/^[\w./:@%+,-]+$/.test(value)) return value;
   if (!/['\n\r]/.test(value)) return `'${value}'`;
@@ -153,9 +156,9 @@ function ignoreDotEnv(): void {
   appendFileSync(GIT_IGNORE, `${text === '' || text.endsWith('\n') ? '' : '\n'}${DOT_ENV}\n`);
 }
 
-/** What the user types to call the program again: the printed lines are to be run. */
+/** Makes the words with which the user calls the program again: the printed lines are to be run. */
 function programName(env = processEnvironment()): string {
   const isFound = (env['PATH'] ?? '').split(delimiter).some((folder) => existsSync(join(folder, NAME)));
-  // Of npx itself the folder of the package is on the path, for as long as it runs.
+  // While npx itself runs, the folder of the package is on the path.
   return isFound && env['npm_command'] !== 'exec' ? NAME : `npx ${NAME}`;
 }

@@ -2,11 +2,11 @@ import type { Command } from 'commander';
 import { slotAt } from './completion-slot.ts';
 import { type Candidate, candidatesFor } from './completion-values.ts';
 
-/** As the scripts of shells read it: after the word no space; no files of the current folder instead. */
+/** Directives as the scripts of shells read them: no space after the word; no files of the current folder instead. */
 const NO_SPACE = 2;
 const NO_FILES = 4;
 
-/** Nobody waits longer for a word. */
+/** The time, in milliseconds, after which a shell is answered with what is known by then. */
 const LIMIT_MS = 1_500;
 
 /**

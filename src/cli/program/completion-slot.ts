@@ -2,15 +2,15 @@ import type { Argument, Command, Option } from 'commander';
 import type { Flags } from '../run/invocation.ts';
 import { isListed, OPTIONS_TOPIC } from './help.ts';
 
-/** What stands at a place of a command line. */
+/** The kind of word that stands at a place of a command line. */
 export type Kind = 'path' | 'strict path' | 'version' | 'side' | 'actor' | 'file' | 'word';
 
 /** The place that is being typed, and what was typed before it. */
 export interface Slot {
   readonly kind: Kind;
-  /** What is there of the value. */
+  /** The part of the value that stands there so far. */
   readonly current: string;
-  /** What belongs to the word and stands before its value, such as `--below=`. */
+  /** The beginning of the word, before its value, such as `--below=`. */
   readonly before: string;
   /** A file of the user's may stand there as well. */
   readonly orFile?: boolean;

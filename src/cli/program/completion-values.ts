@@ -12,18 +12,18 @@ import type { Slot } from './completion-slot.ts';
 
 export interface Candidate {
   readonly value: string;
-  /** What explains it. */
+  /** The words that explain the value. */
   readonly told: string;
 }
 
-/** More than that nobody reads through. */
+/** The most values that a person reads through. */
 const MOST_LISTED = 1_000;
 const MOST_VERSIONS = 20;
 const MOST_DEEDS = 50;
-/** What a key of a keyboard may cost. */
+/** The most requests that one press of a key may cost. */
 const MOST_REQUESTS = 120;
 
-/** What may stand at a place. @throws what the store fails with. */
+/** Finds the values that may stand at a place. @throws what the store fails with. */
 export async function candidatesFor(slot: Slot, controller: AbortController): Promise<readonly Candidate[]> {
   if (slot.kind === 'file') return [];
   if (slot.kind === 'word') return slot.words.map(([value, told]) => ({ value, told }));
@@ -65,7 +65,7 @@ async function readableOptions(flags: Flags) {
   return isThere ? { ...options, readOnly: true } : undefined;
 }
 
-/** What lies in the directory that was typed, with what was typed before it. */
+/** Lists the directory that was typed, each name behind what was typed before it. */
 async function pathsLike(
   memory: Memory,
   current: string,

@@ -1,6 +1,6 @@
 import type { Command, Help, Option } from 'commander';
 
-/** Which options every command takes: a topic of `help`, so that no command repeats them. */
+/** The topic of `help` that lists the options which every command takes, so that no command repeats them. */
 export const OPTIONS_TOPIC = 'options';
 
 /** Stands in for the width where a terminal does not know its own, and for a file. */

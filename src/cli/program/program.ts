@@ -19,7 +19,7 @@ export async function runProgram(args: readonly string[]): Promise<number> {
     failure ??= error;
   });
   const code = await runLine(args);
-  // What a write failed with is told after it.
+  // A write tells its failure only after this turn of the event loop.
   await new Promise((resolve) => setImmediate(resolve));
   if (code !== 0 || failure === undefined) return code;
   const { isReaderGone, outFailure } = await import('../show/terminal.ts');
@@ -48,7 +48,7 @@ async function runLine(args: readonly string[]): Promise<number> {
   return runAction(chosen, program.opts<Flags>());
 }
 
-/** Whether the answer is to be lines of JSON, of a command line that is not understood. */
+/** Tells whether a command line that is not understood asks for its answer as lines of JSON. */
 function isJson(args: readonly string[]): boolean {
   const end = args.indexOf('--');
   return (end < 0 ? args : args.slice(0, end)).includes('--json');

@@ -2,10 +2,10 @@ import type { Command } from 'commander';
 import { nearestOf } from '../../open/known-names.ts';
 import { fullName, OPTIONS_TOPIC } from './help.ts';
 
-/** How commander tells of a word that it does not know, with a word that is near where there is one. */
+/** The words in which commander tells of a word that it does not know, with a word that is near if it finds one. */
 const UNKNOWN = /^error: unknown (command|option) '(.*?)'(?:\s*\(Did you mean (?:one of )?(.*)\?\))?$/s;
 
-/** No cluster of short options is so long, and no long option has capitals. */
+/** Dashed words that may be a version: a cluster of short options is shorter, and a long option has no capitals. */
 const DASHED_VERSION = /^-(?!-)[\w-]{3,21}$|^--(?=[\w-]*[A-Z_])[\w-]{2,20}$/;
 
 const INVALID = /^error: command-argument value '(.*)' is invalid for argument '(.*?)'\. (.+)$/s;

@@ -15,7 +15,7 @@ interface AdminRunOptions {
   readonly invocation: Invocation;
   /** Instead of the configured one; the caller closes a store that is an object. */
   readonly store?: string | ObjectStore;
-  /** What an interruption leaves behind, for people; nothing is said of a command that only looks. */
+  /** The state in which an interruption leaves the work, in words for people; absent for a command that only looks. */
   readonly interrupted?: Interrupted;
 }
 

@@ -1,16 +1,16 @@
 import { MemoryError } from '../../errors.ts';
 import { type Invocation, wrongCall } from './invocation.ts';
 
-/** Whether something is written, and whether it is asked for before. */
+/** The options that answer in advance: `dryRun` writes nothing, `yes` writes without asking. */
 export interface Consent {
   readonly dryRun?: boolean;
   readonly yes?: boolean;
 }
 
 interface Question {
-  /** What is said before the question. */
+  /** The words before the question. */
   readonly warning?: string;
-  /** What is said where no person can be asked. */
+  /** The words of the refusal where no person can be asked. */
   readonly refusal?: string;
 }
 
@@ -28,7 +28,7 @@ export async function requireYes(
   }
 }
 
-/** What a person answers. @throws MemoryError `aborted` at Ctrl-C, which is no answer. */
+/** Asks a person and returns the answer. @throws MemoryError `aborted` at Ctrl-C, which is no answer. */
 export async function answerTo(
   question: string,
   { terminal, signal }: Pick<Invocation, 'terminal' | 'signal'>,
@@ -43,7 +43,7 @@ export async function answerTo(
   throw new MemoryError('aborted', 'The question was not answered.');
 }
 
-/** What a person types up to the end of the line. */
+/** Reads what a person types up to the end of the line. */
 async function readLine(stdin: AsyncIterable<Uint8Array>): Promise<string> {
   const decoder = new TextDecoder();
   let text = '';

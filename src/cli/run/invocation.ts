@@ -13,18 +13,21 @@ const EXIT_INTERRUPTED = 130;
 /** Ctrl-C, a request to end, and the end of the terminal. */
 const INTERRUPTIONS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
-/** How long a command that nobody waits for may take to end. */
+/** The time, in milliseconds, in which a command has to end after its starter has gone. */
 const LONGEST_ENDING_MS = 10_000;
 
-/** What an interruption leaves behind, of most verbs. */
+/** The state in which an interruption leaves the work of most verbs. */
 export const CONTINUES = 'what is done stays done, and the same command continues from there';
-/** The same where no change was begun, as at a question. */
+/** The state in which an interruption leaves a verb that has begun no change, as at a question. */
 export const NOTHING_CHANGED = 'nothing was changed';
 
-/** What an interruption leaves behind: of a verb that changes something, by the failure that it ended with. */
+/**
+ * The state in which an interruption leaves the work; a verb that changes something derives it from the failure that it
+ * ended with.
+ */
 export type Interrupted = string | ((failure: unknown) => string);
 
-/** Of a verb that makes one change. */
+/** Says in which state an interruption leaves a verb that makes one change. */
 export function ofOneChange(failure: unknown): string {
   return hasCode(failure, 'outcome_unknown')
     ? 'the change may have been made: look before you run it again'
@@ -78,7 +81,10 @@ export interface Invocation {
   ignoreCtrlC(): void;
 }
 
-/** What a command line asks for. Resolves to the exit code; what it throws is explained on standard error. */
+/**
+ * The work that a command line asks for. Resolves to the exit code; any error that it throws is explained on standard
+ * error.
+ */
 export type Action = (invocation: Invocation) => Promise<number>;
 
 /** Takes what was typed for a verb, which runs once the whole line was understood: all that it takes but the invocation. */
@@ -174,7 +180,10 @@ function exitCodeFor(error: unknown): number {
   return error instanceof MemoryError && error.code === 'misconfigured' ? EXIT_MISUSED : EXIT_FAILED;
 }
 
-/** Where a failure is a matter of the operator's, its code comes first; not where the call is all that is wrong. */
+/**
+ * Words a failure in one line. Its code comes first where it is a matter for the operator, unless the call alone is
+ * wrong.
+ */
 export function failureLine(error: unknown): string {
   if (error instanceof MemoryError) {
     const isPlain = error.details['reason'] === WRONG_CALL || !isForTheOperator(error);

@@ -12,10 +12,10 @@ import { type Interrupted, type Invocation, tellInterruption } from './invocatio
 import { readMemoryOptions } from './settings.ts';
 import { type AskedTenant, absentTenant, isMounted, type StateFields, tellIfAbsent } from './tenant-state.ts';
 
-/** What a verb on files works with. */
+/** The means of a verb on files. */
 export interface FileRun {
   readonly files: Files;
-  /** Of the memory's own tenant. */
+  /** The history of the memory's own tenant. */
   readonly history: History;
   readonly options: MemoryOptions;
   readonly invocation: Invocation;
@@ -43,8 +43,8 @@ export function ofFiles({ history, options: { tenant = '' }, invocation }: FileR
 }
 
 /**
- * What is told where a listing has nothing of the memory's own: what is mounted in it says nothing of its tenant. Where it has a
- * file, nothing is asked.
+ * Tells on standard error that the memory's own tenant does not exist, where a listing shows none of its files: the
+ * files of a mount say nothing of it. Makes no request where the listing shows one, or is of a mount.
  */
 export async function tellIfNobodys(
   run: FileRun,
@@ -148,7 +148,10 @@ export async function* readAhead(
   yield* eachAhead(run, files, async (file) => ({ file, bytes: await readOneOfMany(run, file.path) }));
 }
 
-/** What `work` makes of each file, in the order of the files, and how far that has come: those that follow are worked on meanwhile. */
+/**
+ * Yields what `work` makes of each file, in the order of the files, and tells how many are done; works on the files
+ * that follow meanwhile.
+ */
 export async function* eachAhead<T extends { readonly size: number }, R>(
   { invocation: { report, signal } }: Pick<FileRun, 'invocation'>,
   files: readonly T[],

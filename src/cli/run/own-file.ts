@@ -8,7 +8,7 @@ import { fileCodeOf } from '../../store/failures.ts';
 /** Names what is not whole yet, and the process that writes it. */
 const PARTIAL = /^\.sealed-memory-(\d{1,10})-[0-9a-f]{8}\.partial$/;
 
-/** What would stay behind if the process ended now. */
+/** The paths that would stay behind if the process ended now. */
 const unfinished = new Set<string>();
 process.on('exit', () => {
   for (const path of unfinished) rmSync(path, { recursive: true, force: true });
@@ -19,7 +19,7 @@ export function partialBeside(place: string): string {
   return join(dirname(place), `.sealed-memory-${process.pid}-${randomBytes(4).toString('hex')}.partial`);
 }
 
-/** Whether a name is that of a file which a process was writing when it ended. */
+/** Tells whether a name is that of a file which a process was writing when it ended. */
 export function isPartial(name: string): boolean {
   return PARTIAL.test(name);
 }
@@ -67,8 +67,8 @@ export async function writeOwnFile(
 }
 
 /**
- * The same for a file that the user did not name, in a folder that others may have filled: a link at its place is replaced, and
- * leads nowhere any more.
+ * Writes a file as `writeOwnFile` does, where the user did not name it and others may have filled its folder: a link at
+ * its place is replaced, and is not followed.
  *
  * @throws Error of the file system.
  */

@@ -1,6 +1,6 @@
 import type { Invocation } from './invocation.ts';
 
-/** What a person reads of many; programs are told all. */
+/** The most refusals of one run that a person reads; programs are told all. */
 const MOST_TOLD = 10;
 
 /** Tells what was left, one by one: people the first ten, and how many more there are. */

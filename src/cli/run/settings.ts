@@ -36,7 +36,7 @@ const TENANT = 'SEALED_MEMORY_TENANT';
 const FILE_LIMIT = 'SEALED_MEMORY_MAX_FILE_BYTES';
 const MAX_CONFIG_LENGTH = 65_536;
 
-/** What surrounds the program. */
+/** The surroundings of the program. */
 export interface Surroundings {
   readonly env: Environment;
   readonly cwd: string;
@@ -165,7 +165,7 @@ function flagsAsEnvironment(flags: Flags): Environment {
   throw misconfigured(`${FLAG_NAMES[empty]} has no value: write one behind it, or leave the flag out.`);
 }
 
-/** Of `.env` only what is about this program and about AWS. */
+/** Reads from `.env` only the variables of this program and of AWS. */
 function readDotEnv(cwd: string): Environment {
   const text = readText(join(cwd, DOT_ENV), 'The file .env');
   const entries = Object.entries(text === undefined ? {} : parseEnv(text));

@@ -3,7 +3,7 @@ import { type Environment, processEnvironment } from '../../open/environment.ts'
 
 const LOOK_MS = 1_000;
 
-/** What npm says of itself to what it starts, and pnpm and Yarn with it. */
+/** The variable in which npm, pnpm and Yarn name the command of theirs that started a program. */
 const STARTED_BY = 'npm_command';
 const WATCHED: ReadonlySet<string> = new Set(['exec', 'run-script']);
 
@@ -31,7 +31,10 @@ export function watchStarter(onGone: () => void, env: Environment = processEnvir
   return () => clearInterval(timer);
 }
 
-/** As Linux tells it; undefined elsewhere, where a shell makes room for the one program that it runs. */
+/**
+ * Reads the name and the parent of a process from Linux; undefined where the process is gone, and on other systems,
+ * where a shell makes room for the one program that it runs.
+ */
 function readProcess(pid: number): { readonly name: string; readonly parent: number } | undefined {
   try {
     // The name stands in brackets, and may hold any character.

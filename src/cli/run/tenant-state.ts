@@ -5,10 +5,10 @@ import type { TenantAdmin } from '../../open/tenant-admin.ts';
 import { turningHistoryOn } from '../../tree/tenant.ts';
 import type { Invocation } from './invocation.ts';
 
-/** What a program reads, in the last line of an answer, of a tenant that does not exist, or keeps no history. */
+/** The fields by which the last line of an answer tells programs that the tenant is absent or keeps no history. */
 export type StateFields = { readonly tenantExists?: false; readonly history?: 'off' };
 
-/** Whose state it is, and who is told. */
+/** The tenant whose state is asked for, and the invocation that is told. */
 export interface AskedTenant {
   readonly tenant: string;
   readonly history: Pick<History, 'state'>;

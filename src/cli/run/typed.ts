@@ -75,7 +75,7 @@ export interface DiffWords {
   readonly version?: string | undefined;
 }
 
-/** Whether the right one names a version. */
+/** Tells whether the right side names a version. */
 export function isOfVersions({ left, right, version }: DiffWords): boolean {
   return version !== undefined || (isOfTheMemory(left) && VERSION_NAME.test(right));
 }

@@ -13,7 +13,7 @@ export interface Browser extends AsyncDisposable {
   opened(): void;
 }
 
-/** What opens a file with the program that its user has for it. */
+/** The commands that open a file with the program that its user has for it. */
 const OPENERS: Readonly<Partial<Record<NodeJS.Platform, readonly string[]>>> = {
   darwin: ['open'],
   win32: ['rundll32', 'url.dll,FileProtocolHandler'],

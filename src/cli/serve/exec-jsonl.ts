@@ -4,12 +4,12 @@ import type { MemoryResult } from '../../tool/memory-tool.ts';
 import { createUnread, type Line, MAX_LINE_BYTES, MAX_RUNNING, splitLines } from './lines.ts';
 import type { RequestFields } from './request-fields.ts';
 
-/** What a line is answered with, apart from its id. */
+/** The answer to a line, apart from its id. */
 export type Answer =
   | { readonly ok: true; readonly content?: unknown; readonly files?: unknown }
   | { readonly ok: false; readonly content: string; readonly code: string };
 
-/** What a line is answered with that is no command of the tool. */
+/** The answer to a line that is no command of the tool. */
 export interface Done {
   readonly isError: false;
   readonly content: unknown;
@@ -92,7 +92,7 @@ async function send(options: Call, answer: Answer, id?: string | number): Promis
   await options.write(`${oneLine(JSON.stringify(id === undefined ? answer : { id, ...answer }))}\n`);
 }
 
-/** The same JSON without the characters, besides the line feed, at which line readers of some languages split. */
+/** Escapes in JSON the characters, besides the line feed, at which line readers of some languages split. */
 function oneLine(json: string): string {
   return json.replace(/[\u0085\u2028\u2029]/g, (character) => {
     return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;

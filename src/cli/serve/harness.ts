@@ -18,7 +18,7 @@ interface FileTree {
   remove(path: MemoryPath): Promise<unknown>;
 }
 
-/** How a file stands in a dump: its text, or its bytes when they are not UTF-8. */
+/** A file in a dump: its text, or its bytes when they are not UTF-8. */
 type DumpedFile = string | { readonly base64: string };
 
 /**

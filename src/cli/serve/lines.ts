@@ -46,7 +46,7 @@ export async function* splitLines(chunks: AsyncIterable<Uint8Array>, maxBytes: n
   }
 }
 
-/** What is known of the reader of the answers. */
+/** The record of the first answer that could not be written. */
 export interface Unread {
   /** Fires once an answer could not be written. */
   readonly signal: AbortSignal;

@@ -5,7 +5,7 @@ import { type ChosenVerb, createOperatorLogger, failureLine, type Invocation } f
 import { readMemoryOptions } from '../run/settings.ts';
 import { PORT, wholeNumber } from '../run/typed.ts';
 
-/** Where MCP hosts find the memory, unless another port is given. */
+/** The port at which MCP hosts find the memory, unless another is given. */
 const MCP_PORT = 7391;
 
 /** Declares `mcp`. */

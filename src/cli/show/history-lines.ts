@@ -3,7 +3,7 @@ import { FAIL, ON_PURPOSE, type Told } from './told.ts';
 
 const BY_WHOM = ": an attacker who writes below the tenant's prefix can do that";
 
-/** What is wrong with the history by itself, and what to do about it. */
+/** Says what is wrong with the history by itself, and what to do about it. */
 export function tellHistory({ state, path, expected, found, replacedBy, name }: HistoryFinding): Told {
   const version = `version v${expected}${path === undefined ? '' : ` of ${path}`}`;
   const toDo = 'restore its object from a backup, or from the versions of the bucket';

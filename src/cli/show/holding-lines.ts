@@ -14,7 +14,7 @@ export async function tellingWhatHolds<T>(report: Report, work: Promise<T>): Pro
     for (const [index, path] of paths.entries()) {
       const version = versions[index];
       const name = version === undefined ? 'VERSION, which "log" names' : shownVersion(version);
-      // Where the text is out of its own version already, that one no longer tells which others had it.
+      // A version whose text is already out no longer tells which others had that text.
       const again = isWrittenBack ? '' : ' run this again,';
       const toDo = `edit or delete the file,${again} then "redact" ${path} ${name}`;
       const held = version === undefined ? '' : `  ${name}`;

@@ -78,7 +78,7 @@ function rootKeyLine(
     : `ok    ${named}`;
 }
 
-/** Whether the tenant keeps history, for people. */
+/** Tells people whether the tenant keeps history. */
 export function historyLine({
   history,
   historySince,

@@ -19,9 +19,9 @@ export const NOW = 'now';
 /** Lines around a change. */
 const CONTEXT = 4;
 
-/** How two texts differ. */
+/** The difference between two texts. */
 export interface TextPatch {
-  /** As `diff -u` writes it; behind the path stands the version as it is shown. */
+  /** The patch as `diff -u` writes it; behind the path stands the version as it is shown. */
   readonly patch: string;
   /** The texts differ so much that lines which both have are told as removed and added; left out where not. */
   readonly coarse?: true;
@@ -51,7 +51,7 @@ export interface Content {
   readonly version?: string | undefined;
 }
 
-/** How a change alters a file that is created, replaced or deleted; null where a side is no text. */
+/** Compares the two sides of a change that creates, replaces or deletes a file; null where a side is no text. */
 export async function changePatch(
   before: Content | undefined,
   after: Content | undefined,

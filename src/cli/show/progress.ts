@@ -2,7 +2,7 @@ import type { WriteStream } from 'node:tty';
 import { SingleBar } from 'cli-progress';
 import { withoutControls } from './terminal.ts';
 
-/** What a long command is at: so many of so many, or a line of words where nothing can be counted. */
+/** The step that a long command is at: a number done of a total, or a line of words where nothing can be counted. */
 export type Step =
   | { readonly what: string; readonly done: number; readonly total: number }
   | { readonly line: string };

@@ -8,7 +8,7 @@ export function redactionLines(path: string, redacted: readonly RedactedRule[] =
     : [`note  ${path}: the policy replaced ${redactedWords(redacted)} before it was written`];
 }
 
-/** How many findings, and of which rules. */
+/** Says how many findings there are, and of which rules. */
 export function redactedWords(redacted: readonly RedactedRule[]): string {
   const findings = redacted.reduce((sum, each) => sum + each.findings, 0);
   const rules = redacted.map((each) => `${each.rule} ${each.findings}`).join(', ');

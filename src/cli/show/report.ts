@@ -4,9 +4,9 @@ import type { Terminal } from './terminal.ts';
 type ReportFields = Readonly<Record<string, unknown>>;
 
 /**
- * What a command says on standard output: lines for people or, with `--json`, JSON lines, each an object with an
- * `event`. `entry` is one of what was asked for, `progress` comes once a second and when the words change; the last line
- * is `done`, `failed` or `interrupted`.
+ * The answers of a command on standard output: lines for people or, with `--json`, JSON lines, each an object with an
+ * `event`. `entry` is one of what was asked for, `progress` comes once a second and when the words change; the last
+ * line is `done`, `failed` or `interrupted`.
  */
 export interface Report {
   /** One of many, such as a file of a listing. */
@@ -42,7 +42,7 @@ export function createReport(
     last = { at, line };
     return true;
   };
-  /** What runs, the newest last. */
+  /** The work that is under way, the newest last. */
   const underWay = new Set<{ step: Step }>();
   const newest = (): { step: Step } | undefined => [...underWay].at(-1);
   const toLine = (event: string, fields: ReportFields): string => `${JSON.stringify({ event, ...fields })}\n`;

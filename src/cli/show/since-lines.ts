@@ -7,7 +7,7 @@ import { FAIL, ON_PURPOSE, type Told } from './told.ts';
 
 type Since = Extract<Finding, { kind: 'since' | 'checkpoint' | 'keyring' }>;
 
-/** What only a comparison with a checkpoint finds, and what to do about it. */
+/** Says what only a comparison with a checkpoint finds, and what to do about it. */
 export function tellSince(finding: Since): Told {
   switch (finding.kind) {
     case 'checkpoint':
@@ -19,7 +19,10 @@ export function tellSince(finding: Since): Told {
   }
 }
 
-/** What was compared with, once nothing or something was found. */
+/**
+ * Names the checkpoint, and the number of files that were compared with it, with findings or without; empty where
+ * `began` is absent.
+ */
 export function sinceLine({ number, files, began }: SinceReport): readonly string[] {
   return began === undefined
     ? []

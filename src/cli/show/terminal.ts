@@ -12,11 +12,11 @@ export interface Terminal {
   out(text: string | Uint8Array): Promise<void>;
   /** One line on standard error, after the program's name: why the command failed. */
   complain(line: string): void;
-  /** The same for what is worth knowing but no failure; `--quiet` leaves it out. */
+  /** Writes a line as `complain` does, for what is worth knowing but no failure; `--quiet` leaves it out. */
   note(line: string): void;
   /** Colours what goes to standard output; without a screen there, or with NO_COLOR, the text as it is. */
   style(style: Style, text: string): string;
-  /** Where progress is shown; undefined where standard error is no screen, and with `--quiet`. */
+  /** The stream on which progress is shown; undefined where standard error is no screen, and with `--quiet`. */
   readonly progressStream: WriteStream | undefined;
   /** Standard input is a person's keyboard. */
   readonly isInteractive: boolean;
@@ -54,7 +54,10 @@ export function isReaderGone(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'EPIPE';
 }
 
-/** What the failure of a write to standard output means; that its reader is gone is told apart by others. */
+/**
+ * Words the failure of a write to standard output for a person; returns the error itself where the reader is gone,
+ * which callers tell apart.
+ */
 export function outFailure(error: Error): Error {
   if (isReaderGone(error)) return error;
   const why = fileCodeOf(error) ?? 'unknown error';
@@ -68,7 +71,10 @@ const ESCAPE = '\u001b';
 /** The colours that `styleText` makes. */
 const COLOUR = new RegExp(`(${ESCAPE}\\[(?:1|2|22|3[1-6]|39)m)`);
 
-/** What a memory holds may not drive the terminal it is shown on; nothing but colours passes. */
+/**
+ * Replaces the control characters of a text, except tabs, line feeds and colours: what a memory holds may not drive the
+ * terminal it is shown on.
+ */
 export function withoutControls(text: string): string {
   return text
     .split(COLOUR)

@@ -1,13 +1,16 @@
-/** What is found, and what to do about it. */
+/** A finding in words for people, and what to do about it. */
 export interface Told {
-  /** Whether it is wrong, or cannot be told. */
+  /** `FAIL` for what is wrong, `untold` for what cannot be told. */
   readonly mark: 'FAIL' | 'untold';
   readonly found: string;
   readonly toDo?: string;
 }
 
 export const FAIL = { mark: 'FAIL' } as const;
-/** What to do besides: a file that was restored is a new version, and so the line is not well with it. */
+/**
+ * The advice behind a remedy: a file that was restored is a new version, from which the line of the checkpoint still
+ * differs.
+ */
 export const ON_PURPOSE =
   'if it is still named then, or after a restore on purpose, restart what holds the memory open, run "tenant history anew" where history is kept, then "checkpoint", and throw older lines away';
 
