@@ -5,7 +5,7 @@ import { MemoryError, misconfigured } from '../../errors.ts';
 import { cannotWrite, existsAlready, writeOwnFile } from '../run/own-file.ts';
 
 export interface ArchiveEntry {
-  /** With slashes, below the archive's root. */
+  /** The path below the archive's root, with slashes. */
   readonly name: string;
   readonly modified: Date;
   readonly bytes: Uint8Array;

@@ -42,7 +42,7 @@ export async function* htmlOf(
   }: {
     readonly title: string;
     readonly exported: Date;
-    /** The same files with their bytes, in their order. */
+    /** These files with their bytes, in the same order. */
     readonly contents: AsyncIterable<{ readonly file: FileStat; readonly bytes: Uint8Array }>;
   },
 ): AsyncGenerator<string, void> {

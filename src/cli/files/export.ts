@@ -28,7 +28,7 @@ export interface ExportArguments {
   readonly force?: boolean;
   /** Recipients of age: one encrypted archive in place of a folder. */
   readonly age?: readonly string[];
-  /** One page for a browser in place of a folder, in plain text. */
+  /** True for one page for a browser, in plain text, in place of a folder. */
   readonly html?: boolean;
 }
 
@@ -151,9 +151,9 @@ async function madeFolder(path: string): Promise<string> {
 
 /** The folders at paths below that of the export. */
 interface Folders {
-  /** Undefined where there is none yet, or a link leads out. */
+  /** Finds the folder; undefined where there is none yet, or a link leads out. */
   readonly standing: FolderAt;
-  /** Ready to be written to; undefined where a link leads out. */
+  /** Makes the folder ready to be written to; undefined where a link leads out. */
   readonly made: FolderAt;
 }
 
@@ -246,7 +246,10 @@ async function folderWithin(root: string, path: string): Promise<string | undefi
 /** What is found at the place of a file: `equal` is a file of its size, `same` one of its bytes. */
 type TargetState = 'nothing' | 'equal' | 'same' | 'file' | 'link' | 'special';
 
-/** Nothing is read through a link, and nothing is opened that is no file: the reading of a pipe may never end. */
+/**
+ * Looks at the place of a file, and opens only a regular file, never through a link: the reading of a pipe may never
+ * end.
+ */
 async function lookAt(
   target: string,
   { size, bytes }: { readonly size: number; readonly bytes?: Uint8Array },
@@ -263,7 +266,7 @@ async function lookAt(
   return sameBytes(await readOwn(target), bytes) ? 'same' : 'file';
 }
 
-/** One tar archive of all files, encrypted for the recipients: `age -d` and `tar -x` open it. */
+/** Writes one tar archive of all files, encrypted for the recipients: `age -d` and `tar -x` open it. */
 async function exportArchive(
   run: FileRun,
   {
@@ -296,7 +299,7 @@ async function exportArchive(
   return 0;
 }
 
-/** One page that holds every file, for a reviewer without a store, a key or this program. */
+/** Writes one page that holds every file, for a reviewer without a store, a key or this program. */
 async function exportHtml(
   run: FileRun,
   {

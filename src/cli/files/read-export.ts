@@ -133,7 +133,7 @@ async function decrypted(
   }
 }
 
-/** Undefined for what no memory holds a file under. */
+/** Parses a name as a path of the memory; undefined for a name under which no memory holds a file. */
 function pathOf(name: string): MemoryPath | undefined {
   try {
     return parseMemoryPath(`${MEMORY_ROOT}/${name}`);

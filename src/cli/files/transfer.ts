@@ -22,7 +22,10 @@ interface Transfer {
   carry(): Promise<Outcome>;
 }
 
-/** Some at once, and told in their order: a run that was cut off has done a beginning of the whole, and little behind it. */
+/**
+ * Carries some items at once, and tells them in their order: a run that is cut off has carried the first part of them,
+ * and few behind it.
+ */
 export async function transferAll(
   transfers: readonly Transfer[],
   {

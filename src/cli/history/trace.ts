@@ -49,7 +49,7 @@ export function runTrace(
   );
 }
 
-/** Each turn is drawn whole where it comes first, by time, and is named alone where it comes again. */
+/** Draws each turn whole where it comes first, by time, and names it alone where it comes again. */
 function pictureOf(trace: Trace, { style }: Terminal, columns: number): readonly string[] {
   const drawn = new Set<string>();
   const nameOf = ({ path, version }: TracedVersion): string =>

@@ -174,7 +174,7 @@ async function carryOut(
     /** The line for people where there is nothing to do. */
     readonly idle: string;
     readonly plan: Plan;
-    /** Told when the first change may be made. */
+    /** Called when the first change may be made. */
     readonly begin: () => void;
   },
 ): Promise<number> {
@@ -234,7 +234,7 @@ async function tellAgain(again: readonly BroughtBack[], report: Report): Promise
   return EXIT_FAILED;
 }
 
-/** Without `--diff`, a screen shows the texts of so few files, and of each so few lines. */
+/** The most files whose texts a screen shows without `--diff`, and the most lines of each. */
 const FEW_FILES = 5;
 const FEW_LINES = 40;
 

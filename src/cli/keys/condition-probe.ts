@@ -124,7 +124,7 @@ async function probeCreateAgain(options: ProbeOptions): Promise<ProbeFinding> {
   };
 }
 
-/** Not under the caller's signal: an interrupted probe cleans up too. */
+/** Removes what the probe wrote, without the caller's signal: an interrupted probe cleans up too. */
 async function removeScratch({ store, scratch }: ProbeOptions): Promise<boolean> {
   try {
     const targets: DeleteTarget[] = [];

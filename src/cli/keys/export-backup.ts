@@ -66,7 +66,7 @@ function refuseWithin(from: string, to: string): void {
   }
 }
 
-/** With the links on the way resolved, as far as the way exists. */
+/** Resolves the links on the way to a path, as far as the way exists. */
 function realPathOf(path: string): string {
   try {
     return realpathSync(path);
@@ -76,7 +76,7 @@ function realPathOf(path: string): string {
   }
 }
 
-/** One line for each finding, then one that sums up. */
+/** Makes one line for each finding, then one that sums up. */
 export function linesOf(report: ExportReport, to: string): readonly string[] {
   const { files, bytes, findings } = report;
   const verdict = findings.length === 0 ? 'all well' : `${counted(findings.length, 'finding')}`;

@@ -30,11 +30,11 @@ interface SlotPlace {
   readonly options: ReadonlySet<string | undefined>;
   /** The option whose value comes next. */
   readonly pending: Option | undefined;
-  /** Behind `--`: there are no more options. */
+  /** True behind `--`, where no options follow. */
   readonly isPlain: boolean;
 }
 
-/** Undefined where nothing is known of what may stand there. */
+/** Finds the slot that is being typed; undefined where nothing is known of what may stand there. */
 export function slotAt(program: Command, typed: readonly string[]): Slot | undefined {
   const current = typed.at(-1) ?? '';
   const before = typed.slice(0, -1);

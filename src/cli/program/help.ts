@@ -5,9 +5,9 @@ export const OPTIONS_TOPIC = 'options';
 
 /** Stands in for the width where a terminal does not know its own, and for a file. */
 const USUAL_COLUMNS = 80;
-/** With fewer columns what explains a term stands below it. */
+/** The fewest columns with which what explains a term stands beside it; with fewer it stands below. */
 const LEAST_FOR_TWO = 56;
-/** Terms up to so many characters stand beside what explains them. */
+/** The most characters of a term that has what explains it beside it. */
 const WIDEST_TERM = 30;
 const INDENT = 2;
 const GAP = 2;

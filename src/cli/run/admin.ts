@@ -13,7 +13,7 @@ export interface AdminRun {
 
 interface AdminRunOptions {
   readonly invocation: Invocation;
-  /** Instead of the configured one; the caller closes a store that is an object. */
+  /** The store in place of the configured one; the caller closes a store that is an object. */
   readonly store?: string | ObjectStore;
   /** The state in which an interruption leaves the work, in words for people; absent for a command that only looks. */
   readonly interrupted?: Interrupted;

@@ -50,7 +50,7 @@ export interface Flags {
   readonly tenant?: string;
   readonly rootKeyFile?: string;
   readonly profileName?: string;
-  /** Each `PATH=TENANT` or `PATH=TENANT:ro`. */
+  /** Mounts, each `PATH=TENANT` or `PATH=TENANT:ro`. */
   readonly mount?: readonly string[];
   readonly readOnly?: boolean;
   /** Words, as of the option. */

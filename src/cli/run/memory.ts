@@ -168,7 +168,7 @@ export async function* eachAhead<T extends { readonly size: number }, R>(
   }
 }
 
-/** Without a word of it. @throws MemoryError as `readFile`. */
+/** Reads a file as `readFile` does, and tells nothing of it. @throws MemoryError as `readFile`. */
 export async function readOneOfMany(run: FileRun, path: string): Promise<Uint8Array> {
   const { files, invocation } = run;
   const { signal } = invocation;

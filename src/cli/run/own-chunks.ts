@@ -22,7 +22,9 @@ export async function* ownChunks(file: string, signal: AbortSignal): AsyncGenera
   yield* new Socket({ fd, readable: true, writable: false, signal });
 }
 
-/** Nothing ends the opening of a pipe but its other end: at the signal this process opens that, too. */
+/**
+ * Opens a pipe. Only its other end can end that wait: when the signal fires, this process opens the other end itself.
+ */
 async function openPipe(file: string, signal: AbortSignal): Promise<number> {
   let wakeUps: NodeJS.Timeout | undefined;
   const wakeUp = (): void => {

@@ -28,7 +28,7 @@ export function absentTenant(tenant: string): string {
   return `nothing was ever written for the tenant ${tenant}: is its name right?`;
 }
 
-/** For a verb on history: says in a line on standard error that the tenant keeps none, or does not exist. */
+/** Says, for a verb on history, in a line on standard error that the tenant keeps none, or does not exist. */
 export async function tellHistoryOff(asked: AskedTenant): Promise<StateFields> {
   const { tenant, history, invocation } = asked;
   const state = await history.state({ signal: invocation.signal });
@@ -40,7 +40,7 @@ export async function tellHistoryOff(asked: AskedTenant): Promise<StateFields> {
   return { history: 'off' };
 }
 
-/** For an answer with nothing in it: says in a line on standard error that the tenant does not exist. */
+/** Says, for an answer with nothing in it, in a line on standard error that the tenant does not exist. */
 export async function tellIfAbsent(asked: AskedTenant): Promise<StateFields> {
   const state = await asked.history.state({ signal: asked.invocation.signal });
   return state === 'absent' ? tellAbsent(asked) : {};

@@ -39,7 +39,7 @@ export function pathArgument(name: string, description?: string): Argument {
   );
 }
 
-/** One or more mounts: before each `=` stands such a path. */
+/** Reads one or more mounts: the path before each `=` is one that a person typed. */
 export function typedMounts(text: string, before: readonly string[] = []): readonly string[] {
   const mounts = text.split(',').map((mount) => mount.replace(/^[^=]+(?==)/, typedPath));
   return [...before, mounts.join(',')];

@@ -18,13 +18,13 @@ import { createSessions, type ParsedBody } from './mcp-sessions.ts';
 export interface HttpOptions {
   /** 0: any that is free. */
   readonly port: number;
-  /** Without it a token is made, and told to `onListening`. */
+  /** The file that holds the token; absent: a token is made, and told to `onListening`. */
   readonly tokenFile?: string | undefined;
   readonly factory: McpServerFactory;
   /** Hears why a message of a client was not taken. */
   readonly onRefused: (reason: string) => void;
   readonly onListening: (address: { readonly url: string; readonly token?: string }) => Promise<void>;
-  /** Instead of the usual ones. */
+  /** Bounds that replace the usual ones. */
   readonly bounds?: Partial<ServerBounds> | undefined;
   /** Ends the serving; what is still running is cancelled. */
   readonly signal: AbortSignal;
@@ -167,7 +167,7 @@ async function readJson({ readBody, ...exchange }: Exchange): Promise<ParsedBody
   }
 }
 
-/** Without its body. */
+/** Makes a request from a message, without its body. */
 function requestOf({ method = 'GET', url = '', rawHeaders }: IncomingMessage, signal: AbortSignal): Request {
   const headers = new Headers();
   for (let index = 0; index + 1 < rawHeaders.length; index += 2) {

@@ -2,7 +2,10 @@ import { MemoryError } from '../../errors.ts';
 import type { Memory } from '../../tool/memory-tool.ts';
 import { invalidRequest, type RequestFields, refuseOtherFields } from './request-fields.ts';
 
-/** In JSON at most twice as long, which a text of JavaScript can still hold. */
+/**
+ * The most characters of a transcript that one answer holds: as JSON they are at most twice as long, which a text of
+ * JavaScript can still hold.
+ */
 const MOST_LOADED_CHARACTERS: number = 128 * 1024 * 1024;
 
 /**

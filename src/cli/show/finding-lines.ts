@@ -6,7 +6,10 @@ import { toldLine } from './told.ts';
 
 const TRY_AGAIN = 'run verify again in a minute';
 
-/** One line that says what was found and what to do about it. A file of a backup that is exported is mended elsewhere, in the backup. */
+/**
+ * Says in one line what was found and what to do about it. A file of a backup that is exported is mended elsewhere, in
+ * the backup.
+ */
 export function findingLine(finding: Finding, verb: 'look' | 'export' = 'look'): string {
   const isExport = verb === 'export';
   switch (finding.kind) {

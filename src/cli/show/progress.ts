@@ -16,7 +16,9 @@ export interface ProgressDisplay {
 
 /** Commands that end sooner show nothing. */
 export const QUIET_MS = 1_000;
-/** Without a screen a line is told once this has passed, and then at these intervals. */
+/**
+ * The times, in milliseconds, after which a line is told without a screen: the first, and each of those that follow.
+ */
 const FIRST_LINE_MS = 5_000;
 const LINES_MS = 10_000;
 const CLEAR_LINE = '\r\u001b[K';
@@ -33,7 +35,7 @@ export function createProgressDisplay({ stream, tell, now }: DisplayOptions): Pr
   return stream === undefined ? lineDisplay(tell, now) : screenDisplay(stream, now);
 }
 
-/** For a log, or a person who looks at one: now and then a line of its own. */
+/** Makes the display for a log, or a person who looks at one: now and then a line of its own. */
 function lineDisplay(tell: (line: string) => void, now: () => number): ProgressDisplay {
   let nextAt = now() + FIRST_LINE_MS;
   return {

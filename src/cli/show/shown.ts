@@ -22,7 +22,7 @@ export function exactTimeOf(date: Date): string {
   return isoOf(date).replace('.000Z', 'Z');
 }
 
-/** On a screen bytes that are no text would be of no use. */
+/** Decodes bytes for a screen. @throws MemoryError `not_text` for bytes that are no text. */
 export function textFor(bytes: Uint8Array, path: string): string {
   const text = decodeText(bytes);
   if (text !== undefined) return text;

@@ -10,7 +10,7 @@ export interface Terminal {
   readonly stdin: AsyncIterable<Uint8Array>;
   /** Resolves once the text or bytes are written; rejects when the reader has closed the stream. */
   out(text: string | Uint8Array): Promise<void>;
-  /** One line on standard error, after the program's name: why the command failed. */
+  /** Writes one line on standard error, after the program's name: why the command failed. */
   complain(line: string): void;
   /** Writes a line as `complain` does, for what is worth knowing but no failure; `--quiet` leaves it out. */
   note(line: string): void;
