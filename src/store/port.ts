@@ -42,7 +42,7 @@ export interface GetOptions extends RequestOptions {
 
 export type PutMode = 'create' | 'overwrite' | { readonly ifMatch: ETag };
 
-/** Until when a request may be put on the wire. Its maker holds the clocks. */
+/** The bound until which a request may be put on the wire. Its maker holds the clocks. */
 export interface SendBound {
   /** Tells whether that instant has passed; once it has, it stays so. */
   isPast(): boolean;

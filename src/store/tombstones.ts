@@ -89,7 +89,7 @@ export interface RemovalTime {
   readonly pause: Pause;
 }
 
-/** To be called before the first tombstone is placed. */
+/** Begins the time within which tombstones are placed and removed: it is called before the first of them is placed. */
 export function beginRemoval(store: ObjectStore, time: RemovalTime): Removal {
   const placing = within(PLACING_MS, time);
   return {

@@ -7,7 +7,7 @@ export interface S3StoreOptions {
   readonly bucket: string;
   /** URL of an S3-compatible server; AWS itself when absent. */
   readonly endpoint?: string | undefined;
-  /** From the SDK's own sources when absent; `us-east-1` on a custom endpoint that names none there either. */
+  /** The region; absent: from the SDK's own sources, or `us-east-1` on a custom endpoint when those name none. */
   readonly region?: string | undefined;
   /** `https://endpoint/bucket/key`; unless given, true on a custom endpoint. */
   readonly forcePathStyle?: boolean | undefined;

@@ -81,7 +81,7 @@ export interface S3Wire {
   /** Returns the new ETag. Of several requests the trace follows the one that makes the object appear. */
   put(key: ObjectKey, body: Uint8Array, call: PutCall): Promise<string | undefined>;
   remove(target: DeleteTarget, call: WireCall): Promise<void>;
-  /** At most 1,000 targets. */
+  /** Deletes at most 1,000 targets in one request. */
   removeAll(targets: readonly DeleteTarget[], call: WireCall): Promise<AnsweredDeletes>;
   list(page: AskedPage, call: WireCall): Promise<AnsweredPage>;
 }

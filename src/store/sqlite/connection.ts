@@ -54,9 +54,12 @@ interface WriteOptions {
   readonly signal?: AbortSignal | undefined;
   /** The bytes that are written, about. */
   readonly bytes?: number;
-  /** On a full disk, freed content may stay in the file until its pages are used again, if there is no other way. */
+  /**
+   * True where, on a full disk, freed content may stay in the file until its pages are used again, if there is no other
+   * way.
+   */
   readonly mayKeepFreed?: boolean;
-  /** On a full disk, the file may grow by the reserve, except for the part that every journal needs. */
+  /** True where, on a full disk, the file may grow by the reserve, except for the part that every journal needs. */
   readonly mayUseReserve?: boolean;
 }
 

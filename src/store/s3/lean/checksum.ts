@@ -3,7 +3,7 @@ import { crc32 } from 'node:zlib';
 import { toBase64 } from '@smithy/core/serde';
 import type { HttpAnswer } from '../wire.ts';
 
-/** In the order of preference; the first that an answer has is checked. */
+/** The algorithms in the order of preference; the first that an answer has is checked. */
 const ALGORITHMS = ['sha256', 'sha1', 'crc32', 'crc32c', 'crc64nvme'] as const;
 
 type Algorithm = (typeof ALGORITHMS)[number];

@@ -18,7 +18,7 @@ export interface Endpoint {
   readonly port?: number;
   /** The `host` header. */
   readonly host: string;
-  /** In front of the path of a key, which begins with a slash. */
+  /** The path in front of that of a key, which begins with a slash. */
   readonly basePath: string;
   readonly signingRegion: string;
 }
@@ -87,7 +87,10 @@ function customUrl(parameters: EndpointParameters, endpoint: string): string {
   return `${scheme}://${authority}${path.replace(/\/?$/, '/')}${extendedEncodeURIComponent(bucket)}`;
 }
 
-/** Over TLS a bucket with dots has no name that a wildcard certificate covers. */
+/**
+ * Tells whether the bucket stands in the path. Over TLS a bucket with dots has no name that a wildcard certificate
+ * covers.
+ */
 function isPathStyle({ bucket, forcePathStyle }: EndpointParameters, scheme: Scheme): boolean {
   return (
     forcePathStyle || !isVirtualHostableS3Bucket(bucket, scheme === 'http') || /(\d+\.){3}\d+/.test(bucket)

@@ -29,7 +29,7 @@ export interface LeanSettings {
   readonly correctsClock: () => Promise<boolean>;
   /** Keeps the budget of retries of all calls that share it. */
   readonly retrying: () => Promise<RetryStrategyV2>;
-  /** One attempt, whatever becomes of it. */
+  /** Makes one attempt, whatever becomes of it. */
   readonly once: () => Promise<RetryStrategyV2>;
 }
 

@@ -34,9 +34,9 @@ export interface Signer {
   sign(request: LeanRequest): Promise<Signature>;
 }
 
-/** From this difference on S3 refuses a signature because of its time. */
+/** The difference, in milliseconds, from which on S3 refuses a signature because of its time. */
 const SKEW_MS = 240_000;
-/** An answer that took longer tells no time. */
+/** The longest exchange, in milliseconds, whose answer tells the time. */
 const LONGEST_EXCHANGE_MS = 900_000;
 
 /** Signs by the clock of the server, as far as its answers tell it. */
