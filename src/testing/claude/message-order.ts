@@ -67,7 +67,7 @@ function checkLast(messages: readonly RequestMessage[], { facts, mode, isUnfinis
   }
 }
 
-/** In `enabled` thinking the turn of a tool's use begins with a thought. */
+/** Refuses a turn of a tool's use that begins without a thought, in `enabled` thinking. */
 function checkThoughtFirst(messages: readonly RequestMessage[]): void {
   const calling = messages.findLastIndex(({ role }) => role === 'assistant');
   const first = messages[calling]?.content[0]?.type;

@@ -118,7 +118,10 @@ function fieldsOf(platform: Platform): readonly string[] {
   return [...FIELDS.filter((field) => field !== 'cache_control'), 'anthropic_version', 'anthropic_beta'];
 }
 
-/** In these words a server without message threads makes the SDK send the whole conversation instead. */
+/**
+ * Refuses a thread in the words of a server without message threads, which make the SDK send the whole conversation
+ * instead.
+ */
 function refuseThread(): never {
   throw new ApiRefusal('thread: not supported here', {
     details: { error_code: 'thread_unsupported_request', unsupported: ['thread'] },

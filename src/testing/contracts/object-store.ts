@@ -62,7 +62,7 @@ export function objectStoreContract(options: StoreConformance = {}): readonly Co
     }));
 }
 
-/** One case as it is written down here. */
+/** A case as it is written down here. */
 interface StoreCase {
   readonly name: string;
   /** A store that lacks one of these is not judged by this case. */
@@ -74,7 +74,7 @@ interface StoreCase {
 /** A store, seen from the place in it where one case works. */
 interface CasePlace {
   readonly store: ObjectStore;
-  /** No key is also the prefix of another. */
+  /** Makes another prefix at each call, so that no key is also the prefix of another. */
   freshPrefix(): string;
   freshKey(): ObjectKey;
   create(key: ObjectKey, body: Uint8Array): Promise<ETag>;
