@@ -58,8 +58,9 @@ interface LabelledLine {
 }
 
 /**
- * The newest line `{label}: …` among the numbered lines Claude received. Throws when it has read none: it cannot
- * know what it was not told.
+ * Finds the newest line `{label}: …` among the numbered lines Claude received.
+ *
+ * @throws Error where Claude has read none: it cannot know what it was not told.
  */
 export function readLine({ exchanges }: Dialogue, label: string): LabelledLine {
   for (const { result } of exchanges.toReversed()) {

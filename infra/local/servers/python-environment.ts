@@ -15,7 +15,7 @@ export interface PythonEnvironment {
   readonly name: string;
   /** The path of a file for pip. */
   readonly requirements: string;
-  /** Unless given, it is made when it is not there. */
+  /** True where the environment may be made when it is absent; default true. */
   readonly mayInstall?: boolean;
 }
 
