@@ -28,9 +28,9 @@ export interface WorkerConfig {
 export interface ExpiryConfig {
   readonly tenantRoleArn: string | undefined;
   readonly expireDryRun: boolean;
-  /** Each run writes a checkpoint of each tenant, and its line into the log. */
+  /** True where each run writes a checkpoint of each tenant, and its line into the log. */
   readonly checkpoints: boolean;
-  /** Absent: one run goes from tenant to tenant. */
+  /** The queue that hands each tenant to a run of its own; absent: one run goes from tenant to tenant. */
   readonly expiryQueueUrl: string | undefined;
 }
 

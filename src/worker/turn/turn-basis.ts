@@ -16,7 +16,7 @@ import type { TurnMessage } from './turn-message.ts';
 
 /** The basis of a turn: its stored conversation, or nothing where the message brings its own. */
 export interface TurnBasis {
-  /** Undefined without a stored conversation. */
+  /** The lease of the stored conversation; undefined without one. */
   readonly lease: ConversationLease | undefined;
   /** The stored messages, valid on the prompts of this turn. */
   readonly before: readonly BetaMessageParam[];
