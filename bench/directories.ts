@@ -40,9 +40,9 @@ interface Ground {
 
 /**
  * A directory of 1,000 files of 2 KiB is renamed to and fro, then deleted and filled again, by this library on a store
- * with conditional deletes and on one without, and by other programs. The reference sends what a rename cannot do without
- * and nothing else: it checks nothing, encrypts nothing, and is lost half way when it is interrupted. Beside it stands
- * what a store without conditional deletes cannot do without.
+ * with conditional deletes and on one without, and by other programs. The reference sends what a rename cannot do
+ * without and nothing else: it checks nothing, encrypts nothing, and is lost half way when it is interrupted. Beside it
+ * stands what a store without conditional deletes cannot do without.
  */
 export async function directories(lab: Lab, findSites: FindSites): Promise<void> {
   const sites = await findSites(lab);

@@ -93,8 +93,8 @@ interface Chain {
 }
 
 /**
- * Versions of one file, each of which replaced the one before, as records, and the delete of the last one; their names, the
- * oldest first.
+ * Versions of one file, each of which replaced the one before, as records, and the delete of the last one; their names,
+ * the oldest first.
  */
 async function writeChain(
   work: Work,

@@ -55,8 +55,8 @@ export interface PeerPlace {
 }
 
 /**
- * rclone at its defaults and tuned, mc and the AWS command line: from PATH, from the cache, or built or installed into it
- * once. What cannot be had is named.
+ * rclone at its defaults and tuned, mc and the AWS command line: from PATH, from the cache, or built or installed into
+ * it once. What cannot be had is named.
  */
 export async function findPeers(lab: Lab): Promise<readonly Peer[]> {
   const home = await temporaryFolder(lab);

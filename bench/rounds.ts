@@ -42,8 +42,8 @@ export async function costOf(call: () => Promise<unknown>): Promise<Cost> {
 }
 
 /**
- * Compares calls that are short and may be repeated as often as one likes: in each round each contestant runs for 50 ms,
- * and its cost is the median of its calls. The first contestant is the reference.
+ * Compares calls that are short and may be repeated as often as one likes: in each round each contestant runs for 50
+ * ms, and its cost is the median of its calls. The first contestant is the reference.
  */
 export async function compareCalls(
   lab: Lab,

@@ -9,7 +9,10 @@ import { command, ROOT_KEY } from './stores.ts';
 /** Objects by their keys, as they lie in a bucket. */
 export type Objects = ReadonlyMap<string, Uint8Array>;
 
-/** What a tenant's bucket holds with these files in it, its keyring included: made without a server, to be copied to one. */
+/**
+ * What a tenant's bucket holds with these files in it, its keyring included: made without a server, to be copied to
+ * one.
+ */
 export async function sealedObjects(
   paths: readonly string[],
   contentOf: (path: string) => string,

@@ -102,7 +102,8 @@ async function firstPage(pages: AsyncIterable<ListPage>): Promise<ListPage | und
  * Sends the same requests to another store, each as soon as those have ended that had ended before it began the first
  * time: one after another, or side by side, as the command sent them.
  *
- * @throws Error when a condition fails there that did not fail the first time, or the other way round: the stores then hold
+ * @throws Error when a condition fails there that did not fail the first time, or the other way round: the stores then
+ * hold
  * different things.
  */
 export async function replay(sent: readonly Sent[], store: ObjectStore): Promise<void> {

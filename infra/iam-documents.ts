@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { createApp } from './app.ts';
 
-// The policies of the deployment as plain JSON, for teams that deploy with Terraform, SAM or by hand. `npm run write iam`
-// writes them to docs/iam from the template, with names in angle brackets in the place of resources.
+// The policies of the deployment as plain JSON, for teams that deploy with Terraform, SAM or by hand. `npm run write
+// iam` writes them to docs/iam from the template, with names in angle brackets in the place of resources.
 
 export const IAM_FOLDER: string = fileURLToPath(new URL('../docs/iam', import.meta.url));
 

@@ -1,7 +1,9 @@
 import { fileURLToPath } from 'node:url';
 import { type NamedProgram, runNamed } from './support/named-programs.ts';
 
-/** The proofs beside the suites; docs/testing.md says more about each, and `npm run prove NAME -- --help` its options. */
+/**
+ * The proofs beside the suites; docs/testing.md says more about each, and `npm run prove NAME -- --help` its options.
+ */
 export const PROOFS: Readonly<Record<string, NamedProgram>> = {
   checkpoints: prove('checkpoints', 'attacks after a checkpoint are named, and nothing else is'),
   history: prove('history-proof', 'all that is proved of the history by number, in full size'),

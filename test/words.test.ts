@@ -1,7 +1,9 @@
 import { globSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 
-/** Words that have one meaning, by the stems that stand for them in exported names, and the rooms whose meaning it is. */
+/**
+ * Words that have one meaning, by the stems that stand for them in exported names, and the rooms whose meaning it is.
+ */
 const WORDS: readonly (readonly [word: string, stem: RegExp, homes: RegExp])[] = [
   ['settle', /settle/i, /^store\//],
   ['session', /session(?!Token)/i, /^(sessions|hosts|open|cli\/serve)\//],

@@ -22,8 +22,8 @@ text{font:12px system-ui,sans-serif;fill:#1f2328}.head{font-size:15px;font-weigh
 .dot{fill:#58a6ff}}`;
 
 /**
- * A picture of the run that stands alone: bars on a logarithmic scale that begin at the reference (1), one panel for each
- * group, then a curve for everything that grows. References have no bar of their own.
+ * A picture of the run that stands alone: bars on a logarithmic scale that begin at the reference (1), one panel for
+ * each group, then a curve for everything that grows. References have no bar of their own.
  */
 export function chartOf({ rows, growths, groups }: RunReport): string {
   const parts: string[] = [];

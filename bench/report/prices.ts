@@ -1,5 +1,6 @@
 /**
- * Dollars for one request to S3 Standard in us-east-1, by AWS's public price list as it stood in 2026. Deletes are free.
+ * Dollars for one request to S3 Standard in us-east-1, by AWS's public price list as it stood in 2026. Deletes are
+ * free.
  */
 const DOLLARS_PER_WRITE = 0.005 / 1_000;
 const DOLLARS_PER_READ = 0.0004 / 1_000;

@@ -13,9 +13,9 @@ const view = (path: string) => ({ command: 'view', path });
 const create = (path: string, file_text: string) => ({ command: 'create', path, file_text });
 
 /**
- * A mail that should not have been believed, and five turns of a worker around it, on the last Monday and Tuesday that are
- * over; Claude is scripted. A bucket takes no request of another day: there it all happens now, each step in a second of its
- * own, as the log shows whole seconds.
+ * A mail that should not have been believed, and five turns of a worker around it, on the last Monday and Tuesday that
+ * are over; Claude is scripted. A bucket takes no request of another day: there it all happens now, each step in a
+ * second of its own, as the log shows whole seconds.
  */
 export async function prepareHistory({ env }: Pick<Setup, 'env'>): Promise<void> {
   const { tenant = '', ...options } = optionsFromEnvironment(env);

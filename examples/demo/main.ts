@@ -146,8 +146,8 @@ function print(lines: readonly Line[]): void {
 }
 
 /**
- * Tells where the run has left what it made. A folder whose store holds nothing is removed; one with the root key of a store
- * elsewhere stays, for what that store holds opens with no other key.
+ * Tells where the run has left what it made. A folder whose store holds nothing is removed; one with the root key of a
+ * store elsewhere stays, for what that store holds opens with no other key.
  */
 async function tellFolder({ env, folder, file }: Setup): Promise<void> {
   if (folder === undefined) return;

@@ -21,9 +21,9 @@ export interface Setup {
 }
 
 /**
- * Fills in a store, a tenant and a root key where none is configured, in a new folder of mode 0700, with a configuration
- * file by which the command line finds them. No other part of the project has such defaults: a memory under a key that is
- * gone, or a tenant that was never named, is lost. Throws `misconfigured`.
+ * Fills in a store, a tenant and a root key where none is configured, in a new folder of mode 0700, with a
+ * configuration file by which the command line finds them. No other part of the project has such defaults: a memory
+ * under a key that is gone, or a tenant that was never named, is lost. Throws `misconfigured`.
  */
 export function setUp(given: Environment): Setup {
   const id = randomBytes(6).toString('hex');

@@ -3,8 +3,8 @@ import { type ParseArgsConfig, parseArgs } from 'node:util';
 const EXIT_MISUSED = 2;
 
 /**
- * Reads how a program of `npm run` was called. Help goes to standard output; what the program does not know is refused with
- * the usage, before anything is done: both end the process.
+ * Reads how a program of `npm run` was called. Help goes to standard output; what the program does not know is refused
+ * with the usage, before anything is done: both end the process.
  *
  * @param usage begins with `npm run NAME`.
  */

@@ -76,9 +76,9 @@ export interface AgentMemoryServerOptions {
 }
 
 /**
- * Serves the memory's commands as an MCP server in this process, for the options of a query:
- * `mcpServers: { memory: createAgentMemoryServer(memory) }` and `allowedTools: ['mcp__memory__memory']`. The memory stays
- * open when the query ends.
+ * Serves the memory's commands as an MCP server in this process, for the options of a query: `mcpServers: { memory:
+ * createAgentMemoryServer(memory) }` and `allowedTools: ['mcp__memory__memory']`. The memory stays open when the query
+ * ends.
  */
 export function createAgentMemoryServer(
   memory: Pick<Memory, 'execute'>,

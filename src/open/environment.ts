@@ -162,7 +162,9 @@ function ignoresSharedEndpoints(env: Environment): boolean {
   return textOf(env, 'AWS_IGNORE_CONFIGURED_ENDPOINT_URLS')?.toLowerCase() === 'true';
 }
 
-/** Reads a variable as an option takes it; undefined where the variable is absent. @throws MemoryError `misconfigured`. */
+/**
+ * Reads a variable as an option takes it; undefined where the variable is absent. @throws MemoryError `misconfigured`.
+ */
 export function readValue(env: Environment, name: string, rule: OptionRow['rule']): unknown {
   const text = textOf(env, name);
   if (text === undefined) return undefined;

@@ -86,7 +86,9 @@ export async function openBaseStore(configured: {
   }
 }
 
-/** `node:sqlite` is loaded where it is used and nowhere else. @throws MemoryError `misconfigured` where there is none. */
+/**
+ * `node:sqlite` is loaded where it is used and nowhere else. @throws MemoryError `misconfigured` where there is none.
+ */
 export function loadSqlite(): Promise<typeof import('../store/sqlite/sqlite-store.ts')> {
   return import('../store/sqlite/sqlite-store.ts');
 }

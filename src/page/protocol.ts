@@ -12,14 +12,16 @@ import {
 } from './shapes.ts';
 
 /*
- * The questions of the page, each declared once: the browser's calls are typed by `QUESTIONS` and its answers are checked by
- * it; the server reads the fields and types its answers by it.
+ * The questions of the page, each declared once: the browser's calls are typed by `QUESTIONS` and its answers are
+ * checked by it; the server reads the fields and types its answers by it.
  *
- * A question is a POST to `/api/NAME` with a JSON object. The answer is lines of JSON, the last of which is the result with
- * its `requests`, or an `ErrorLine`.
+ * A question is a POST to `/api/NAME` with a JSON object. The answer is lines of JSON, the last of which is the result
+ * with its `requests`, or an `ErrorLine`.
  */
 
-/** The place of the questions, before their names; and that where the token of the address is exchanged for a cookie. */
+/**
+ * The place of the questions, before their names; and that where the token of the address is exchanged for a cookie.
+ */
 export const PLACES = { questions: '/api/', session: '/session' } as const;
 
 /** The kinds of fields that a question is asked with, as the browser sends them. */

@@ -20,11 +20,11 @@ const SCRATCH_BYTES = 9;
 const PROBE_BODY: Uint8Array = encodeText('Shows whether the store honours If-None-Match.\n');
 
 /**
- * Lets no conditional write through before the store has refused one it had to refuse, a put-if-absent of the probe, which
- * exists, and has taken one it had to take, behind a delete of the probe. Costs three requests per process, four when the
- * probe was not there yet. A store, or a proxy before it, that fails at either is `misconfigured`. Credentials that may not
- * delete leave the second half out. `store` must be the plain store, below the tombstones of guarded deletes, which are
- * conditional writes too.
+ * Lets no conditional write through before the store has refused one it had to refuse, a put-if-absent of the probe,
+ * which exists, and has taken one it had to take, behind a delete of the probe. Costs three requests per process, four
+ * when the probe was not there yet. A store, or a proxy before it, that fails at either is `misconfigured`. Credentials
+ * that may not delete leave the second half out. `store` must be the plain store, below the tombstones of guarded
+ * deletes, which are conditional writes too.
  */
 export function checkConditions(store: ObjectStore, probe: ObjectKey): ObjectStore {
   // The check belongs to all who wait for it, so no single caller's signal ends it.

@@ -52,8 +52,8 @@ export interface PutOptions extends RequestOptions {
   readonly mode: PutMode;
   /**
    * Asked directly before every attempt is put on the wire, between the parts of a large body too, and directly before
-   * the statement of an embedded store. Past it nothing more is sent: `put` throws `unavailable` with `details.reason` `too_late`
-   * where nothing may have been executed, otherwise `outcome_unknown`. Unlimited unless given.
+   * the statement of an embedded store. Past it nothing more is sent: `put` throws `unavailable` with `details.reason`
+   * `too_late` where nothing may have been executed, otherwise `outcome_unknown`. Unlimited unless given.
    */
   readonly sendBy?: SendBound | undefined;
 }
@@ -152,9 +152,9 @@ export interface ObjectStore extends AsyncDisposable {
   /**
    * Makes several conditional changes as one: all of them, or none. Only a store that keeps this promise also through a
    * crash has it; without it they are requests, one after the other. What is deleted gives its room to what is put, so
-   * that on a full disk a text can change its place. A store that is wrapped has it only where the wrapper passes it on:
-   * one that spreads the store below must replace it as it replaces `put` and `delete`. Fails as these do; `sendBy` is asked
-   * like that of a put, behind the conditions.
+   * that on a full disk a text can change its place. A store that is wrapped has it only where the wrapper passes it
+   * on: one that spreads the store below must replace it as it replaces `put` and `delete`. Fails as these do; `sendBy`
+   * is asked like that of a put, behind the conditions.
    */
   changeAll?(changes: Changes, options?: Pick<PutOptions, 'signal' | 'sendBy'>): Promise<ChangeResult>;
   /** One request per page. A page may be empty though more follow. */
@@ -173,8 +173,8 @@ export interface KeptVersion {
 
 /**
  * The port to the versions that a bucket with versioning keeps beside the current ones. In a bucket without it every
- * object is one version, the current one. Failures throw `MemoryError` as those of the object store; `knowsNoVersions` knows
- * the answer of a server that has no such requests, which only the first LIST can bring.
+ * object is one version, the current one. Failures throw `MemoryError` as those of the object store; `knowsNoVersions`
+ * knows the answer of a server that has no such requests, which only the first LIST can bring.
  */
 export interface ObjectVersions {
   /** Everything kept under exactly this key, newest first; one request per page. */
@@ -184,8 +184,8 @@ export interface ObjectVersions {
   /** The bytes of one version as stored; undefined where it is gone. */
   get(key: ObjectKey, versionId: string, request?: RequestOptions): Promise<Uint8Array | undefined>;
   /**
-   * Removes one version for good; one that is gone already is no failure. May be repeated. `access_denied` where an object
-   * lock or a legal hold keeps it; `outcome_unknown` where the answer confirms nothing.
+   * Removes one version for good; one that is gone already is no failure. May be repeated. `access_denied` where an
+   * object lock or a legal hold keeps it; `outcome_unknown` where the answer confirms nothing.
    */
   remove(key: ObjectKey, versionId: string, request?: RequestOptions): Promise<void>;
 }
@@ -200,7 +200,9 @@ export function noVersions(cause: unknown): MemoryError {
   });
 }
 
-/** Tells the failure of a server that has no requests for versions at all, so that it keeps none that could be named. */
+/**
+ * Tells the failure of a server that has no requests for versions at all, so that it keeps none that could be named.
+ */
 export function knowsNoVersions(error: unknown): boolean {
   return hasCode(error, 'misconfigured') && error.details['reason'] === NO_VERSIONS;
 }

@@ -118,9 +118,9 @@ interface RemovalWords {
 }
 
 /**
- * The failure for what stays or was not looked at, with `reason: 'versions_left'`; undefined where nothing is left to do.
- * `access_denied` where all of it was denied, otherwise the code of the first other failure. `details.versions` counts those
- * that are known to stay.
+ * The failure for what stays or was not looked at, with `reason: 'versions_left'`; undefined where nothing is left to
+ * do. `access_denied` where all of it was denied, otherwise the code of the first other failure. `details.versions`
+ * counts those that are known to stay.
  */
 export function removalFailure(
   { left, unlisted, removed }: VersionsRemoval,

@@ -32,7 +32,8 @@ export interface Burial {
  * Replaces exactly one version of an object by a tombstone. Below another process's tombstone the object is missing,
  * as it is for every other verb.
  *
- * @throws MemoryError `outcome_unknown` when it cannot be told whether the version was replaced; `isResentConflict` knows
+ * @throws MemoryError `outcome_unknown` when it cannot be told whether the version was replaced; `isResentConflict`
+ * knows
  * the case where another version, or none, is there by now.
  */
 export async function placeTombstone(request: BurialRequest): Promise<Burial | DeleteFailure> {

@@ -11,10 +11,10 @@ export interface TestClock extends Disposable {
 let isTaken = false;
 
 /**
- * Takes the wall clock of this process, `Date.now`, which tells `moment` and goes on from there; the present unless given. The times
- * that a memory writes down follow it: of versions, of checkpoints, of what expires. Take it before the memory is opened. Timers,
- * `performance.now()` and `new Date()` keep the real time. It is for `memory:`, `sqlite:` and what is the test's own: the servers of S3
- * and KMS have clocks too, and refuse requests of another time.
+ * Takes the wall clock of this process, `Date.now`, which tells `moment` and goes on from there; the present unless
+ * given. The times that a memory writes down follow it: of versions, of checkpoints, of what expires. Take it before
+ * the memory is opened. Timers, `performance.now()` and `new Date()` keep the real time. It is for `memory:`, `sqlite:`
+ * and what is the test's own: the servers of S3 and KMS have clocks too, and refuse requests of another time.
  *
  * @throws Error where the clock is taken already, RangeError for what is no date.
  */

@@ -59,8 +59,8 @@ export async function eachConcurrently<T>(
 }
 
 /**
- * Runs `attempt` until it answers something other than `'again'`, and answers with that. Where it has answered `'again'` for the `most`th
- * time, other writers were first at each attempt, and `overtaken` answers or throws.
+ * Runs `attempt` until it answers something other than `'again'`, and answers with that. Where it has answered
+ * `'again'` for the `most`th time, other writers were first at each attempt, and `overtaken` answers or throws.
  */
 export async function attempts<T, Overtaken>(
   most: number,

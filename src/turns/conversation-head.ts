@@ -35,7 +35,10 @@ export const HEAD_BYTES = 65_536;
 /** The head of a conversation that has none yet. */
 export const NO_HEAD: ConversationHead = { version: 0 };
 
-/** Reads the head of a conversation, which is empty where there is none. One GET. @throws MemoryError `integrity`, also for malformed content. */
+/**
+ * Reads the head of a conversation, which is empty where there is none. One GET. @throws MemoryError `integrity`, also
+ * for malformed content.
+ */
 export async function readHead(work: Work, id: string): Promise<ConversationHead> {
   return (await readLeased(work, CONVERSATION_HEAD, id))?.content ?? NO_HEAD;
 }

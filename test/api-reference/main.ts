@@ -81,7 +81,9 @@ async function nameByEntryPoint(
   await writeFile(join(folder, 'README.md'), `${HEAD}\n${rows.join('\n')}\n`);
 }
 
-/** Puts the section of a function before those of the others: where a reader begins. A page without it stays as it is. */
+/**
+ * Puts the section of a function before those of the others: where a reader begins. A page without it stays as it is.
+ */
 export function beginWith(name: string, page: string): string {
   const head = '## Functions\n\n';
   const start = page.indexOf(head);

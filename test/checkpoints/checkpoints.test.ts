@@ -42,9 +42,11 @@ describe('honest processes that crash, rename, migrate keys and restore', () => 
   });
 
   it.each([
-    // A file was deleted where a directory's rename had copied it to, and much later the process that finished the rename copied it again.
+    // A file was deleted where a directory's rename had copied it to, and much later the process that finished the
+    // rename copied it again.
     'findB 2344',
-    // A directory's rename was cut off and lost its source; a checkpoint much later had the copy, which was taken back then.
+    // A directory's rename was cut off and lost its source; a checkpoint much later had the copy, which was taken back
+    // then.
     'findA 3305',
     // It was edited while a rename copied it, and the copy arrived behind the checkpoint that has the edit.
     'findD 1357',

@@ -18,9 +18,10 @@ export interface HonestRun {
 const LATEST_MS = 4_000;
 
 /**
- * Processes work on a tenant at once, which keeps history nine times of ten, with clocks that differ; some die at a request,
- * and what they sent last may arrive later; keys are migrated and checkpoints written meanwhile, and now and then the files
- * are put back to an earlier time on purpose. Then a process that has seen nothing looks since each line.
+ * Processes work on a tenant at once, which keeps history nine times of ten, with clocks that differ; some die at a
+ * request, and what they sent last may arrive later; keys are migrated and checkpoints written meanwhile, and now and
+ * then the files are put back to an earlier time on purpose. Then a process that has seen nothing looks since each
+ * line.
  */
 export async function runHonestly(seed: string): Promise<HonestRun> {
   const keepsHistory = createChance(`history ${seed}`).happens(0.9);

@@ -40,7 +40,9 @@ export interface World {
   since(line: string): Promise<readonly Finding[]>;
   /** As after a restore on purpose: the history begins anew, and so do checkpoints. */
   beginAnew(): Promise<string>;
-  /** Rotates the keys, brings every object under the new one, and retires the others once no process seals with them. */
+  /**
+   * Rotates the keys, brings every object under the new one, and retires the others once no process seals with them.
+   */
   migrate(reencrypt: boolean): Promise<void>;
   close(): Promise<void>;
 }

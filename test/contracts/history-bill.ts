@@ -35,8 +35,8 @@ const FIVE = ['/memories/a', '/memories/b', '/memories/c', '/memories/d', '/memo
 const DIRECTORY = '/memories/many';
 
 /**
- * What history costs, counted request by request ("What it costs" in docs/history.md): every deed in a tenant that keeps
- * it, and the same deed in one that does not, which costs what it costs anyway.
+ * What history costs, counted request by request ("What it costs" in docs/history.md): every deed in a tenant that
+ * keeps it, and the same deed in one that does not, which costs what it costs anyway.
  */
 export function describeHistoryBill(title: string, start: () => Promise<HistoryMetering>): void {
   describe(`the requests of history on ${title}`, { timeout: 240_000 }, () => {
@@ -284,8 +284,8 @@ export function describeHistoryBill(title: string, start: () => Promise<HistoryM
       if (version === undefined) expect.unreachable('nothing is kept');
       // The versions, the record, and the file of its size.
       const whole = { list: 2 + 4 + 3, get: 2 + 1 + 1, put: 1 };
-      // Two looks at what the bucket keeps of files, of records, and of the version's own record, whose older version goes last.
-      // Of the four older versions two may hold the text.
+      // Two looks at what the bucket keeps of files, of records, and of the version's own record, whose older version
+      // goes last. Of the four older versions two may hold the text.
       const older = metering.versions ? { versions: 6, get: 1, delete: 2 } : {};
       expect(await bill(() => history.redact(version))).toEqual(plus(whole, older));
       await expect(history.read(version)).rejects.toMatchObject({ code: 'not_found' });

@@ -32,7 +32,9 @@ const DEEDS: Readonly<Record<string, object>> = {
 const TEXTS = ['a', 'a and', 'a and more', 'b'];
 const SLOW = 240_000;
 
-/** That processes of a tenant that keeps history may end beside any request, or every third, and leave no hole in it. */
+/**
+ * That processes of a tenant that keeps history may end beside any request, or every third, and leave no hole in it.
+ */
 export function describeHistoryCrashes(
   title: string,
   {

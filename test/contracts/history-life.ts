@@ -21,7 +21,9 @@ export interface HistoryLifeSite {
   readonly kept?: (key: string) => Promise<readonly Uint8Array[]>;
 }
 
-/** What a tenant's history is worth on a store, from the first version to the last checkpoint; the same on every store. */
+/**
+ * What a tenant's history is worth on a store, from the first version to the last checkpoint; the same on every store.
+ */
 export function describeHistoryLife(title: string, site: () => HistoryLifeSite): void {
   describe(`the history of a tenant on ${title}`, () => {
     let tenants = 0;

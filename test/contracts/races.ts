@@ -28,7 +28,8 @@ const INSERT_LINES = fileURLToPath(new URL('../support/insert-lines.ts', import.
 const LINES = 50;
 const CLASHES = amount({ usual: 20, thorough: 200 });
 /**
- * The loser below waits up to 3 s, so several clashes are played at a time; so few that requests are answered within 3 s.
+ * The loser below waits up to 3 s, so several clashes are played at a time; so few that requests are answered within 3
+ * s.
  */
 const CLASHES_AT_ONCE = 5;
 const PATH = '/memories/log.md';

@@ -21,7 +21,9 @@ const typedOn = (page: string): readonly string[] =>
 const namedOn = (page: string): readonly string[] =>
   [...readFileSync(page, 'utf8').matchAll(/`([^`\n]+)`/g)].map(([, code = '']) => code);
 
-/** Of a line, the words of each command whose name matches; a comment, a pipe and what is assigned before it left out. */
+/**
+ * Of a line, the words of each command whose name matches; a comment, a pipe and what is assigned before it left out.
+ */
 function wordsAfter(line: string, name: RegExp): readonly (readonly string[])[] {
   return line
     .replace(/(^|\s)#.*$/, '')

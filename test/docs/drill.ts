@@ -11,7 +11,10 @@ import { blocksOf } from './pages.ts';
 const VENDOR = '/memories/vendors/acme.md';
 const PAYMENTS = '/memories/payments.md';
 
-/** Types the drill of docs/drill.md into a shell, about a memory that is prepared by these settings, and looks at what it shows. */
+/**
+ * Types the drill of docs/drill.md into a shell, about a memory that is prepared by these settings, and looks at what
+ * it shows.
+ */
 export async function takeDrill(settings: Readonly<Record<string, string>>): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'sealed-memory-drill-'));
   try {

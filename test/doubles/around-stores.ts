@@ -3,8 +3,8 @@ import { guardDeletes } from '../../src/store/guarded-delete.ts';
 import { type Around, interceptStore } from './intercepted-store.ts';
 
 /**
- * The module that opens stores, for a mock of it: `wire` stands around each request of all memories that are open, and takes
- * the store for one without conditional deletes where it says so.
+ * The module that opens stores, for a mock of it: `wire` stands around each request of all memories that are open, and
+ * takes the store for one without conditional deletes where it says so.
  */
 export function aroundStores(
   stores: typeof Stores,

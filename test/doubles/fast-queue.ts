@@ -31,7 +31,10 @@ export interface FastQueue {
   /** Messages that the queue itself dropped, because they were there for longer than it keeps them. */
   readonly dropped: readonly Taken[];
   put(message: unknown, group?: string, attributes?: SendMessageCommandInput['MessageAttributes']): void;
-  /** Delivers one message an event, until none is left or `until` is past, in seconds. A handler that rejects gives nothing back. */
+  /**
+   * Delivers one message an event, until none is left or `until` is past, in seconds. A handler that rejects gives
+   * nothing back.
+   */
   run(handler: Handler, until: number, contextOf?: () => LambdaContext): Promise<void>;
   /** The next so many deletes are lost. */
   loseDeletes(count: number): void;
@@ -56,8 +59,8 @@ const VISIBILITY_SECONDS = 1_800;
 const LONGEST_VISIBILITY_SECONDS = 43_200;
 
 /**
- * It refuses what SQS refuses: a delay above 15 min, or any in a FIFO queue, a visibility beyond 12 hours from the receive,
- * one of a message that is not in flight, and attributes that are none.
+ * It refuses what SQS refuses: a delay above 15 min, or any in a FIFO queue, a visibility beyond 12 hours from the
+ * receive, one of a message that is not in flight, and attributes that are none.
  */
 export function createFastQueue({
   fifo = false,

@@ -2,8 +2,8 @@ import type { Flags, Invocation } from '../../src/cli/run/invocation.ts';
 import { createReport } from '../../src/cli/show/report.ts';
 
 /**
- * An invocation by a caller who types `typed`, at a screen or not, and what it said; a function runs when the caller is asked.
- * Progress is shown to no one.
+ * An invocation by a caller who types `typed`, at a screen or not, and what it said; a function runs when the caller is
+ * asked. Progress is shown to no one.
  */
 export function invocationOf({
   flags = {},

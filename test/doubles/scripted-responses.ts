@@ -14,8 +14,8 @@ export interface ScriptedResponses extends AsyncDisposable {
 
 /**
  * OpenAI's Responses API on a free port of 127.0.0.1: it answers with one list of outputs after the other. As strict as
- * the API where tools can go wrong: a schema in strict mode names every field as required and allows no others, and each
- * call has its output, a text or parts.
+ * the API where tools can go wrong: a schema in strict mode names every field as required and allows no others, and
+ * each call has its output, a text or parts.
  */
 export async function startScriptedResponses(
   script: readonly (readonly Output[])[],

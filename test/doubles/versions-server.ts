@@ -20,8 +20,8 @@ export interface AskedVersions {
 }
 
 /**
- * Connections to a server of S3 that answers requests about versions from these, and differently where `odd` says so: an
- * answer that it is given instead, `cut` for one whose document breaks off, or nothing for the right one.
+ * Connections to a server of S3 that answers requests about versions from these, and differently where `odd` says so:
+ * an answer that it is given instead, `cut` for one whose document breaks off, or nothing for the right one.
  */
 export function versionsServer(
   kept: ObjectVersions,

@@ -8,7 +8,10 @@ import { afterAll, describe, expect, it } from 'vitest';
 const SCRIPT = fileURLToPath(new URL('../support/full-disk.ts', import.meta.url));
 const SLOW = 120_000;
 
-/** Programs that start others in a place where file systems may be mounted; no other process sees these, or has to end them. */
+/**
+ * Programs that start others in a place where file systems may be mounted; no other process sees these, or has to end
+ * them.
+ */
 const MOUNTING = [
   ['unshare', '-rm'],
   ['sudo', '-n', 'unshare', '-m'],

@@ -12,7 +12,9 @@ export interface Task {
   /** What Node is started with. */
   readonly args: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
-  /** Finds the lines in which the program says how often it was tried, by the first group, and that all is well so far. */
+  /**
+   * Finds the lines in which the program says how often it was tried, by the first group, and that all is well so far.
+   */
   readonly tried: RegExp;
 }
 

@@ -15,8 +15,8 @@ export interface Result {
 }
 
 /**
- * Runs the programs, some at once. One holds that ends well and says that it has tried as much as was asked for. The output of
- * any other is told whole. With the signal all that run are ended, with what they have started.
+ * Runs the programs, some at once. One holds that ends well and says that it has tried as much as was asked for. The
+ * output of any other is told whole. With the signal all that run are ended, with what they have started.
  */
 export async function runTasks(
   tasks: readonly Task[],

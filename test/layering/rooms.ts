@@ -3,8 +3,8 @@ export interface Folder {
   /** Its concepts, for docs/architecture.md. */
   readonly has: string;
   /**
-   * The files that other folders import, its nouns, by their names without an ending. The key names who may: folders with all
-   * below them, `index` for the entry points at the top of `src`, `*` for everybody.
+   * The files that other folders import, its nouns, by their names without an ending. The key names who may: folders
+   * with all below them, `index` for the entry points at the top of `src`, `*` for everybody.
    */
   readonly offers?: Readonly<Record<string, readonly string[]>>;
 }

@@ -32,7 +32,8 @@ export function findGo(): Promise<string | undefined> {
 }
 
 /**
- * Judges histories, each for so many seconds at most. With `keep` all that were not accepted are left in a folder for temporary files, with pictures.
+ * Judges histories, each for so many seconds at most. With `keep` all that were not accepted are left in a folder for
+ * temporary files, with pictures.
  *
  * @throws Error when the judge itself fails.
  */

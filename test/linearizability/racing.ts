@@ -42,8 +42,8 @@ export interface BuggyLife {
 const LONGEST_DELAY_MS = 40;
 
 /**
- * Records a history of processes that are none: memories with caches of their own over one store, in virtual time, whose
- * requests and answers are late and get lost, and which die. The same seed gives the same history.
+ * Records a history of processes that are none: memories with caches of their own over one store, in virtual time,
+ * whose requests and answers are late and get lost, and which die. The same seed gives the same history.
  */
 export async function recordRace(race: {
   readonly seed: string;

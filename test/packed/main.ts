@@ -1,8 +1,8 @@
 import manifest from '../../package.json' with { type: 'json' };
 import { filesOf, missingFrom, scriptsAtTheUsers } from './packed-files.ts';
 
-// npm run prove package: what `npm publish` would send of what is built here. Fails where a file is missing that package.json
-// names, or where npm would run a script at the user's. It asks for no login.
+// npm run prove package: what `npm publish` would send of what is built here. Fails where a file is missing that
+// package.json names, or where npm would run a script at the user's. It asks for no login.
 
 const paths = filesOf('publish');
 const missing = missingFrom(paths);

@@ -121,8 +121,8 @@ function copiesOf(keys: SealingKeys, writes: readonly Write[]): SealingKeys {
 }
 
 /**
- * A file is bound later than what it replaces, and what lies there in the end is bound later than all else that was ever bound
- * of its version.
+ * A file is bound later than what it replaces, and what lies there in the end is bound later than all else that was
+ * ever bound of its version.
  */
 async function expectBoundsToGrow({ site, writes, keys }: Scene, told: string): Promise<void> {
   const { tenant, keyring } = await (await site.client()).open();
@@ -394,7 +394,10 @@ async function requestsOf(newSite: () => Promise<TestSite>, renaming: Renaming):
   return client.calls.length;
 }
 
-/** Another process finishes the rename of a directory, and a migration runs before one of its requests. False: there were fewer. */
+/**
+ * Another process finishes the rename of a directory, and a migration runs before one of its requests. False: there
+ * were fewer.
+ */
 async function resumeBeside(
   scene: Scene,
   {

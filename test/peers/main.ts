@@ -8,13 +8,14 @@ import manifest from '../../package.json' with { type: 'json' };
 import hosts from '../units/hosts/package.json' with { type: 'json' };
 import { OLDEST } from './oldest.ts';
 
-// npm run prove peers: both ends of what package.json lets in as a peer. The packed file is installed into empty projects beside
-// the oldest of all peers, and into one beside the newest that are pinned here; npm refuses nothing, and every entry point
-// can be imported. Then the sources are compiled and the suites run with the oldest. With the newest the usual run does.
+// npm run prove peers: both ends of what package.json lets in as a peer. The packed file is installed into empty
+// projects beside the oldest of all peers, and into one beside the newest that are pinned here; npm refuses nothing,
+// and every entry point can be imported. Then the sources are compiled and the suites run with the oldest. With the
+// newest the usual run does.
 //
-// The lock files in the folders beside, and of test/units/hosts, name what else is installed, so that no release of others
-// changes an outcome. Where a range changes, the package.json there follows, and then
-// `npm install --package-lock-only --strict-peer-deps --ignore-scripts`.
+// The lock files in the folders beside, and of test/units/hosts, name what else is installed, so that no release of
+// others changes an outcome. Where a range changes, the package.json there follows, and then `npm install
+// --package-lock-only --strict-peer-deps --ignore-scripts`.
 
 interface Project {
   readonly name: string;
@@ -91,7 +92,9 @@ async function importEntryPoints(place: string, peers: readonly string[]): Promi
   await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', script], { cwd: place });
 }
 
-/** A copy of this checkout whose peers are those of the projects, the first that has one; all else is linked as it is. */
+/**
+ * A copy of this checkout whose peers are those of the projects, the first that has one; all else is linked as it is.
+ */
 async function checkOut(place: string, modules: readonly string[]): Promise<void> {
   await mkdir(place);
   const isSource = (path: string): boolean => !/\/(node_modules|__pycache__)(\/|$)/.test(path);

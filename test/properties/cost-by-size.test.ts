@@ -76,7 +76,10 @@ const WORKS: Readonly<Record<string, Work>> = {
   'an insert': (text) => insertAfterLine(text, text.split('\n').length - 1, text),
 };
 
-/** Milliseconds of the processor, the least of some runs: what else goes on only adds to it. Less than `enough` ends them. */
+/**
+ * Milliseconds of the processor, the least of some runs: what else goes on only adds to it. Less than `enough` ends
+ * them.
+ */
 async function leastTime(work: Work, text: string, enough = 0): Promise<number> {
   let least = Number.POSITIVE_INFINITY;
   for (let run = 0; run < 5 && least > enough; run += 1) {

@@ -19,8 +19,8 @@ const DELAY_MS = 40;
 const MOST_WRITERS = 3;
 
 /**
- * One redaction beside up to three writers, which begin before, in or behind it, by the draws of a seed. Where it is refused,
- * what it says is done, and then it must be acknowledged.
+ * One redaction beside up to three writers, which begin before, in or behind it, by the draws of a seed. Where it is
+ * refused, what it says is done, and then it must be acknowledged.
  *
  * @throws Error with the seed where a byte of the text can be read afterwards, or where nothing that is said helps.
  */

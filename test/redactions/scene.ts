@@ -53,8 +53,8 @@ interface SceneOptions {
 }
 
 /**
- * Makes a scene: `once` the file had the text and has another now; `twice` it had it two times; `again` it has it now, as
- * another version than the one that is redacted.
+ * Makes a scene: `once` the file had the text and has another now; `twice` it had it two times; `again` it has it now,
+ * as another version than the one that is redacted.
  */
 export async function createScene(options: SceneOptions = {}): Promise<Scene> {
   const { kind = 'guarded', isVersioned = false, past = 'once', seed = 1, delayMs } = options;
@@ -163,8 +163,8 @@ async function migrate({ site, writer }: Scene, reencrypt: boolean): Promise<voi
 }
 
 /**
- * Follows what a failed redaction says until one is acknowledged: the files that it names get another text, and the versions
- * that it names are redacted as well. Fails where it says nothing that can be followed.
+ * Follows what a failed redaction says until one is acknowledged: the files that it names get another text, and the
+ * versions that it names are redacted as well. Fails where it says nothing that can be followed.
  */
 export async function followAdvice({ redactor, version }: Scene, failure: unknown): Promise<void> {
   const toRedact = new Map([[version.version, version.path]]);

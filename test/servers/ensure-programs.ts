@@ -1,6 +1,6 @@
 /**
- * Makes sure that both servers and the proxy can be started as programs, building them with Go where they are missing, and
- * prints on standard output the image that stands for MinIO and the path of its program.
+ * Makes sure that both servers and the proxy can be started as programs, building them with Go where they are missing,
+ * and prints on standard output the image that stands for MinIO and the path of its program.
  */
 import { findProgram } from '../../infra/local/servers/find-program.ts';
 import { goInstall } from '../../infra/local/servers/go-install.ts';

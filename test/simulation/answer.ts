@@ -29,7 +29,9 @@ export function choose(touch: Touch, ways: { yes(): Program; no(): Program }): P
   return touch === 'yes' ? ways.yes() : ways.no();
 }
 
-/** What has to be seen after a create: nothing below it, no file above it; or another process has edited or renamed it. */
+/**
+ * What has to be seen after a create: nothing below it, no file above it; or another process has edited or renamed it.
+ */
 export function verified(path: string, paths: readonly string[]): (text: string) => Program {
   const clashing = [...belowOf(path, paths), ...aboveOf(path, paths)];
   const clear = all(clashing.map(absent));

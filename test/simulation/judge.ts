@@ -83,7 +83,8 @@ export function judge({ history, server, textOf }: Evidence): Complaint {
 
 /**
  * Files above which others lie at the end. A process that died in a create, one that stood still in it for as long as
- * files may be taken back, and a request that came late may leave such files; other commands that were answered may not.
+ * files may be taken back, and a request that came late may leave such files; other commands that were answered may
+ * not.
  */
 function clashingFiles(server: Server, { operations, strayCreates, lateFiles }: History): readonly string[] {
   if (!operations.every(isAnswered) || strayCreates.length > 0 || lateFiles.length > 0) return [];

@@ -23,7 +23,8 @@ export function rename(command: Of<'rename'>, answer: Answer): Program {
   const below = belowOf(from, paths);
   const targetOf = (path: string): string => to + path.slice(from.length);
   const touches = (path: string): Touch => anyTouch(answer.touches(path), answer.touches(targetOf(path)));
-  // A file that lies above both places lay above the source already, left by a process that died: no rename asks for it.
+  // A file that lies above both places lay above the source already, left by a process that died: no rename asks for
+  // it.
   const asked = paths.filter((path) => !(isBelow(from, path) && isBelow(to, path)));
   const file = (...endings: Ending[]): Program =>
     moveOfFile({ from, to, endings, ...(code === 'ok' && { verified: verified(to, asked) }) });

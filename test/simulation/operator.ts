@@ -42,7 +42,9 @@ export function createOperator(parts: {
   readonly plain: ObjectStore;
   readonly storeClass: StoreClass;
   readonly wallClock: () => number;
-  /** Whether an object may be refused by now: one came late under a key that is gone, or was put back by a late create. */
+  /**
+   * Whether an object may be refused by now: one came late under a key that is gone, or was put back by a late create.
+   */
   readonly maySeeDamage: () => boolean;
 }): (chore: Chore) => Promise<void> {
   const { context, plain, storeClass, wallClock, maySeeDamage } = parts;
@@ -52,7 +54,9 @@ export function createOperator(parts: {
   // A migration that takes no account of age: taking back has to stand it, too.
   const hasty: Tenant = { ...context, store: aged(store) };
 
-  /** Whatever is renamed, migrated or deleted beside a restore: each file that it comes upon can be opened, or is gone. */
+  /**
+   * Whatever is renamed, migrated or deleted beside a restore: each file that it comes upon can be opened, or is gone.
+   */
   const expectNoDamage = ({ findings }: ExportReport): void => {
     const damaged = findings.filter(({ kind }) => kind === 'damaged');
     if (damaged.length > 0 && !maySeeDamage()) throw new Error('a restore found a damaged file');

@@ -143,7 +143,9 @@ export async function startConversations(kind: StoreKind = 'guarded'): Promise<C
   };
 }
 
-/** Where a process is killed: at one of its requests, counted from 0, before the store has executed it or behind that. */
+/**
+ * Where a process is killed: at one of its requests, counted from 0, before the store has executed it or behind that.
+ */
 export interface Kill {
   readonly request: number;
   readonly side: 'before' | 'after';

@@ -63,8 +63,8 @@ export function runDemo(
 }
 
 /**
- * Words of the conversation that only a reader with the key may find in the store. Each has four characters or more: random bytes
- * hold shorter ones by chance.
+ * Words of the conversation that only a reader with the key may find in the store. Each has four characters or more:
+ * random bytes hold shorter ones by chance.
  */
 export const SECRET_WORDS: readonly string[] = [
   ...['Kestrel', 'Acme', 'Bakery', 'Budget', 'euros', 'Mails', 'press', 'public'],

@@ -4,8 +4,8 @@ import type { LogicalName } from '../../src/format/object-keys.ts';
 import { openWrap, type SealingKeys } from '../../src/format/wrap.ts';
 
 /**
- * Another text of the same length under the header of an object, as one makes it who once held its data key: version, commitment and
- * wrap stay, and it opens.
+ * Another text of the same length under the header of an object, as one makes it who once held its data key: version,
+ * commitment and wrap stay, and it opens.
  */
 export function exchangeText({
   keys,

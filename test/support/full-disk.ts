@@ -11,8 +11,8 @@ import { silentLogger } from '../doubles/silent-logger.ts';
 
 /**
  * Runs on a small file system that holds nothing else: fills it by creating files, takes the last byte of it, and does
- * what PART says. Prints what became of each step. Usage: `full-disk.ts FOLDER PART on|off [FROM]`; the last is for processes
- * that this one starts.
+ * what PART says. Prints what became of each step. Usage: `full-disk.ts FOLDER PART on|off [FROM]`; the last is for
+ * processes that this one starts.
  */
 const [folder = '', part = '', history = '', from] = process.argv.slice(2);
 const file = join(folder, 'memory.db');
@@ -162,7 +162,9 @@ const PARTS: Readonly<Record<string, () => Promise<unknown>>> = {
     return { files: paths.length, codes, reserve: sizeOf(`${file}-reserve`), taken: held() - before };
   },
 
-  /** Deletes files on behalf of actors that nobody has named, each beside a create, and redacts what the first one had. */
+  /**
+   * Deletes files on behalf of actors that nobody has named, each beside a create, and redacts what the first one had.
+   */
   async actors() {
     const memory = await open();
     const paths = (await fill(memory)).slice(0, 20);

@@ -16,7 +16,9 @@ import { createKeyringEditor, type KeyringEditor } from '../../src/keys/keyring-
 import type { Tenant, Work } from '../../src/tree/tenant.ts';
 import { TEST_ROOT_KEY, type TestClient, type TestSite } from './test-tree.ts';
 
-/** Who rotates a tenant's keys and migrates its objects: one more process, whose keyring editor reads past its caches. */
+/**
+ * Who rotates a tenant's keys and migrates its objects: one more process, whose keyring editor reads past its caches.
+ */
 export interface KeyOperator {
   readonly client: TestClient;
   readonly editor: KeyringEditor;

@@ -25,7 +25,10 @@ export interface KeyWitness extends Disposable {
   keys(): readonly Uint8Array[];
 }
 
-/** Watches every key that is used from now on: root, keyring, tenant, wrap, name, data and chunk keys, and those of Node's cipher. */
+/**
+ * Watches every key that is used from now on: root, keyring, tenant, wrap, name, data and chunk keys, and those of
+ * Node's cipher.
+ */
 export async function watchKeys(): Promise<KeyWitness> {
   await loadSodium();
   const compiled = (libsodium as unknown as { readonly libsodium: Compiled }).libsodium;

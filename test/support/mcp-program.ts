@@ -128,7 +128,9 @@ export function putImage(site: McpSite, env: Env) {
 export interface HeldBucket extends AsyncDisposable {
   /** Settings of a memory in this bucket. */
   readonly env: Env;
-  /** Requests are not answered from now on. Resolves at the first of them, with what resolves when its client hangs up. */
+  /**
+   * Requests are not answered from now on. Resolves at the first of them, with what resolves when its client hangs up.
+   */
   hold(): Promise<{ readonly hungUp: Promise<unknown> }>;
   /** Requests are answered again. */
   release(): void;

@@ -10,8 +10,8 @@ export interface NamedProgram {
 }
 
 /**
- * Runs the program that `argv` begins with, with the rest of it, and sets its exit code. Without a known name the programs are
- * listed on standard error, with exit code 2; with `--help` on standard output.
+ * Runs the program that `argv` begins with, with the rest of it, and sets its exit code. Without a known name the
+ * programs are listed on standard error, with exit code 2; with `--help` on standard output.
  */
 export async function runNamed(
   script: string,

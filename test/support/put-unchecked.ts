@@ -4,7 +4,9 @@ import { textWrite } from '../../src/tree/create-file.ts';
 import { openToWrite } from '../../src/tree/tenant.ts';
 import { bytes, type TestClient } from './test-tree.ts';
 
-/** Puts a file there as another writer with the tenant's keys may: under that very name, and without a look for clashes. */
+/**
+ * Puts a file there as another writer with the tenant's keys may: under that very name, and without a look for clashes.
+ */
 export async function putUnchecked(
   { tenant }: Pick<TestClient, 'tenant'>,
   path: string,

@@ -6,9 +6,9 @@ import { wireTenant } from '../../src/open/wire-tenant.ts';
 import { openFatedStore } from '../doubles/fated-store.ts';
 import { batchesOf, COUNT, KEY } from './session-load.ts';
 
-// node session-process.ts WORKER [ACTION REQUEST SIDE]: appends the batches of a worker to a session of the environment's
-// memory, and dies as crash-process.ts does. Prints a line `stored` for each batch that it was told is stored, and at
-// the end, as JSON, its requests.
+// node session-process.ts WORKER [ACTION REQUEST SIDE]: appends the batches of a worker to a session of the
+// environment's memory, and dies as crash-process.ts does. Prints a line `stored` for each batch that it was told is
+// stored, and at the end, as JSON, its requests.
 
 const [worker = '', ...fate] = process.argv.slice(2);
 const settings = readSettings(optionsFromEnvironment());

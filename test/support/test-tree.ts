@@ -100,7 +100,9 @@ export interface TestClient {
 
 export const TEST_ROOT_KEY: Uint8Array = new Uint8Array(32).fill(7);
 
-/** @param dress puts something before the store that every process then has before it, or another store in its place. */
+/**
+ * @param dress puts something before the store that every process then has before it, or another store in its place.
+ */
 export async function createSite<Base extends ObjectStore = ObjectStore>(
   kind: StoreKind = 'guarded',
   seed = 1,

@@ -19,8 +19,8 @@ interface StoredBytes {
 }
 
 /**
- * Where a text lies: in the bytes of objects, and in what they hold when they are opened with the keys of any keyring that
- * is among them. Keys of objects, each once.
+ * Where a text lies: in the bytes of objects, and in what they hold when they are opened with the keys of any keyring
+ * that is among them. Keys of objects, each once.
  */
 export async function whereTextIs(
   objects: readonly StoredBytes[],

@@ -12,10 +12,11 @@ export interface ArchiveEntry {
 }
 
 /**
- * Writes a tar archive of the entries, encrypted with age for the recipients, as one file of mode 0600. Nothing readable
- * touches the disk; the file is there as a whole or not at all.
+ * Writes a tar archive of the entries, encrypted with age for the recipients, as one file of mode 0600. Nothing
+ * readable touches the disk; the file is there as a whole or not at all.
  *
- * @throws MemoryError `misconfigured` for a text that is no recipient; `already_exists` where the file exists and `force`
+ * @throws MemoryError `misconfigured` for a text that is no recipient; `already_exists` where the file exists and
+ * `force`
  * is not given; `invalid_command` where it cannot be written.
  */
 export async function writeArchive(

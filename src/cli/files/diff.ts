@@ -38,8 +38,8 @@ export function declareDiff(program: Command, run: ChosenVerb<typeof runDiff>): 
 }
 
 /**
- * Shows how two files or two versions of a file differ; what does not lie below /memories is a file of the user's. Resolves
- * to 1 when they do.
+ * Shows how two files or two versions of a file differ; what does not lie below /memories is a file of the user's.
+ * Resolves to 1 when they do.
  */
 export function runDiff(asked: DiffWords, invocation: Invocation): Promise<number> {
   return runOnFiles(async (run) => {

@@ -28,9 +28,9 @@ export function declareEdit(program: Command, run: ChosenVerb<typeof runEdit>): 
 
 /**
  * Opens a file in the user's editor ($VISUAL, $EDITOR, or vi) and writes it back where it was changed; a path without a
- * file begins a new one. While the editor is open the text lies in a temporary folder of mode 0700. It is removed, unless
- * another writer changed the file in the meantime: then it stays, and the failure names it. Without a terminal nothing is
- * read.
+ * file begins a new one. While the editor is open the text lies in a temporary folder of mode 0700. It is removed,
+ * unless another writer changed the file in the meantime: then it stays, and the failure names it. Without a terminal
+ * nothing is read.
  */
 export async function runEdit(path: string, invocation: Invocation): Promise<number> {
   const { report, signal } = invocation;

@@ -30,8 +30,8 @@ const POLICY = [
 ].join('; ');
 
 /**
- * One page that holds the files, and needs nothing else. What they hold, and their names, are text in it: never HTML. Images are
- * those of the formats that the memory shows.
+ * One page that holds the files, and needs nothing else. What they hold, and their names, are text in it: never HTML.
+ * Images are those of the formats that the memory shows.
  */
 export async function* htmlOf(
   files: readonly FileStat[],

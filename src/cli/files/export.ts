@@ -203,8 +203,8 @@ async function exportFile({
 }
 
 /**
- * Looks for the folders on the way to files and makes them, each of them once. Where a link leads out of `root` nothing is
- * made. What an export that was cut off has left in a folder is removed.
+ * Looks for the folders on the way to files and makes them, each of them once. Where a link leads out of `root` nothing
+ * is made. What an export that was cut off has left in a folder is removed.
  */
 function createFolders(root: string): Folders {
   const made: FolderAt = oncePerPath(async (path) => {

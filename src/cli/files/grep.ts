@@ -30,8 +30,8 @@ export interface GrepArguments {
 }
 
 /**
- * Prints the lines that match; resolves to 1 when none does, as grep does, or when a file could not be read. Such a file is
- * named and keeps no one from the others.
+ * Prints the lines that match; resolves to 1 when none does, as grep does, or when a file could not be read. Such a
+ * file is named and keeps no one from the others.
  */
 export function runGrep(
   { pattern, path }: { readonly pattern: string; readonly path: string },

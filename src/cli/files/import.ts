@@ -42,8 +42,8 @@ export function declareImport(program: Command, run: ChosenVerb<typeof runImport
 
 /**
  * Writes every file of a folder into the memory, byte by byte. A file that lies there with the same bytes is passed
- * over, so a run that was cut off is simply run again. What is there is listed first, so that nothing is sent to find that
- * out. Links and special files are left. Resolves to 1 when a file was left.
+ * over, so a run that was cut off is simply run again. What is there is listed first, so that nothing is sent to find
+ * that out. Links and special files are left. Resolves to 1 when a file was left.
  */
 export function runImport(
   { from, path }: { readonly from: string; readonly path: string },
@@ -119,8 +119,8 @@ async function folderToImport(from: string): Promise<string> {
 const LISTED_FOR_ONE = KEYS_PER_REQUEST;
 
 /**
- * The files below a directory of the memory by their paths, so that nothing is sent for one that is there: up to so many, because
- * of what was not listed each file finds out by itself.
+ * The files below a directory of the memory by their paths, so that nothing is sent for one that is there: up to so
+ * many, because of what was not listed each file finds out by itself.
  */
 async function listedBelow(
   { files, invocation: { report, signal } }: FileRun,
@@ -172,8 +172,8 @@ function pathOnDisk(path: string): string {
 }
 
 /**
- * All that lies below a folder. What an export writes there or has left unfinished is told apart, and so is what lies at the
- * places of this program's own.
+ * All that lies below a folder. What an export writes there or has left unfinished is told apart, and so is what lies
+ * at the places of this program's own.
  */
 async function entriesBelow(
   folder: string,
@@ -252,7 +252,9 @@ async function importFile(
     readonly bytes: Uint8Array;
     readonly target: string;
     readonly force: boolean;
-    /** Another file of the folder was imported to that path: names that differ in their form of Unicode are one path. */
+    /**
+     * Another file of the folder was imported to that path: names that differ in their form of Unicode are one path.
+     */
     readonly isTaken: boolean;
     /** The file at the path, as a listing at the beginning showed it. */
     readonly listed: FileStat | undefined;

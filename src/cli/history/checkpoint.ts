@@ -22,8 +22,8 @@ export interface CheckpointArguments {
 }
 
 /**
- * Prints the line of a new checkpoint, and nothing else on standard output. With `since` what is there is held to that one first:
- * what is found stands on standard error, and where one of it is an alarm nothing is written.
+ * Prints the line of a new checkpoint, and nothing else on standard output. With `since` what is there is held to that
+ * one first: what is found stands on standard error, and where one of it is an alarm nothing is written.
  */
 export function runCheckpoint({ since }: CheckpointArguments, invocation: Invocation): Promise<number> {
   return runOnAdmin(

@@ -12,8 +12,9 @@ interface PicturePiece {
 }
 
 /**
- * Draws what happened to each file that was at a path, the newest file and version first: below the path that it has, or had
- * last, a line for each version, rename and delete. What does not fit beside the rest of its line stands below it.
+ * Draws what happened to each file that was at a path, the newest file and version first: below the path that it has,
+ * or had last, a line for each version, rename and delete. What does not fit beside the rest of its line stands below
+ * it.
  */
 export function logPicture(
   entries: readonly HistoryEntry[],

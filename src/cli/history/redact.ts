@@ -38,8 +38,8 @@ const QUESTION = {
 };
 
 /**
- * Takes the text of one version out of the history. Unless `yes` is given, shows which one and asks; with `dryRun` it only
- * shows it.
+ * Takes the text of one version out of the history. Unless `yes` is given, shows which one and asks; with `dryRun` it
+ * only shows it.
  */
 export function runRedact(
   { path, version, dryRun = false, yes = false }: RedactArguments,
@@ -85,8 +85,8 @@ async function tellLeft(report: Report, { paths, counts }: ErrorDetails): Promis
 type Name = Pick<RedactArguments, 'path' | 'version'>;
 
 /**
- * Shows which version is meant; what it begins with, where the owner's screen is all that shows it. Resolves to its whole name:
- * another one may begin with the characters that were given, once this one has expired.
+ * Shows which version is meant; what it begins with, where the owner's screen is all that shows it. Resolves to its
+ * whole name: another one may begin with the characters that were given, once this one has expired.
  */
 async function preview(run: AdminRun, name: Name, { terminal, flags }: Invocation): Promise<string> {
   const { entry, bytes } = await run.report.during('reading the history', () => find(run, name));

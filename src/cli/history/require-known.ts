@@ -12,8 +12,8 @@ export type Named =
   | { readonly below: string | undefined };
 
 /**
- * Tells a name of which the history knows nothing from one for which there is nothing to do. Reads the whole history, and returns its
- * entries, and the actor as they name it.
+ * Tells a name of which the history knows nothing from one for which there is nothing to do. Reads the whole history,
+ * and returns its entries, and the actor as they name it.
  *
  * @throws MemoryError `not_found`, in the first case.
  */

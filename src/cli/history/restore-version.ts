@@ -39,8 +39,9 @@ export interface RestoreVersionArguments extends Consent {
 }
 
 /**
- * Gives a file the text of one of its versions, as a new version; a file that is gone is created again. Shows how the texts
- * differ before, and replaces only the version that it compared; where the text is redacted meanwhile it is taken back.
+ * Gives a file the text of one of its versions, as a new version; a file that is gone is created again. Shows how the
+ * texts differ before, and replaces only the version that it compared; where the text is redacted meanwhile it is taken
+ * back.
  */
 export function runRestoreVersion(
   { path, version, dryRun = false, yes = false }: RestoreVersionArguments,

@@ -151,8 +151,8 @@ function writerOf(actor: string | undefined, turn: string | undefined): string {
 }
 
 /**
- * Shows the plan first. Writes that plan and no other once a person agreed to it; with `yes` whatever the plan is by then, and
- * shows that.
+ * Shows the plan first. Writes that plan and no other once a person agreed to it; with `yes` whatever the plan is by
+ * then, and shows that.
  *
  * @throws MemoryError `version_conflict` where the plan that was agreed to is another one by now.
  */

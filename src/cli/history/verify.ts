@@ -30,8 +30,8 @@ export interface VerifyArguments {
 }
 
 /**
- * Verifies the configured memory and says what to do about each finding. Resolves to 0 when none is left, and to 3 where the only
- * ones say that something cannot be told.
+ * Verifies the configured memory and says what to do about each finding. Resolves to 0 when none is left, and to 3
+ * where the only ones say that something cannot be told.
  */
 export function runVerify(
   { repair = false, since }: VerifyArguments,

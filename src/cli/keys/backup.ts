@@ -31,8 +31,8 @@ export function declareBackup(program: Command, run: ChosenVerb<typeof runBackup
 }
 
 /**
- * Copies the configured SQLite store, sealed and with all its tenants, into one file for its owner alone, as a whole or not
- * at all. Others may write meanwhile; no key is needed.
+ * Copies the configured SQLite store, sealed and with all its tenants, into one file for its owner alone, as a whole or
+ * not at all. Others may write meanwhile; no key is needed.
  */
 export async function runBackup(
   to: string,

@@ -18,7 +18,10 @@ interface BackupExport {
   readonly to: string;
 }
 
-/** Writes the files of a backup as plaintext, those of the environment's tenant. Resolves to 0 when every file is in the new folder. */
+/**
+ * Writes the files of a backup as plaintext, those of the environment's tenant. Resolves to 0 when every file is in the
+ * new folder.
+ */
 export async function runExportBackup(command: BackupExport, invocation: Invocation): Promise<number> {
   const { from, to } = command;
   const store = await openSource(from);

@@ -32,12 +32,13 @@ export function declareInit(program: Command, run: ChosenVerb<typeof runInit>): 
 }
 
 /**
- * Makes what every other verb and every sample needs: a root key file (mode 0600), and the store, the tenant and that file
- * as settings in `.env` (mode 0600, ignored by git). A root key that is there without such settings, as after a `.env` was
- * lost, is the one that they name. In the home folder, whose `.env` no program should find, the settings go
+ * Makes what every other verb and every sample needs: a root key file (mode 0600), and the store, the tenant and that
+ * file as settings in `.env` (mode 0600, ignored by git). A root key that is there without such settings, as after a
+ * `.env` was lost, is the one that they name. In the home folder, whose `.env` no program should find, the settings go
  * to a configuration file. Nothing that is there is changed: the lines for a `.env` that exists are printed.
  *
- * @throws MemoryError `misconfigured` when such settings exist, what lies at the place of the key is none, or a file cannot be
+ * @throws MemoryError `misconfigured` when such settings exist, what lies at the place of the key is none, or a file
+ * cannot be
  * written.
  */
 export async function runInit({ flags, report }: Invocation): Promise<number> {

@@ -10,7 +10,10 @@ const DASHED_VERSION = /^-(?!-)[\w-]{3,21}$|^--(?=[\w-]*[A-Z_])[\w-]{2,20}$/;
 
 const INVALID = /^error: command-argument value '(.*)' is invalid for argument '(.*?)'\. (.+)$/s;
 
-/** Why a command line is refused, in one line, as every other failure is told. A word that is not known is named with the nearest that is. */
+/**
+ * Why a command line is refused, in one line, as every other failure is told. A word that is not known is named with
+ * the nearest that is.
+ */
 export function refusalSentence(text: string, program: Command): string {
   const told = text.trim().replace(INVALID, 'The $2 "$1" is refused. $3');
   const [, kind, word = '', near] = UNKNOWN.exec(told) ?? [];

@@ -46,9 +46,9 @@ export type Choose = (action: Action) => void;
 type Run<Typed extends readonly unknown[]> = (...taken: [...Typed, Invocation]) => Promise<number>;
 
 /**
- * Declares every verb, in the order in which help lists them: a new verb is a line here. What a verb takes and what it does lie in
- * one file. The program that starts holds what is declared there alone (`infra/bundle-cli.ts`), and loads the file of a verb when
- * that verb runs.
+ * Declares every verb, in the order in which help lists them: a new verb is a line here. What a verb takes and what it
+ * does lie in one file. The program that starts holds what is declared there alone (`infra/bundle-cli.ts`), and loads
+ * the file of a verb when that verb runs.
  */
 export function declareVerbs(program: Command, choose: Choose, more: { readonly toBegin: () => void }): void {
   const chosen =

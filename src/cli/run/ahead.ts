@@ -5,9 +5,9 @@ const MOST_ITEMS = 32;
 const MOST_BYTES = 33_554_432;
 
 /**
- * Works on items while those before them are being taken: 32 of them and 32 MiB at once, a larger one alone. Its results
- * come in the order of the items. A failure comes at the place of its item and ends the rest: nothing is begun behind
- * it, and what is under way ends first. So it is where the taker leaves, and where the signal fires.
+ * Works on items while those before them are being taken: 32 of them and 32 MiB at once, a larger one alone. Its
+ * results come in the order of the items. A failure comes at the place of its item and ends the rest: nothing is begun
+ * behind it, and what is under way ends first. So it is where the taker leaves, and where the signal fires.
  *
  * @throws MemoryError `aborted`; what `work` throws.
  */
@@ -47,8 +47,9 @@ export async function* ahead<T, R>(
 }
 
 /**
- * Begins on items that nobody has asked for yet, as many and as large as `ahead` has under way: what is cheap and has to wait, such
- * as the reading of a user's file, is there when its turn comes. The items are asked for once each, in their order.
+ * Begins on items that nobody has asked for yet, as many and as large as `ahead` has under way: what is cheap and has
+ * to wait, such as the reading of a user's file, is there when its turn comes. The items are asked for once each, in
+ * their order.
  */
 export function prefetched<T, R>(
   items: readonly T[],

@@ -5,7 +5,10 @@ import { isReaderGone, processTerminal, type Terminal } from '../show/terminal.t
 import { watchStarter } from './starter.ts';
 import { tellWaits } from './waits.ts';
 
-/** 1: refused, or something is left to do. 2: wrong call or setting. 3: nothing is wrong, and something cannot be told. 130: interrupted by the user. */
+/**
+ * 1: refused, or something is left to do. 2: wrong call or setting. 3: nothing is wrong, and something cannot be told.
+ * 130: interrupted by the user.
+ */
 export const EXIT_FAILED = 1;
 export const EXIT_MISUSED = 2;
 export const EXIT_UNTOLD = 3;
@@ -73,11 +76,13 @@ export interface Invocation {
   /** Prints warnings; with `--verbose` everything that is logged. */
   readonly logger: Logger;
   /**
-   * Fires at the first Ctrl-C, SIGTERM or end of the terminal, and when the npx that started the program has ended; a second
-   * Ctrl-C ends the process at once.
+   * Fires at the first Ctrl-C, SIGTERM or end of the terminal, and when the npx that started the program has ended; a
+   * second Ctrl-C ends the process at once.
    */
   readonly signal: AbortSignal;
-  /** Leaves Ctrl-C from now on to a program that is started, such as an editor; what was typed in it is not thrown away. */
+  /**
+   * Leaves Ctrl-C from now on to a program that is started, such as an editor; what was typed in it is not thrown away.
+   */
   ignoreCtrlC(): void;
 }
 
@@ -87,7 +92,9 @@ export interface Invocation {
  */
 export type Action = (invocation: Invocation) => Promise<number>;
 
-/** Takes what was typed for a verb, which runs once the whole line was understood: all that it takes but the invocation. */
+/**
+ * Takes what was typed for a verb, which runs once the whole line was understood: all that it takes but the invocation.
+ */
 export type ChosenVerb<Run> = Run extends (...taken: [...infer Typed, Invocation]) => Promise<number>
   ? (...typed: Typed) => void
   : never;
@@ -199,8 +206,8 @@ export function failureLine(error: unknown): string {
 }
 
 /**
- * Prints warnings, which `--quiet` leaves as well, and with `verbose` everything. Errors of single commands are left to the line that explains why the
- * whole failed, unless `errors` are wanted.
+ * Prints warnings, which `--quiet` leaves as well, and with `verbose` everything. Errors of single commands are left to
+ * the line that explains why the whole failed, unless `errors` are wanted.
  */
 export function createOperatorLogger(
   terminal: Pick<Terminal, 'complain'>,

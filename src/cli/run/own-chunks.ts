@@ -6,8 +6,8 @@ import { promisify } from 'node:util';
 const LOOK_AGAIN_MS = 20;
 
 /**
- * The bytes of a file of the user's, which may be a pipe that nobody writes to yet, or no more: a pipe waits for its writer, and
- * stops waiting at the signal.
+ * The bytes of a file of the user's, which may be a pipe that nobody writes to yet, or no more: a pipe waits for its
+ * writer, and stops waiting at the signal.
  *
  * @throws Error of the file system; of the signal.
  */

@@ -51,8 +51,8 @@ const surroundings = (): Surroundings => ({
 
 /**
  * The options of a verb. Each setting is taken from the first of these that has it: flags, environment, `.env` in the
- * current folder, the profile of the configuration file. Where a flag or the environment names the profile or the file, it
- * goes before `.env`: who names one means it, and `init` writes a `.env` that has the store and the tenant already.
+ * current folder, the profile of the configuration file. Where a flag or the environment names the profile or the file,
+ * it goes before `.env`: who names one means it, and `init` writes a `.env` that has the store and the tenant already.
  *
  * @throws MemoryError `misconfigured` that names every setting that is missing, or the one that is wrong.
  */

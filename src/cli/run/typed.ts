@@ -6,10 +6,10 @@ import { MEMORY_ROOT, parseMemoryPath } from '../../language/path.ts';
 const ROOT_NAME = MEMORY_ROOT.slice(1);
 
 /**
- * A path of the memory as a person typed it, in its canonical form: verbs cut names off behind it and compare it with what is
- * listed. No other place reads such paths; those of the model and of programs are taken as they are. Paths begin at
- * `/memories`: `notes/a.md`, `./notes/a.md` and `memories/notes/a.md` are `/memories/notes/a.md`. What is no path of
- * the memory stays as it is, and the verb refuses it in a sentence of its own.
+ * A path of the memory as a person typed it, in its canonical form: verbs cut names off behind it and compare it with
+ * what is listed. No other place reads such paths; those of the model and of programs are taken as they are. Paths
+ * begin at `/memories`: `notes/a.md`, `./notes/a.md` and `memories/notes/a.md` are `/memories/notes/a.md`. What is no
+ * path of the memory stays as it is, and the verb refuses it in a sentence of its own.
  *
  * @throws InvalidArgumentError for a path with `..`: what a shell does there with links is not what a memory can do.
  */
@@ -56,8 +56,8 @@ const WITH_V = /^v[\w-]{4,22}$/;
 const WHOLE_NAME = 22;
 
 /**
- * Reads a version as a person typed it: `v` and its first characters, as "log" shows it, or those alone, as `--json` does. A
- * name may itself begin with v: 22 characters are a whole name, and with fewer the v is the one that is shown.
+ * Reads a version as a person typed it: `v` and its first characters, as "log" shows it, or those alone, as `--json`
+ * does. A name may itself begin with v: 22 characters are a whole name, and with fewer the v is the one that is shown.
  */
 export function typedVersion(text: string): string {
   return WITH_V.test(text) && text.length !== WHOLE_NAME ? text.slice(1) : text;
@@ -99,8 +99,8 @@ interface NumberBounds {
 }
 
 /**
- * Reads a whole number within bounds, both included, as a person typed it. No other place judges such a number, so that it is
- * refused before anything is opened, in the name of the option or argument.
+ * Reads a whole number within bounds, both included, as a person typed it. No other place judges such a number, so that
+ * it is refused before anything is opened, in the name of the option or argument.
  */
 export function wholeNumber({
   least = 0,

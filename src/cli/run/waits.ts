@@ -20,7 +20,10 @@ export function tellWaits(terminal: Pick<Terminal, 'note'>): () => void {
   );
 }
 
-/** Says what is waited for, with the time up to which that may last; not again before that time, whoever waits for the same. */
+/**
+ * Says what is waited for, with the time up to which that may last; not again before that time, whoever waits for the
+ * same.
+ */
 export function onceAWait(
   { note }: Pick<Terminal, 'note'>,
   now: () => number = Date.now,

@@ -21,8 +21,8 @@ const OPENERS: Readonly<Partial<Record<NodeJS.Platform, readonly string[]>>> = {
 };
 
 /**
- * Arguments of programs can be seen by other users of the machine. So the address, which is good for the first who comes,
- * goes into a file for its owner alone, and the browser is sent on from there.
+ * Arguments of programs can be seen by other users of the machine. So the address, which is good for the first who
+ * comes, goes into a file for its owner alone, and the browser is sent on from there.
  */
 export function browserFor(
   platform: NodeJS.Platform,

@@ -108,7 +108,9 @@ interface Refusal {
 const SERVER_ERROR = -32_000;
 const PARSE_ERROR = -32_700;
 
-/** Returns why a request is not served: pages of other sites are not, and other programs of this machine lack the token. */
+/**
+ * Returns why a request is not served: pages of other sites are not, and other programs of this machine lack the token.
+ */
 function createGuard({ port, token }: { readonly port: number; readonly token: string }) {
   const digest = (text: string): Uint8Array => createHash('sha256').update(text).digest();
   const expected = digest(`Bearer ${token}`);

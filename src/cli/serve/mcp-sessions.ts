@@ -20,8 +20,8 @@ export interface McpSessions {
 }
 
 /**
- * Serves clients of the protocol before 2026-07-28 over HTTP. Each has a session, without which a message that cancels a
- * request could not be told from another client's.
+ * Serves clients of the protocol before 2026-07-28 over HTTP. Each has a session, without which a message that cancels
+ * a request could not be told from another client's.
  */
 export function createSessions(factory: McpServerFactory): McpSessions {
   const sessions = new Map<string, WebStandardStreamableHTTPServerTransport>();

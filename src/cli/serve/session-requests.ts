@@ -9,10 +9,11 @@ import { invalidRequest, type RequestFields, refuseOtherFields } from './request
 const MOST_LOADED_CHARACTERS: number = 128 * 1024 * 1024;
 
 /**
- * Carries out one line of `exec --jsonl --sessions` (docs/sessions.md, "From other languages"). Resolves to what the answer
- * holds as `content`.
+ * Carries out one line of `exec --jsonl --sessions` (docs/sessions.md, "From other languages"). Resolves to what the
+ * answer holds as `content`.
  *
- * @throws MemoryError `invalid_command` for anything that is no request; `limit_exceeded` for a transcript that is too long
+ * @throws MemoryError `invalid_command` for anything that is no request; `limit_exceeded` for a transcript that is too
+ * long
  * for one line; whatever the memory's sessions throw.
  */
 export async function answerSessionRequest(

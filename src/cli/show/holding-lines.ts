@@ -3,8 +3,8 @@ import type { Report } from './report.ts';
 import { shownVersion } from './shown.ts';
 
 /**
- * Runs what moves a text, or takes it out. Where that fails because files hold the text, or may, it names each and says what
- * is done next, before the failure.
+ * Runs what moves a text, or takes it out. Where that fails because files hold the text, or may, it names each and says
+ * what is done next, before the failure.
  */
 export async function tellingWhatHolds<T>(report: Report, work: Promise<T>): Promise<T> {
   return work.catch(async (error: unknown) => {

@@ -11,11 +11,13 @@ type ReportFields = Readonly<Record<string, unknown>>;
 export interface Report {
   /** One of many, such as a file of a listing. */
   entry(fields: ReportFields, line: string): Promise<void>;
-  /** How far a long command has come: a line of JSON, or on standard error a bar; without a screen a line now and then. */
+  /**
+   * How far a long command has come: a line of JSON, or on standard error a bar; without a screen a line now and then.
+   */
   progress(fields: ReportFields, step: Step): void;
   /**
-   * Runs what may take long. When nothing was told for a second the words are shown, or how far it said that it has come: on a
-   * screen, or as a line now and then.
+   * Runs what may take long. When nothing was told for a second the words are shown, or how far it said that it has
+   * come: on a screen, or as a line now and then.
    */
   during<T>(words: string, work: () => Promise<T>): Promise<T>;
   done(fields: ReportFields, lines?: readonly string[]): Promise<void>;

@@ -4,8 +4,8 @@ import { stripVTControlCharacters } from 'node:util';
 export const GAP = '  ';
 
 /**
- * Rows of pieces for a screen: what does not fit beside the rest of its row begins the next one. A piece that is longer than a
- * row is not cut.
+ * Rows of pieces for a screen: what does not fit beside the rest of its row begins the next one. A piece that is longer
+ * than a row is not cut.
  *
  * @param pieces perhaps in colours, which take no room.
  * @param room characters of a row.

@@ -25,8 +25,9 @@ interface BodyRefusal {
 export interface BoundedServer {
   readonly server: Server;
   /**
-   * Reads the body of a request, of at most `most` bytes; they count among all bodies until the request is answered. Where
-   * these are too many, the request that has been sending the longest is refused. Rejects when the client is gone.
+   * Reads the body of a request, of at most `most` bytes; they count among all bodies until the request is answered.
+   * Where these are too many, the request that has been sending the longest is refused. Rejects when the client is
+   * gone.
    */
   readBody(
     exchange: { readonly request: IncomingMessage; readonly response: ServerResponse },
@@ -50,8 +51,8 @@ const TOO_LONG: BodyRefusal = { status: 413, message: 'The body is too long.' };
 const TOO_MANY: BodyRefusal = { status: 503, message: 'There are too many bodies at once: try again.' };
 
 /**
- * Makes a server, which listens nowhere yet. A connection too many ends the oldest one that waits for its client, best one on
- * which no request was ever served; where all others are being answered, the new one ends.
+ * Makes a server, which listens nowhere yet. A connection too many ends the oldest one that waits for its client, best
+ * one on which no request was ever served; where all others are being answered, the new one ends.
  */
 export function createBoundedServer(bounds: ServerBounds): BoundedServer {
   const { headersMs, bodyMs, idleMs, bodiesBytes } = bounds;

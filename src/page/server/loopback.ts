@@ -27,8 +27,8 @@ export async function listenOnLoopback(
 }
 
 /**
- * Returns why a request comes from a page of another site; undefined for any other request. A page whose name was made to
- * lead to this machine (DNS rebinding) tells itself by Host and Origin.
+ * Returns why a request comes from a page of another site; undefined for any other request. A page whose name was made
+ * to lead to this machine (DNS rebinding) tells itself by Host and Origin.
  */
 export function foreignSiteOf({ host = '', origin }: IncomingHttpHeaders, port: number): string | undefined {
   const given = host.toLowerCase();

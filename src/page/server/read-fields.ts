@@ -49,7 +49,8 @@ const READERS: { readonly [K in FieldKind]: (given: unknown, name: string) => Ki
 /**
  * Reads the fields of a question, one after the other.
  *
- * @throws MemoryError `invalid_command` for one that is missing or of another kind, and for one that the question does not
+ * @throws MemoryError `invalid_command` for one that is missing or of another kind, and for one that the question does
+ * not
  * have; `invalid_path`.
  */
 export function readFields<N extends QuestionName>(name: N, given: GivenFields): FieldsOf<N> {
@@ -63,7 +64,9 @@ export function readFields<N extends QuestionName>(name: N, given: GivenFields):
   return Object.fromEntries(fields) as FieldsOf<N>;
 }
 
-/** Finds the first form whose fields are all given, null where that alone is a field's kind; the last form otherwise. */
+/**
+ * Finds the first form whose fields are all given, null where that alone is a field's kind; the last form otherwise.
+ */
 function formOf(forms: readonly FormFields[], given: GivenFields): FormFields {
   const fits = (form: FormFields): boolean =>
     Object.entries(form).every(

@@ -28,8 +28,8 @@ export function searchedTree(tree: Tree): Searched {
 }
 
 /**
- * Reads every file and sends each line that holds the text, whatever its case. Nothing of it is kept: no index, no cache
- * of texts.
+ * Reads every file and sends each line that holds the text, whatever its case. Nothing of it is kept: no index, no
+ * cache of texts.
  */
 export async function searchFiles(
   files: Searched,

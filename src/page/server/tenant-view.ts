@@ -40,8 +40,8 @@ const LIST_BYTES = 8_388_608;
 
 /**
  * Opens the memory for reading: nothing is written to the store, not even what reading notes elsewhere. With `canWrite`
- * what writes is opened beside it, by the first question that changes something; without it there are no such questions. What
- * is mounted in the memory is left out.
+ * what writes is opened beside it, by the first question that changes something; without it there are no such
+ * questions. What is mounted in the memory is left out.
  *
  * @param lineOf tells in a line, after a word on how bad it is, what was found and what to do about it.
  * @throws MemoryError as `openMemory`; `misconfigured` where the options allow reading alone and `canWrite` is given.

@@ -10,7 +10,9 @@ import { contentOf } from './content.ts';
 
 /** Tells who stands behind the hash of a writer. */
 interface WriterNames {
-  /** The actor; the hash where no record names it; undefined for none. Asks the store only for a hash that is new to it. */
+  /**
+   * The actor; the hash where no record names it; undefined for none. Asks the store only for a hash that is new to it.
+   */
   nameOf(writer: Uint8Array, signal: AbortSignal): Promise<string | undefined>;
 }
 

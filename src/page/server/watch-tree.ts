@@ -9,7 +9,10 @@ import type { Asking } from './answer-questions.ts';
 
 /** The time from the end of a look to the next one: an edit is seen within a second. */
 const PAUSE_MS = 800;
-/** The LISTs that a look may cost in that time. A memory that costs more is looked at less often: about one LIST a second. */
+/**
+ * The LISTs that a look may cost in that time. A memory that costs more is looked at less often: about one LIST a
+ * second.
+ */
 const LISTS_PER_PAUSE = 1;
 
 /** The findings of one look at the whole tree. */
@@ -19,7 +22,8 @@ interface TreeLook {
 }
 
 /**
- * Sends the whole tree, and then whatever changed in it, until the page no longer waits. One LIST per 1,000 objects a look.
+ * Sends the whole tree, and then whatever changed in it, until the page no longer waits. One LIST per 1,000 objects a
+ * look.
  *
  * @param nudge resolves when there is a reason to look at once.
  */

@@ -25,7 +25,10 @@ export function answeredInTime<T extends AwsCredentials | undefined>(credentials
   return Object.assign(provider, credentials);
 }
 
-/** Waits for credentials. @throws MemoryError `unavailable` where no answer came within 60 s, `access_denied` for one without credentials. */
+/**
+ * Waits for credentials. @throws MemoryError `unavailable` where no answer came within 60 s, `access_denied` for one
+ * without credentials.
+ */
 async function answerOf<T>(ask: () => Promise<T>): Promise<T> {
   const answer = await inTime(ask, { late: () => failed('unavailable', 'did not answer') });
   if (isIdentity(answer)) return answer;
@@ -54,8 +57,8 @@ export interface CredentialSource {
 const RENEWAL_MS = 300_000;
 
 /**
- * Shares what one run of `ask` gives among all callers until five minutes before its `expiration`, if it has one. After a
- * failure the next call asks again. It is held to its answer as `answerOf` says.
+ * Shares what one run of `ask` gives among all callers until five minutes before its `expiration`, if it has one. After
+ * a failure the next call asks again. It is held to its answer as `answerOf` says.
  */
 export function untilRenewal<T extends { readonly expiration?: Date }, A extends readonly unknown[]>(
   ask: (...args: A) => Promise<T>,

@@ -75,7 +75,10 @@ export interface AnsweredDeletes {
  * `readSdkFailure` reads them.
  */
 export interface S3Wire {
-  /** The whole body or none of it: above `maxBytes` it throws `limit_exceeded`. A body that breaks off is not asked for again. */
+  /**
+   * The whole body or none of it: above `maxBytes` it throws `limit_exceeded`. A body that breaks off is not asked for
+   * again.
+   */
   get(key: ObjectKey, call: GetCall): Promise<AnsweredObject>;
   head(key: ObjectKey, call: WireCall): Promise<AnsweredMeta>;
   /** Returns the new ETag. Of several requests the trace follows the one that makes the object appear. */

@@ -14,7 +14,10 @@ interface BackupRequest {
   /** The time that a part waits for other processes before `unavailable`, in milliseconds; 10,000 unless given. */
   readonly busyTimeoutMs?: number;
   readonly signal?: AbortSignal | undefined;
-  /** Called after each part. `total` is at first the number of objects at the beginning, and grows where more are copied. */
+  /**
+   * Called after each part. `total` is at first the number of objects at the beginning, and grows where more are
+   * copied.
+   */
   readonly onProgress?: (progress: { readonly done: number; readonly total: number }) => void;
 }
 
@@ -23,11 +26,13 @@ const PART_OBJECTS = 250;
 const PART_BYTES = 1_048_576;
 
 /**
- * Copies a store with all its tenants, sealed as it is, into another file. The copy is the store of one moment: part after part is
- * copied while others write; in the end, while they wait, it finds what they changed since and copies that again, some 20 µs for
- * each object. Where nobody wrote, this end is skipped. When the promise resolves, the copy is on the disk.
+ * Copies a store with all its tenants, sealed as it is, into another file. The copy is the store of one moment: part
+ * after part is copied while others write; in the end, while they wait, it finds what they changed since and copies
+ * that again, some 20 µs for each object. Where nobody wrote, this end is skipped. When the promise resolves, the copy
+ * is on the disk.
  *
- * @throws MemoryError `misconfigured` where there is no store; `unavailable` where the disk of the copy is full or fails;
+ * @throws MemoryError `misconfigured` where there is no store; `unavailable` where the disk of the copy is full or
+ * fails;
  * `aborted`; what the store throws.
  */
 export async function backUpSqlite(request: BackupRequest): Promise<{ readonly objects: number }> {

@@ -67,9 +67,9 @@ interface SqliteConnection {
   /** Runs `work` on one consistent state of the file. */
   read<T>(work: (database: DatabaseSync) => T, signal?: AbortSignal): Promise<T>;
   /**
-   * Runs `work` in a durable transaction, which it may share with other writes that wait; `outcome_unknown` when the file system
-   * failed at its COMMIT. On a full disk it runs once more, with the reserve released: a change that finds room within the file
-   * then comes through. No other write makes the file larger before the reserve is whole again.
+   * Runs `work` in a durable transaction, which it may share with other writes that wait; `outcome_unknown` when the
+   * file system failed at its COMMIT. On a full disk it runs once more, with the reserve released: a change that finds
+   * room within the file then comes through. No other write makes the file larger before the reserve is whole again.
    */
   write<T>(work: SqliteWork<T>, options?: WriteOptions): Promise<T>;
   close(): void;
@@ -118,7 +118,10 @@ export function createSqliteConnection(options: ConnectionOptions): SqliteConnec
     }
   };
 
-  /** Bounds the growth of the file; called within a transaction. @param pages that the file may grow by; undefined: no bound. */
+  /**
+   * Bounds the growth of the file; called within a transaction. @param pages that the file may grow by; undefined: no
+   * bound.
+   */
   const boundGrowth = (database: DatabaseSync, pages: number | undefined): void => {
     const bound = pages === undefined ? undefined : Number(pragma(database, 'page_count')) + pages;
     if (bound === growsTo) return;
@@ -171,7 +174,10 @@ export function createSqliteConnection(options: ConnectionOptions): SqliteConnec
     }
   };
 
-  /** Repeats attempts until the lock is free. @param attemptInTurn gets a function, which it calls directly before each attempt. */
+  /**
+   * Repeats attempts until the lock is free. @param attemptInTurn gets a function, which it calls directly before each
+   * attempt.
+   */
   const run = async <T>(
     attemptInTurn: (begin: () => void) => T | Promise<T>,
     signal: AbortSignal | undefined,
@@ -258,8 +264,8 @@ function isBroken(error: unknown): boolean {
 }
 
 /**
- * Opens a store with a rollback journal rather than a write-ahead log: acknowledged writes lie in the one file and its -journal,
- * and SQLite notices when the file is replaced. TRUNCATE syncs the end of a transaction, DELETE would not.
+ * Opens a store with a rollback journal rather than a write-ahead log: acknowledged writes lie in the one file and its
+ * -journal, and SQLite notices when the file is replaced. TRUNCATE syncs the end of a transaction, DELETE would not.
  */
 function openDatabase(file: string, options: Pick<ConnectionOptions, 'mustExist'>): DatabaseSync {
   if (file !== IN_MEMORY) makeDatabaseFile(file);
@@ -315,7 +321,10 @@ function initialize(database: DatabaseSync): void {
   if (isNew(database)) database.exec(SCHEMA);
 }
 
-/** Tells whether a file is empty. Asked within a transaction: another process may be making the file a store at this moment. */
+/**
+ * Tells whether a file is empty. Asked within a transaction: another process may be making the file a store at this
+ * moment.
+ */
 function isNew(database: DatabaseSync): boolean {
   const application = pragma(database, 'application_id');
   const version = pragma(database, 'user_version');

@@ -12,8 +12,8 @@ export function absolute(path: string): string {
 }
 
 /**
- * Finds the file that the absolute path of a database leads to. It follows links, also one to a file that is still to be made:
- * the files that SQLite and this module put beside it then lie beside the file itself instead of the link.
+ * Finds the file that the absolute path of a database leads to. It follows links, also one to a file that is still to
+ * be made: the files that SQLite and this module put beside it then lie beside the file itself instead of the link.
  *
  * @throws MemoryError `misconfigured` where the path leads to anything but a file, or cannot lead to one.
  */

@@ -44,10 +44,11 @@ interface Transactions {
 }
 
 /**
- * Commits writes that wait for their turn in one transaction, and so waits for the disk once. Where several came together, the next
- * ones wait until no more have come for a millisecond. Each write gets its own answer, after the commit. Where the transaction
- * fails, all of it is rolled back and each write is tried alone, so that a write fails for its own reasons only. A lock that another
- * process holds is the answer to all of them, and so is a commit with an unknown outcome.
+ * Commits writes that wait for their turn in one transaction, and so waits for the disk once. Where several came
+ * together, the next ones wait until no more have come for a millisecond. Each write gets its own answer, after the
+ * commit. Where the transaction fails, all of it is rolled back and each write is tried alone, so that a write fails
+ * for its own reasons only. A lock that another process holds is the answer to all of them, and so is a commit with an
+ * unknown outcome.
  */
 export function joinWrites({ together, alone }: Transactions): <T>(write: JoinedWrite<T>) => Promise<T> {
   const queue: Waiting[] = [];

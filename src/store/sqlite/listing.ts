@@ -30,7 +30,10 @@ export function keyBytes(key: string): Uint8Array {
   return encoder.encode(key);
 }
 
-/** Finds the first key of a listing, at least one byte: SQLite in Node 22.13 takes an empty array for NULL, which is comparable with no key. */
+/**
+ * Finds the first key of a listing, at least one byte: SQLite in Node 22.13 takes an empty array for NULL, which is
+ * comparable with no key.
+ */
 export function listingStart(prefix: string, startAfter: string | undefined): Uint8Array {
   const first = prefix === '' ? Uint8Array.of(0) : keyBytes(prefix);
   if (startAfter === undefined) return first;

@@ -3,8 +3,8 @@ import { misconfigured } from '../../errors.ts';
 type NodeSqlite = typeof import('node:sqlite');
 
 /**
- * Loads `node:sqlite` without the line by which Node 22 calls it experimental: a user who stores a memory cannot act on it. All
- * other warnings appear as ever. Where the program has loaded the module before, the line appeared then.
+ * Loads `node:sqlite` without the line by which Node 22 calls it experimental: a user who stores a memory cannot act on
+ * it. All other warnings appear as ever. Where the program has loaded the module before, the line appeared then.
  *
  * @throws MemoryError `misconfigured` where this Node has none.
  */

@@ -1,6 +1,8 @@
 import { letOthersRun } from '../../time.ts';
 
-/** The time for which operations follow one another before everything else in the process has its turn, in milliseconds. */
+/**
+ * The time for which operations follow one another before everything else in the process has its turn, in milliseconds.
+ */
 const STRETCH_MS = 10;
 
 /** Operations that wait, in the order in which they were asked for. */

@@ -2,7 +2,10 @@ import { randomBytes } from 'node:crypto';
 import { closeSync, openSync, rmSync, statSync, writeSync } from 'node:fs';
 import { fileCodeOf } from '../failures.ts';
 
-/** Room on the disk that is kept for the day on which the disk is full. Only the holder of the write lock calls its verbs. */
+/**
+ * Room on the disk that is kept for the day on which the disk is full. Only the holder of the write lock calls its
+ * verbs.
+ */
 export interface DiskReserve {
   /** Takes the missing part of the reserve. False where the disk has no room for all of it. Never throws. */
   take(): boolean;
@@ -10,7 +13,10 @@ export interface DiskReserve {
   release(): number;
 }
 
-/** The size of the reserve: enough to journal a file of 1 MiB and its record, and often a thousand small changes, one by one. */
+/**
+ * The size of the reserve: enough to journal a file of 1 MiB and its record, and often a thousand small changes, one by
+ * one.
+ */
 const RESERVE_BYTES = 1_310_720;
 /** The part of the reserve that is never used up: the journal of a change within the file takes a fifth of it. */
 export const JOURNAL_BYTES: number = 131_072;

@@ -38,8 +38,8 @@ interface SqliteStoreOptions {
 }
 
 /**
- * Opens the embedded store: S3's semantics in one SQLite file, safe for many processes on a local disk. It is guarded: a delete
- * with `ifMatch` is atomic. The first verb opens the file, or makes it with mode 0600.
+ * Opens the embedded store: S3's semantics in one SQLite file, safe for many processes on a local disk. It is guarded:
+ * a delete with `ifMatch` is atomic. The first verb opens the file, or makes it with mode 0600.
  */
 export function openSqliteObjectStore(options: SqliteStoreOptions): ObjectStore {
   const clock = options.clock ?? Date.now;

@@ -14,8 +14,9 @@ interface Arrived extends Pick<RequestContext, 'platform' | 'beta' | 'version'> 
 }
 
 /**
- * Finds model, version and betas where they stand: in path and body on Bedrock ("Claude on Amazon Bedrock", InvokeModel) and on Google
- * Cloud ("Claude on Vertex AI", which takes betas in the header), in body and headers at the API.
+ * Finds model, version and betas where they stand: in path and body on Bedrock ("Claude on Amazon Bedrock",
+ * InvokeModel) and on Google Cloud ("Claude on Vertex AI", which takes betas in the header), in body and headers at the
+ * API.
  *
  * Throws `ApiRefusal` for another path, and for a request without a key or a version.
  */

@@ -76,9 +76,10 @@ interface EditContext {
 }
 
 /**
- * Throws `ApiRefusal` for an edit that is malformed, comes twice, lacks its beta header, or that the model does not have
- * ("Context editing" and "Compaction", supported models; which words the API has for that the pages do not say), and for
- * the clearing of thoughts where it is not the first edit or nothing thinks ("Context editing", thinking block clearing).
+ * Throws `ApiRefusal` for an edit that is malformed, comes twice, lacks its beta header, or that the model does not
+ * have ("Context editing" and "Compaction", supported models; which words the API has for that the pages do not say),
+ * and for the clearing of thoughts where it is not the first edit or nothing thinks ("Context editing", thinking block
+ * clearing).
  */
 export function parseContextManagement(value: unknown, context: EditContext): ContextEdits {
   if (value === undefined || value === null) return {};

@@ -37,10 +37,11 @@ export function checkOrder(messages: readonly RequestMessage[], ending: Ending):
 }
 
 /**
- * Judges the last message: "Prefill not supported" of the page on errors, and for models that take a prefill "Prefill" of the
- * prompting guide (no space at its end). That a final message does not end with a thought, and holds none while thinking
- * is off, is told by the API's own errors; the documentation is silent. In `enabled` thinking, the turn of a tool's use
- * begins with a thought: "Preserving thinking blocks" of the page on extended thinking; "Adaptive thinking" lifts that.
+ * Judges the last message: "Prefill not supported" of the page on errors, and for models that take a prefill "Prefill"
+ * of the prompting guide (no space at its end). That a final message does not end with a thought, and holds none while
+ * thinking is off, is told by the API's own errors; the documentation is silent. In `enabled` thinking, the turn of a
+ * tool's use begins with a thought: "Preserving thinking blocks" of the page on extended thinking; "Adaptive thinking"
+ * lifts that.
  */
 function checkLast(messages: readonly RequestMessage[], { facts, mode, isUnfinished }: Ending): void {
   const at = messages.length - 1;
@@ -80,8 +81,9 @@ function checkThoughtFirst(messages: readonly RequestMessage[]): void {
 }
 
 /**
- * Every call is answered once, at the beginning of the very next turn, and nothing else is answered ("Handle tool calls");
- * a call that the API runs itself has its result within the assistant's turn, unless that is the last ("Server tools").
+ * Every call is answered once, at the beginning of the very next turn, and nothing else is answered ("Handle tool
+ * calls"); a call that the API runs itself has its result within the assistant's turn, unless that is the last ("Server
+ * tools").
  */
 export function checkToolResults(messages: readonly RequestMessage[]): void {
   const seen = new Set<string>();

@@ -112,7 +112,9 @@ export function parseMessagesRequest(
   };
 }
 
-/** The mark of the prompt cache for a whole request is the API's ("Prompt caching", automatic caching, availability). */
+/**
+ * The mark of the prompt cache for a whole request is the API's ("Prompt caching", automatic caching, availability).
+ */
 function fieldsOf(platform: Platform): readonly string[] {
   if (platform === 'api') return FIELDS;
   return [...FIELDS.filter((field) => field !== 'cache_control'), 'anthropic_version', 'anthropic_beta'];
@@ -128,7 +130,9 @@ function refuseThread(): never {
   });
 }
 
-/** The types of the tools by name: the memory tool, tools of the caller, and the web search that the API runs itself. */
+/**
+ * The types of the tools by name: the memory tool, tools of the caller, and the web search that the API runs itself.
+ */
 function parseTools(tools: readonly unknown[]): ReadonlyMap<string, string> {
   const types = new Map<string, string>();
   for (const [i, value] of tools.entries()) {

@@ -27,8 +27,9 @@ export function checkMaxTokens(value: unknown, { maxOutput }: ModelFacts, model:
 }
 
 /**
- * Judges the kind of thinking that a model takes: "Troubleshooting thinking". The budget: "Extended thinking" (at least 1,024, less
- * than `max_tokens`). `block_binding` needs its beta header: "Fix a thinking block bound to a different conversation".
+ * Judges the kind of thinking that a model takes: "Troubleshooting thinking". The budget: "Extended thinking" (at least
+ * 1,024, less than `max_tokens`). `block_binding` needs its beta header: "Fix a thinking block bound to a different
+ * conversation".
  */
 export function parseThinking(
   request: JsonObject,
@@ -81,8 +82,8 @@ function checkBudget(budget: unknown, maxTokens: unknown): void {
 
 /**
  * "Sampling parameters" of the page on thinking: newer models refuse other values than the default, and so does every
- * model while it thinks (`top_p` from 0.95 on is taken); none takes two of them; from the API's version 2026-10-21 on, all
- * are refused. A forced tool is refused while the model thinks ("Extended thinking", tool use).
+ * model while it thinks (`top_p` from 0.95 on is taken); none takes two of them; from the API's version 2026-10-21 on,
+ * all are refused. A forced tool is refused while the model thinks ("Extended thinking", tool use).
  */
 export function checkSampling(
   request: JsonObject,

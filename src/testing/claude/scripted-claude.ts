@@ -13,8 +13,8 @@ import { type SummaryBlock, summaryBlock } from './summary.ts';
 export interface ScriptedScene extends Omit<MessagesRequest, 'edits' | 'prefix' | 'messages'>, ScriptedView {}
 
 /**
- * An answer that is spoilt on its way: `break` cuts the connection, `end` closes it as if all had been said, `overloaded` ends
- * with that error of the API. An answer that is not streamed breaks before its first byte.
+ * An answer that is spoilt on its way: `break` cuts the connection, `end` closes it as if all had been said,
+ * `overloaded` ends with that error of the API. An answer that is not streamed breaks before its first byte.
  */
 export interface ScriptedFault {
   readonly fault: 'break' | 'end' | 'overloaded';
@@ -23,7 +23,10 @@ export interface ScriptedFault {
   readonly part: ScriptedPart;
 }
 
-/** A script: parts that are played one after the other, a request each, or a function that decides on Claude's next part. */
+/**
+ * A script: parts that are played one after the other, a request each, or a function that decides on Claude's next
+ * part.
+ */
 export type ClaudeScript =
   | readonly ScriptedPart[]
   | ((scene: ScriptedScene) => ScriptedPart | ScriptedFault | Promise<ScriptedPart | ScriptedFault>);
@@ -31,8 +34,8 @@ export type ClaudeScript =
 /** The script, and who hears what is said. */
 export interface ScriptedClaudeOptions {
   /**
-   * Claude's part in each request. An `ApiRefusal` that it throws is the API's answer instead; any other error is an answer of
-   * status 500, which the SDK repeats. A list that is at its end is an answer of status 400.
+   * Claude's part in each request. An `ApiRefusal` that it throws is the API's answer instead; any other error is an
+   * answer of status 500, which the SDK repeats. A list that is at its end is an answer of status 400.
    */
   readonly play: ClaudeScript;
   /** Summarises a conversation that is too long, where the request asks for compaction. */
@@ -49,14 +52,14 @@ export interface ScriptedClaudeOptions {
 }
 
 /**
- * Makes a Claude that follows a script, as a `fetch` for `new Anthropic({ apiKey: 'scripted', fetch })`: no request leaves the
- * process. It plays POST /v1/messages, and the paths of Bedrock and of Google Cloud, whole or streamed, and refuses what the
- * API refuses, as the public documentation says (platform.claude.com; comments name the page), where a conversation with a
- * memory can go wrong. A script knows what the request says. The function remembers which of its replies were unfinished
- * and what its prompt cache holds, and nothing else.
+ * Makes a Claude that follows a script, as a `fetch` for `new Anthropic({ apiKey: 'scripted', fetch })`: no request
+ * leaves the process. It plays POST /v1/messages, and the paths of Bedrock and of Google Cloud, whole or streamed, and
+ * refuses what the API refuses, as the public documentation says (platform.claude.com; comments name the page), where a
+ * conversation with a memory can go wrong. A script knows what the request says. The function remembers which of its
+ * replies were unfinished and what its prompt cache holds, and nothing else.
  *
- * The promise rejects with a `TypeError`, as that of `fetch` does, where the connection breaks before an answer that is not
- * streamed, and with the reason of the request's signal.
+ * The promise rejects with a `TypeError`, as that of `fetch` does, where the connection breaks before an answer that is
+ * not streamed, and with the reason of the request's signal.
  */
 export function createScriptedClaude(options: ScriptedClaudeOptions): typeof fetch {
   const stage: Stage = {

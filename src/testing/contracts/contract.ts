@@ -5,8 +5,8 @@ export interface ContractCase<Subject> {
   /** Says what is promised; no two cases of a contract have the same name. */
   readonly name: string;
   /**
-   * Rejects where the subject breaks the promise, with the `AssertionError` of `node:assert` or with what the subject threw. Cases
-   * run in any order, at once too.
+   * Rejects where the subject breaks the promise, with the `AssertionError` of `node:assert` or with what the subject
+   * threw. Cases run in any order, at once too.
    */
   readonly run: (subject: Subject) => Promise<void>;
   /** The time that the case may take on a slow server, in milliseconds; as the time limit of its test. */

@@ -27,7 +27,10 @@ export interface StoreConformance {
   readonly rounds?: number;
   /** The store is for reading: that it writes correctly is not judged, though the cases write what they read. */
   readonly readingOnly?: true;
-  /** Promises that the server behind the store does not keep; it is not judged by them. A memory is safe only on a store that lacks none. */
+  /**
+   * Promises that the server behind the store does not keep; it is not judged by them. A memory is safe only on a store
+   * that lacks none.
+   */
   readonly lacks?: readonly StoreLack[];
   /** The store has `changeAll`, which is judged; one without this must not have it. */
   readonly changesAll?: true;
@@ -35,15 +38,16 @@ export interface StoreConformance {
 
 /**
  * `atomicity`: it judges a condition first and executes the request then. `conditions on parts`: it judges none where a
- * body comes in parts. `speed`: a thousand objects take it half a minute. `absence of what was
- * deleted`: it refuses to create an object where one was deleted, of which the store tells, and takes an edit of that one.
+ * body comes in parts. `speed`: a thousand objects take it half a minute. `absence of what was deleted`: it refuses to
+ * create an object where one was deleted, of which the store tells, and takes an edit of that one.
  */
 export type StoreLack = 'atomicity' | 'conditions on parts' | 'speed' | 'absence of what was deleted';
 
 /**
- * Lists what every object store promises, whatever lies behind it; the promises are those of the type `ObjectStore`. Each case works
- * below a random prefix of its own, `conformance/…`, and removes what it wrote there; one writes `!first-…`. The store is opened
- * before, and closed afterwards, by the caller. All cases together send some 2,000 requests, and write 30 MiB.
+ * Lists what every object store promises, whatever lies behind it; the promises are those of the type `ObjectStore`.
+ * Each case works below a random prefix of its own, `conformance/…`, and removes what it wrote there; one writes
+ * `!first-…`. The store is opened before, and closed afterwards, by the caller. All cases together send some 2,000
+ * requests, and write 30 MiB.
  */
 export function objectStoreContract(options: StoreConformance = {}): readonly ContractCase<ObjectStore>[] {
   const rows = [

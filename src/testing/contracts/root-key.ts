@@ -21,15 +21,16 @@ export interface RootKeyPair {
 /** A root key's differences from what every root key does. */
 export interface RootKeyConformance {
   /**
-   * The codes of the failure for bytes that the root key has not wrapped; default `integrity` alone. A server may look for the key
-   * that wrapped bytes name before it authenticates them, and say `access_denied` or `key_unavailable` then.
+   * The codes of the failure for bytes that the root key has not wrapped; default `integrity` alone. A server may look
+   * for the key that wrapped bytes name before it authenticates them, and say `access_denied` or `key_unavailable`
+   * then.
    */
   readonly foreignCodes?: readonly MemoryErrorCode[];
 }
 
 /**
- * Lists what every root key promises, whatever holds it; the promises are those of the type `RootKey`. The cases call `generate` and
- * `unwrap` some forty times in all.
+ * Lists what every root key promises, whatever holds it; the promises are those of the type `RootKey`. The cases call
+ * `generate` and `unwrap` some forty times in all.
  */
 export function rootKeyContract(options: RootKeyConformance = {}): readonly ContractCase<RootKeyPair>[] {
   const { foreignCodes = ['integrity'] } = options;

@@ -56,12 +56,17 @@ export function newLease({ tenant }: Work, exactMs: number): Lease {
   return { owner: toBase64url(tenant.random(OWNER_BYTES)), leaseMs: Math.ceil(exactMs) };
 }
 
-/** Tells for how many milliseconds the owner of a lease may still hold the record; undefined once the lease has run out. */
+/**
+ * Tells for how many milliseconds the owner of a lease may still hold the record; undefined once the lease has run out.
+ */
 export function remainingMs(lease: Lease | undefined, ageMs: number): number | undefined {
   return lease === undefined || ageMs > lease.leaseMs ? undefined : lease.leaseMs - ageMs;
 }
 
-/** Reads a leased record; undefined where there is none. One GET. @throws MemoryError `integrity`, also for malformed content. */
+/**
+ * Reads a leased record; undefined where there is none. One GET. @throws MemoryError `integrity`, also for malformed
+ * content.
+ */
 export async function readLeased<Content extends object>(
   work: Work,
   kind: LeasedKind<Content>,
@@ -92,8 +97,9 @@ export async function takeLeased<Content extends object, Taken extends Content, 
 }
 
 /**
- * Writes a record to which the caller has the lease. One PUT an attempt, and a GET where that was refused: a migration may have re-bound
- * the record, which is the caller's still. Undefined: the record is another owner's, or others were first at each attempt.
+ * Writes a record to which the caller has the lease. One PUT an attempt, and a GET where that was refused: a migration
+ * may have re-bound the record, which is the caller's still. Undefined: the record is another owner's, or others were
+ * first at each attempt.
  *
  * @param write `check` is called before each PUT is sent. An error that it throws ends the write.
  */

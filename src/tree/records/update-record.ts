@@ -23,8 +23,8 @@ export interface AttemptBound<Overtaken> {
 }
 
 /**
- * Reads a record, changes it, writes it on the ETag that was read, and begins again where another process wrote it first. One GET and
- * one PUT an attempt.
+ * Reads a record, changes it, writes it on the ETag that was read, and begins again where another process wrote it
+ * first. One GET and one PUT an attempt.
  *
  * @param change is called for each version that is read; undefined: there is none.
  * @throws MemoryError as `readRecord`, `writeRecord`, `change` and `overtaken`.
@@ -46,9 +46,9 @@ export async function updateRecord<Change extends RecordChange, Ended, Overtaken
 }
 
 /**
- * Writes a record of which the caller knows a version, and reads it only where another process wrote it meanwhile: `change` then says
- * what to write on the version that is there, or leaves that (undefined). One PUT an attempt, and a GET where that was refused.
- * Answers the version that was written.
+ * Writes a record of which the caller knows a version, and reads it only where another process wrote it meanwhile:
+ * `change` then says what to write on the version that is there, or leaves that (undefined). One PUT an attempt, and a
+ * GET where that was refused. Answers the version that was written.
  *
  * @throws MemoryError as `updateRecord`.
  */

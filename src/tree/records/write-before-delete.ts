@@ -13,8 +13,8 @@ interface WriteBeforeDelete {
 }
 
 /**
- * Writes a record that must be stored before a delete; false where another process was first. On a full disk it takes the
- * room that the store keeps for deletes, and where that is used up the room of one object that goes.
+ * Writes a record that must be stored before a delete; false where another process was first. On a full disk it takes
+ * the room that the store keeps for deletes, and where that is used up the room of one object that goes.
  */
 export async function writeBeforeDelete(
   work: Work,

@@ -109,7 +109,9 @@ async function takeConversation(
   }
 }
 
-/** Reads the body that a head names; undefined where there is none, or where it was replaced since the head was read. */
+/**
+ * Reads the body that a head names; undefined where there is none, or where it was replaced since the head was read.
+ */
 async function readBody(work: Work, { content }: ConversationHead): Promise<StoredBody | undefined> {
   if (content === undefined) return undefined;
   if ('text' in content) {
@@ -123,7 +125,10 @@ async function readBody(work: Work, { content }: ConversationHead): Promise<Stor
   return { conversation: decodeConversation(bytes), bytes: bytes.length, record: { id, etag } };
 }
 
-/** @throws MemoryError `integrity` where the head is ours: no other worker removes what it names, so a part of the conversation is gone. */
+/**
+ * @throws MemoryError `integrity` where the head is ours: no other worker removes what it names, so a part of the
+ * conversation is gone.
+ */
 async function refuseIfHeld(work: Work, { id, owner }: Pick<LeasedRecord, 'id' | 'owner'>): Promise<void> {
   const head = await readHead(work, id);
   if (head.held?.owner === owner) throw new MemoryError('integrity', 'a part of the conversation is gone');

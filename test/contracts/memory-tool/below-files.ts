@@ -50,7 +50,10 @@ export function useAgingFiles({ open, shown }: Pick<Contract, 'open' | 'shown'>)
   };
 }
 
-/** The last cases of a setting, when its files have grown old. Below young files each takes 3 s: one does in a usual run. */
+/**
+ * The last cases of a setting, when its files have grown old. Below young files each takes 3 s: one does in a usual
+ * run.
+ */
 export function describeBelowFiles({ open, about, memory }: Contract, aged: AgingFiles | undefined): void {
   if (aged !== undefined) {
     about('store')('a place below a file', () => {

@@ -206,7 +206,8 @@ export function describePaths({ memory, about, names, shared }: Contract): void 
       });
 
       it('of what is renamed and deleted one by one', async () => {
-        // Above, every store is asked for keys of every length. What one rename makes of a length, `memory:` shows for all.
+        // Above, every store is asked for keys of every length. What one rename makes of a length, `memory:` shows for
+        // all.
         const some = namesOf((length) => (THOROUGH && !shared) || isOften(length));
         // A few at a time: directories are renamed in turn, and who waits too long for its turn is told to look.
         const move = async (from: string, to: string): Promise<void> => {

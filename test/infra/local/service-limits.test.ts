@@ -14,7 +14,9 @@ describe('an invocation that waits', { timeout: 60_000 }, () => {
   });
   afterEach(() => api[Symbol.asyncDispose]());
 
-  /** Lets a handler answer one event as a runtime does, and returns what the caller got and what the runtime was told. */
+  /**
+   * Lets a handler answer one event as a runtime does, and returns what the caller got and what the runtime was told.
+   */
   async function invoke(handler: (event: unknown) => Promise<unknown>, event: unknown) {
     const result = api.invoke(event, 0).then(
       (value) => ({ value }),

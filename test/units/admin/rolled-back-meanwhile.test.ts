@@ -106,7 +106,9 @@ function tells({ findings = [], problems = [], left = [], unread = [] }: Told): 
   return [...named, ...unread].includes(PATH);
 }
 
-/** Rolls the file back at a request of the verb. `looked`: the verb asked for the file, or listed the files, after that. */
+/**
+ * Rolls the file back at a request of the verb. `looked`: the verb asked for the file, or listed the files, after that.
+ */
 async function runWith(verb: Verb, moment: number) {
   const scene = await begin();
   const { site, client, key } = scene;

@@ -2,7 +2,9 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 
-/** SHA-256 of the files that say what format 1 is. Format 1 is frozen: none of its bytes and verdicts changes any more. */
+/**
+ * SHA-256 of the files that say what format 1 is. Format 1 is frozen: none of its bytes and verdicts changes any more.
+ */
 const FROZEN: Readonly<Record<string, string>> = {
   'format-1.json': 'fce52865ce43eb0ba84d502108e20a8383c04832da4bb291e7b55b303f68c77a',
   'format-1-additions.json': 'f22911ee4f17ceca9df01685660f699bf4ac539195458998fe2104bb0391df3d',

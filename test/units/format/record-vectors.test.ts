@@ -21,7 +21,9 @@ import { decodeAnswer } from '../../../src/worker/turn/turn-answer.ts';
 import { added, fromHex } from '../../support/format-vectors.ts';
 import { createSite } from '../../support/test-tree.ts';
 
-/** What src finds in the content of a record, as the vectors tell it; undefined, or a failure, for what is malformed. */
+/**
+ * What src finds in the content of a record, as the vectors tell it; undefined, or a failure, for what is malformed.
+ */
 type Reader = (content: Uint8Array) => unknown;
 
 const READERS: Readonly<Record<string, Reader>> = {

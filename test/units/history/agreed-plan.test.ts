@@ -46,7 +46,9 @@ const DEEDS: Readonly<Record<string, (client: TestClient) => Promise<unknown>>> 
   'creates a file that is to be created': ({ tree }) => tree.create(C, bytes('theirs'), { actor: 'bad' }),
 };
 
-/** All that was done on behalf of the operator, as a plan would say it; a written version by the one that it replaced. */
+/**
+ * All that was done on behalf of the operator, as a plan would say it; a written version by the one that it replaced.
+ */
 async function doneBy(client: TestClient): Promise<readonly string[]> {
   const entries = await historyOf(client).list();
   return entries.flatMap((entry) => {

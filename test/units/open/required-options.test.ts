@@ -17,8 +17,8 @@ import {
 } from '../../../src/worker/index.ts';
 
 /*
- * The check of types reads this file too: a line below "@ts-expect-error" that is no error to the compiler is one to it.
- * So what is left out there is refused by the types and, in the same line, at run time.
+ * The check of types reads this file too: a line below "@ts-expect-error" that is no error to the compiler is one to
+ * it. So what is left out there is refused by the types and, in the same line, at run time.
  */
 
 const store = 'memory:';

@@ -209,7 +209,9 @@ describe('a page that may write', () => {
       await files.write('/memories/d', 'by an agent');
     },
   };
-  /** What an agent does between what was shown and the act: the texts after it are those before it, or the act's own. */
+  /**
+   * What an agent does between what was shown and the act: the texts after it are those before it, or the act's own.
+   */
   const ACTS: Readonly<
     Record<
       string,

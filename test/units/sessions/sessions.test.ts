@@ -51,7 +51,9 @@ describeOnBothKinds('an append to a transcript that is known', (newSite) => {
     Array.from({ length: count }, (_, i) => `${session}-${i}`);
   const keyOf = (session: number): SessionKey => ({ ...KEY, sessionId: `session ${session}` });
 
-  /** Transcripts of so many lines, to which one line each is appended then, in turn; what each of these appends sent. */
+  /**
+   * Transcripts of so many lines, to which one line each is appended then, in turn; what each of these appends sent.
+   */
   const appendInTurn = async (counts: readonly number[]) => {
     const client = await (await newSite()).client();
     const { tenant } = await client.open();

@@ -12,12 +12,16 @@ export interface Deed {
 }
 
 /**
- * `back`: what the turn did is taken back to the byte. `apart`: path by path, as far as no other deed touched it. `renamed`: a
- * file may have been renamed, so that no path tells whose it is; no text is there but those of now and before the turn.
+ * `back`: what the turn did is taken back to the byte. `apart`: path by path, as far as no other deed touched it.
+ * `renamed`: a file may have been renamed, so that no path tells whose it is; no text is there but those of now and
+ * before the turn.
  */
 export type Judged = 'back' | 'apart' | 'renamed' | 'nothing';
 
-/** Takes a turn back and judges what the files are then, all of which lie at `paths`; a turn leaves its id in what it writes. */
+/**
+ * Takes a turn back and judges what the files are then, all of which lie at `paths`; a turn leaves its id in what it
+ * writes.
+ */
 export async function undoTurn(
   deeds: Deed[],
   {

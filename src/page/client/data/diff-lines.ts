@@ -46,7 +46,10 @@ export function compareTexts(before: string, after: string, most: number): Compa
   return { lines: lines.slice(0, most), more, isCoarse: found.isCoarse };
 }
 
-/** Runs the steps at once: the longest comparison takes some hundred milliseconds, and nothing else in a page waits for it. */
+/**
+ * Runs the steps at once: the longest comparison takes some hundred milliseconds, and nothing else in a page waits for
+ * it.
+ */
 function toEnd<T>(steps: Generator<void, T>): T {
   for (;;) {
     const step = steps.next();

@@ -5,8 +5,8 @@ import { useEffect, useLayoutEffect, useState } from 'preact/hooks';
 const SPARE_ROWS = 12;
 
 /**
- * A list of rows of one height, of which only those near the visible part exist. Its place scrolls; `height` is that of a
- * row in pixels.
+ * A list of rows of one height, of which only those near the visible part exist. Its place scrolls; `height` is that of
+ * a row in pixels.
  */
 export function VirtualList<T>({
   place,

@@ -1,7 +1,9 @@
 import { formatSize } from '../../../language/listing.ts';
 import { isoOf } from '../../../time.ts';
 
-/** Control characters and those that turn the direction of a text around, which could make one name look like another. */
+/**
+ * Control characters and those that turn the direction of a text around, which could make one name look like another.
+ */
 const UNSEEN = /[\p{Cc}\p{Cf}\u2028\u2029]/gu;
 
 /** A name with what cannot be seen in it shown by its code point. */
@@ -43,7 +45,10 @@ export function timeWords(modified: number): string {
     .replace(/\.\d+Z$/, ' UTC');
 }
 
-/** The moment that a field for date and time holds, read as UTC, as every time on the page is; undefined where it is empty. */
+/**
+ * The moment that a field for date and time holds, read as UTC, as every time on the page is; undefined where it is
+ * empty.
+ */
 export function momentIn(field: string): Date | undefined {
   const moment = new Date(`${field}Z`);
   return Number.isNaN(moment.getTime()) ? undefined : moment;

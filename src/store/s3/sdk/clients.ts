@@ -112,7 +112,9 @@ function follow<I extends ServiceInputTypes, O extends ServiceOutputTypes>(
 /** The root of a document stands within so many bytes. */
 const BEGINNING_BYTES = 1_024;
 
-/** Notes how the answer to a command begins, which the SDK parses and does not show; to be asked when it was answered. */
+/**
+ * Notes how the answer to a command begins, which the SDK parses and does not show; to be asked when it was answered.
+ */
 export function noteBeginning<I extends ServiceInputTypes, O extends ServiceOutputTypes>(
   command: $Command<I, O, S3ClientResolvedConfig>,
 ): () => string {

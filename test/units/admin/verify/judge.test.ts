@@ -83,7 +83,9 @@ function factsOf({ path, id, bound, written = bound, previous }: Bound) {
   };
 }
 
-/** What the judge says: the state, the letter of what is there at which path, and behind an arrow what must be there. */
+/**
+ * What the judge says: the state, the letter of what is there at which path, and behind an arrow what must be there.
+ */
 function judged(told: Told): readonly string[] {
   const { entries = [], files = [], saved = [], left = [], kept = -1_000 * HOUR, takesMinutes = 0 } = told;
   const sightings: readonly FileSighting[] = [

@@ -101,7 +101,10 @@ describe('writeOwnFile', () => {
 });
 
 describe('a disk without room', { timeout: 60_000 }, () => {
-  /** The command line where no file may grow beyond so many blocks of 512 bytes: the last write takes a part of its bytes. */
+  /**
+   * The command line where no file may grow beyond so many blocks of 512 bytes: the last write takes a part of its
+   * bytes.
+   */
   async function runWithin(blocks: number, args: readonly string[], env: Readonly<Record<string, string>>) {
     const limited = `trap '' XFSZ; ulimit -f ${blocks}; exec "$@"`;
     const child = spawn('sh', ['-c', limited, 'sh', process.execPath, MAIN, ...args], {

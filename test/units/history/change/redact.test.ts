@@ -163,7 +163,8 @@ describe('redact', () => {
     const version = await versionOf(history, PATH);
     client.calls.length = 0;
     await history.redact(version);
-    // The file and its 20 versions for its past; then the named version and the file of its size. Two listings are the past's own.
+    // The file and its 20 versions for its past; then the named version and the file of its size. Two listings are the
+    // past's own.
     expect(countCalls(client.calls)).toEqual({ list: 2 + 4 + 3, get: 21 + 2, put: 1 });
   });
 

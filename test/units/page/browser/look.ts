@@ -2,7 +2,9 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { Page } from 'playwright-core';
 
-/** Blocks across and down; a letter is much smaller than one, so that fonts of other machines make little difference. */
+/**
+ * Blocks across and down; a letter is much smaller than one, so that fonts of other machines make little difference.
+ */
 const [COLUMNS, ROWS] = [48, 28];
 /** Of 255 for each of red, green and blue together: as far apart as colours of one theme never are by fonts alone. */
 const MOST_APART = 60;

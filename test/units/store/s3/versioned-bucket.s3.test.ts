@@ -28,7 +28,8 @@ describeEachClient('the contract, with versioning,', ['minio', 'versitygw'], ({ 
     {
       lacks: [
         ...(name === 'versitygw' ? (['absence of what was deleted'] as const) : []),
-        // What a page of a listing and a delete of a thousand are does not depend on the client where versions are kept.
+        // What a page of a listing and a delete of a thousand are does not depend on the client where versions are
+        // kept.
         ...(client === 'sdk' ? (['speed'] as const) : []),
       ],
     },
