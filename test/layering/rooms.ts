@@ -457,7 +457,7 @@ export const FOLDERS = {
         'show',
         'switch',
         'trace',
-        'undo-restore-at',
+        'undo-and-restore-at',
         'verify',
       ],
     },

@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { runRestoreVersion } from '../../src/cli/history/restore-version.ts';
-import { runRestoreAt, runUndo } from '../../src/cli/history/undo-restore-at.ts';
+import { runRestoreAt, runUndo } from '../../src/cli/history/undo-and-restore-at.ts';
 import type { Invocation } from '../../src/cli/run/invocation.ts';
 import { openMemory } from '../../src/open/open-memory.ts';
 import type { MemoryOptions } from '../../src/open/options.ts';

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { runImport } from '../../src/cli/files/import.ts';
 import { runTurnHistory } from '../../src/cli/history/switch.ts';
-import { runUndo } from '../../src/cli/history/undo-restore-at.ts';
+import { runUndo } from '../../src/cli/history/undo-and-restore-at.ts';
 import { runVerify } from '../../src/cli/history/verify.ts';
 import type { Action } from '../../src/cli/run/invocation.ts';
 import { invocationOf } from '../doubles/invocation.ts';

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { runLog } from '../../src/cli/history/log.ts';
-import { runUndo } from '../../src/cli/history/undo-restore-at.ts';
+import { runUndo } from '../../src/cli/history/undo-and-restore-at.ts';
 import type { Action } from '../../src/cli/run/invocation.ts';
 import { runMcp } from '../../src/cli/serve/mcp.ts';
 import { MemoryError } from '../../src/errors.ts';

@@ -7,7 +7,7 @@ import { runImport } from '../../src/cli/files/import.ts';
 import { runRm } from '../../src/cli/files/rm.ts';
 import { runRedact } from '../../src/cli/history/redact.ts';
 import { runRestoreVersion } from '../../src/cli/history/restore-version.ts';
-import { runRestoreAt, runUndo } from '../../src/cli/history/undo-restore-at.ts';
+import { runRestoreAt, runUndo } from '../../src/cli/history/undo-and-restore-at.ts';
 import type { Invocation } from '../../src/cli/run/invocation.ts';
 import type { Memory } from '../../src/tool/memory-tool.ts';
 import type { Around } from '../doubles/intercepted-store.ts';

@@ -19,7 +19,7 @@ import { runLog } from '../../../src/cli/history/log.ts';
 import { runRedact } from '../../../src/cli/history/redact.ts';
 import { runRestoreVersion } from '../../../src/cli/history/restore-version.ts';
 import { runTrace } from '../../../src/cli/history/trace.ts';
-import { runRestoreAt, runUndo } from '../../../src/cli/history/undo-restore-at.ts';
+import { runRestoreAt, runUndo } from '../../../src/cli/history/undo-and-restore-at.ts';
 import { runVerify } from '../../../src/cli/history/verify.ts';
 import { runStatus } from '../../../src/cli/keys/keys.ts';
 import { runShred } from '../../../src/cli/keys/shred.ts';

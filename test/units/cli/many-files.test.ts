@@ -13,7 +13,7 @@ import { runPut } from '../../../src/cli/files/put.ts';
 import { runRm } from '../../../src/cli/files/rm.ts';
 import { runCheckpoint } from '../../../src/cli/history/checkpoint.ts';
 import { runTurnHistory } from '../../../src/cli/history/switch.ts';
-import { runRestoreAt } from '../../../src/cli/history/undo-restore-at.ts';
+import { runRestoreAt } from '../../../src/cli/history/undo-and-restore-at.ts';
 import { runVerify } from '../../../src/cli/history/verify.ts';
 import { runExpire } from '../../../src/cli/keys/expire.ts';
 import { runMigrate, runRotate, runStatus } from '../../../src/cli/keys/keys.ts';

@@ -6,7 +6,7 @@ import { runCp } from '../../../src/cli/files/cp.ts';
 import { runImport } from '../../../src/cli/files/import.ts';
 import { runPut } from '../../../src/cli/files/put.ts';
 import { runRestoreVersion } from '../../../src/cli/history/restore-version.ts';
-import { runUndo } from '../../../src/cli/history/undo-restore-at.ts';
+import { runUndo } from '../../../src/cli/history/undo-and-restore-at.ts';
 import type { Flags, Invocation } from '../../../src/cli/run/invocation.ts';
 import { invocationOf } from '../../doubles/invocation.ts';
 import { type KeptMemory, openKeptMemory } from '../../support/kept-memory.ts';

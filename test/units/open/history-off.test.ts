@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { runRestoreAt, runUndo } from '../../../src/cli/history/undo-restore-at.ts';
+import { runRestoreAt, runUndo } from '../../../src/cli/history/undo-and-restore-at.ts';
 import { createMemoryPool, type MemoryOptions, openAdmin, openMemory } from '../../../src/index.ts';
 import { openTenantView } from '../../../src/page/server/tenant-view.ts';
 import { openSqliteObjectStore } from '../../../src/store/sqlite/sqlite-store.ts';

@@ -51,7 +51,7 @@ vi.mock('../../../../src/cli/history/redact.ts', noted);
 vi.mock('../../../../src/cli/history/restore-version.ts', noted);
 vi.mock('../../../../src/cli/keys/tenants.ts', noted);
 vi.mock('../../../../src/cli/serve/tool.ts', noted);
-vi.mock('../../../../src/cli/history/undo-restore-at.ts', noted);
+vi.mock('../../../../src/cli/history/undo-and-restore-at.ts', noted);
 vi.mock('../../../../src/cli/history/trace.ts', noted);
 vi.mock('../../../../src/cli/history/verify.ts', noted);
 
