@@ -6,6 +6,7 @@ import {
   newLease,
   readLeased,
   remainingMs,
+  type Take,
   type TakenRecord,
   takeLeased,
 } from '../tree/records/leased-record.ts';
@@ -77,12 +78,13 @@ export function createReceipts(context: Tenant): Receipts {
         'unavailable',
         'the receipt of the turn was changed by others at every look',
       );
-      const taken = await takeLeased(work, { kind: RECEIPT, id, most, overtaken }, async (found) => {
+      const take = async (found: LeasedVersion<Receipt> | undefined): Promise<TakeTurn> => {
         const ended = found && (await judge(work, { id, message, found }));
         if (ended !== undefined) return { ended };
         const saved = found !== undefined && 'progress' in found.content && found.content.progress;
         return { content: { ...running, ...(saved && { progress: saved }) } };
-      });
+      };
+      const taken = await takeLeased(work, { kind: RECEIPT, id, most, overtaken }, take);
       return 'ended' in taken ? taken.ended : ours(work, id, taken);
     },
     async answer(turn, { signal } = {}) {
@@ -106,6 +108,9 @@ function receiptId({ keyring }: Work, turn: string): string {
   }
   return keyring.names.keyedHash('receipts', turn);
 }
+
+/** The receipt of a turn that the caller runs from now on, or the claim of a turn that is not to be run. */
+type TakeTurn = Take<Extract<Receipt, { readonly state: 'running' }>, TurnClaim>;
 
 /** Makes the claim of a receipt that was taken. */
 async function ours(
