@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
-import { readCall, refuseCall } from '../infra/local/program-call.ts';
+import { readCall, refuseCall } from '../infra/local/terminal/program-call.ts';
 import { commands } from './commands.ts';
 import { crypto } from './crypto.ts';
 import { directories } from './directories.ts';

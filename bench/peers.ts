@@ -3,10 +3,10 @@ import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { findCommand, findProgram } from '../infra/local/servers/find-program.ts';
-import { goInstall } from '../infra/local/servers/go-install.ts';
-import type { GoProgram } from '../infra/local/servers/pinned.ts';
-import { pythonEnvironment } from '../infra/local/servers/python-environment.ts';
+import { findCommand, findProgram } from '../infra/local/programs/find-program.ts';
+import { goInstall } from '../infra/local/programs/go-install.ts';
+import type { GoProgram } from '../infra/local/programs/pinned.ts';
+import { pythonEnvironment } from '../infra/local/programs/python-environment.ts';
 import type { S3Server } from '../infra/local/servers/s3-server.ts';
 import { type Lab, temporaryFolder } from './lab.ts';
 import type { Cost } from './report/row.ts';
@@ -36,7 +36,7 @@ const MC: GoProgram = {
   buildTime: 'about a minute on two cores',
 };
 
-const AWS = fileURLToPath(new URL('../infra/local/servers/aws-cli.txt', import.meta.url));
+const AWS = fileURLToPath(new URL('../infra/local/programs/aws-cli.txt', import.meta.url));
 
 /** Another program that keeps directories in buckets. Directories are named without slashes at their ends. */
 export interface Peer {

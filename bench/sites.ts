@@ -1,8 +1,8 @@
-import { findProgram } from '../infra/local/servers/find-program.ts';
+import { findProgram } from '../infra/local/programs/find-program.ts';
+import { goInstall } from '../infra/local/programs/go-install.ts';
+import { TOXIPROXY } from '../infra/local/programs/pinned.ts';
 import { createTestBucket, type TestBucket } from '../infra/local/servers/fresh-bucket.ts';
-import { goInstall } from '../infra/local/servers/go-install.ts';
 import { locateMinio } from '../infra/local/servers/locate.ts';
-import { TOXIPROXY } from '../infra/local/servers/pinned.ts';
 import type { S3Server } from '../infra/local/servers/s3-server.ts';
 import { startToxiproxy } from '../infra/local/servers/toxiproxy.ts';
 import { once } from '../src/time.ts';

@@ -21,7 +21,7 @@ const PACKAGES: readonly (readonly [files: RegExp, packages: RegExp])[] = [
   [/^store\/s3\//, new RegExp(`${NODE.source}|${AWS.source}`)],
   [/^store\//, NODE],
   [/^keys\/root-key\.ts$/, NOTHING],
-  [/^keys\/kms-/, /^@aws-sdk\/client-kms$|^@smithy\/node-http-handler$/],
+  [/^keys\/kms\//, /^@aws-sdk\/client-kms$|^@smithy\/node-http-handler$/],
   [/^keys\//, NODE],
   [/^tree\//, new RegExp(`${NODE.source}|^p-limit$`)],
   [/^(turns|history)\//, NODE],
@@ -69,7 +69,7 @@ const IMPURE = [
 /** The command line prints the version that stands there. */
 const MANIFEST = '../../../package.json';
 
-const MAY_READ_ENVIRONMENT = /^(open\/environment\.ts|cli\/main\.ts)$/;
+const MAY_READ_ENVIRONMENT = /^(open\/options\/environment\.ts|cli\/main\.ts)$/;
 
 /** Below all rooms, and above. */
 const GROUND = 0;
@@ -245,7 +245,7 @@ describe('the rooms of src', () => {
       return uses.has('process.env') && !MAY_READ_ENVIRONMENT.test(path);
     });
     expect(
-      readers.map(([path]) => `src/${path} reads process.env; src/open/environment.ts does that`),
+      readers.map(([path]) => `src/${path} reads process.env; src/open/options/environment.ts does that`),
     ).toEqual([]);
   });
 

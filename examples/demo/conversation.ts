@@ -6,8 +6,8 @@ import type {
   BetaToolResultBlockParam,
   BetaToolUseBlock,
 } from '@anthropic-ai/sdk/resources/beta';
-import type { MemoryCommand } from '../../infra/local/dialogue.ts';
-import { block, type Line, rule, sideBySide, writePaced } from '../../infra/local/screen.ts';
+import type { MemoryCommand } from '../../infra/local/claude/dialogue.ts';
+import { block, type Line, rule, sideBySide, writePaced } from '../../infra/local/terminal/screen.ts';
 import { openMemory, optionsFromEnvironment } from '../../src/index.ts';
 import { exitWithParent, fail } from './process.ts';
 import { type ConversationName, USER_LINES } from './script.ts';

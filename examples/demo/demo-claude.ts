@@ -1,5 +1,5 @@
-import { readDialogue } from '../../infra/local/dialogue.ts';
-import { type ScriptedClaude, startScriptedClaude } from '../../infra/local/scripted-claude.ts';
+import { readDialogue } from '../../infra/local/claude/dialogue.ts';
+import { type ScriptedClaude, startScriptedClaude } from '../../infra/local/claude/scripted-claude.ts';
 import { ApiRefusal } from '../../src/testing/claude/api-refusal.ts';
 import type { ScriptedReply } from '../../src/testing/claude/reply.ts';
 import { nextTurn } from './script.ts';

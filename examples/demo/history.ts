@@ -1,5 +1,5 @@
 import { setTimeout } from 'node:timers/promises';
-import { playSteps, startLocalWorker } from '../../infra/local/local-worker.ts';
+import { playSteps, startLocalWorker } from '../../infra/local/lambda/local-worker.ts';
 import { createMemoryPool, optionsFromEnvironment } from '../../src/index.ts';
 import { createTestClock } from '../../src/testing/clock.ts';
 import type { Setup } from './setup.ts';

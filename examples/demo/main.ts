@@ -1,8 +1,8 @@
 import { rmSync } from 'node:fs';
-import { readCall, refuseCall } from '../../infra/local/program-call.ts';
-import { block, type Line, rule } from '../../infra/local/screen.ts';
-import type { ScriptedClaude } from '../../infra/local/scripted-claude.ts';
-import type { Environment } from '../../src/open/environment.ts';
+import type { ScriptedClaude } from '../../infra/local/claude/scripted-claude.ts';
+import { readCall, refuseCall } from '../../infra/local/terminal/program-call.ts';
+import { block, type Line, rule } from '../../infra/local/terminal/screen.ts';
+import type { Environment } from '../../src/open/options/environment.ts';
 import { checkMemory, checkStore, searchStrings } from './checks.ts';
 import { startDemoClaude } from './demo-claude.ts';
 import { HISTORY_STEPS, prepareHistory } from './history.ts';

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import type { Environment } from '../../src/open/environment.ts';
+import type { Environment } from '../../src/open/options/environment.ts';
 import type { ConversationReport } from './conversation.ts';
 import type { ConversationName } from './script.ts';
 

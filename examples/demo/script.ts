@@ -5,7 +5,7 @@ import {
   listedFiles,
   type MemoryCommand,
   readLine,
-} from '../../infra/local/dialogue.ts';
+} from '../../infra/local/claude/dialogue.ts';
 
 export type ConversationName = 'one' | 'two';
 

@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Environment, optionsFromEnvironment } from '../../src/index.ts';
-import { readSettings } from '../../src/open/settings.ts';
+import { readSettings } from '../../src/open/options/settings.ts';
 
 /** The environment of both conversations, and what to tell the user about it. */
 export interface Setup {

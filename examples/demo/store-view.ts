@@ -1,9 +1,9 @@
-import type { Line } from '../../infra/local/screen.ts';
+import type { Line } from '../../infra/local/terminal/screen.ts';
 import { HEADER_BYTES } from '../../src/format/header.ts';
 import { createLayout, type Layout, type ObjectKey } from '../../src/format/object-keys.ts';
-import type { Environment } from '../../src/open/environment.ts';
-import { optionsFromEnvironment } from '../../src/open/environment.ts';
-import { readSettings, requireTenant } from '../../src/open/settings.ts';
+import type { Environment } from '../../src/open/options/environment.ts';
+import { optionsFromEnvironment } from '../../src/open/options/environment.ts';
+import { readSettings, requireTenant } from '../../src/open/options/settings.ts';
 import { openBaseStore } from '../../src/open/store.ts';
 import type { ETag, ObjectStore } from '../../src/store/port.ts';
 

@@ -6,20 +6,20 @@ import {
   SQSClient,
 } from '@aws-sdk/client-sqs';
 import { WORKER_DEFAULTS, workerEnvironment } from '../../src/cdk/worker-settings.ts';
-import { startEventSource } from './event-source.ts';
-import type { TurnFunctions } from './local-function.ts';
 import {
   createResources,
   type LocalQueue,
   type LocalResources,
   MOTO_CREDENTIALS,
   RETENTION_SECONDS,
-} from './resources.ts';
-import type { Environment } from './servers/find-program.ts';
+} from './aws/resources.ts';
+import { checkMessage } from './aws/service-limits.ts';
+import { sessionPolicy } from './aws/session-policy.ts';
+import { startTokenService } from './aws/token-service.ts';
+import { startEventSource } from './lambda/event-source.ts';
+import type { TurnFunctions } from './lambda/local-function.ts';
+import type { Environment } from './programs/find-program.ts';
 import type { S3Server } from './servers/s3-server.ts';
-import { checkMessage } from './service-limits.ts';
-import { sessionPolicy } from './session-policy.ts';
-import { startTokenService } from './token-service.ts';
 
 export interface CloudOptions {
   readonly minio: S3Server;

@@ -1,12 +1,12 @@
 import { once } from 'node:events';
 import { rename, writeFile } from 'node:fs/promises';
+import { takeNotes } from './claude/note-taker.ts';
+import { startScriptedClaude } from './claude/scripted-claude.ts';
 import { startCloud } from './cloud.ts';
-import { onInterruption, runUntil } from './interruption.ts';
-import { takeNotes } from './note-taker.ts';
-import { openRemoteFunction } from './remote-function.ts';
-import { startScriptedClaude } from './scripted-claude.ts';
-import type { Environment } from './servers/find-program.ts';
-import { giveTour } from './tour.ts';
+import { openRemoteFunction } from './lambda/remote-function.ts';
+import type { Environment } from './programs/find-program.ts';
+import { onInterruption, runUntil } from './terminal/interruption.ts';
+import { giveTour } from './terminal/tour.ts';
 
 // The part of the cloud in compose.yaml beside the servers and the bundle: makes the queues, the key and the bucket,
 // plays the token service and Claude, feeds the functions, and gives the tour. The functions start when there is the

@@ -1,15 +1,15 @@
 import { once } from 'node:events';
 import { WORKER_DEFAULTS } from '../../src/cdk/worker-settings.ts';
+import { takeNotes } from './claude/note-taker.ts';
+import { startScriptedClaude } from './claude/scripted-claude.ts';
 import { startCloud } from './cloud.ts';
-import { commandsFor } from './commands.ts';
-import { onInterruption, runUntil } from './interruption.ts';
-import { startLocalFunctions } from './local-function.ts';
-import { takeNotes } from './note-taker.ts';
+import { startLocalFunctions } from './lambda/local-function.ts';
 import { findObstacles, getMinio, getPieces } from './pieces.ts';
-import { readCall } from './program-call.ts';
-import { block } from './screen.ts';
-import { startScriptedClaude } from './scripted-claude.ts';
-import { giveTour } from './tour.ts';
+import { commandsFor } from './terminal/commands.ts';
+import { onInterruption, runUntil } from './terminal/interruption.ts';
+import { readCall } from './terminal/program-call.ts';
+import { block } from './terminal/screen.ts';
+import { giveTour } from './terminal/tour.ts';
 
 const USAGE = `npm run cloud [-- --stay] [-- --log]
 

@@ -2,11 +2,11 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { bundle, WORKER_ENTRY } from '../bundle.ts';
-import type { Environment } from './servers/find-program.ts';
-import type { InstallOptions } from './servers/install-options.ts';
+import { findRuntimeClient, whyNoRuntimeClient } from './lambda/runtime-client.ts';
+import type { Environment } from './programs/find-program.ts';
+import type { InstallOptions } from './programs/install-options.ts';
 import { locateMinio, whyNoMinio } from './servers/locate.ts';
 import { startMoto, whyNoMoto } from './servers/moto.ts';
-import { findRuntimeClient, whyNoRuntimeClient } from './servers/runtime-client.ts';
 import type { S3Server } from './servers/s3-server.ts';
 
 /** The pieces of the cloud on one machine. */

@@ -1,5 +1,5 @@
 import type { SQSClient } from '@aws-sdk/client-sqs';
-import { optionsFromEnvironment } from '../../src/open/environment.ts';
+import { optionsFromEnvironment } from '../../src/open/options/environment.ts';
 import {
   createExpiry,
   createJsonLogger,

@@ -8,7 +8,7 @@ import { fileCodeOf, redactedFileCause } from '../store/failures.ts';
 import type { AwsCredentials } from '../store/s3/callers-credentials.ts';
 import { once } from '../time.ts';
 import { envRootKey } from './env-root-key.ts';
-import { KMS_SCHEME, parseKeyArn } from './kms-key-arn.ts';
+import { KMS_SCHEME, parseKeyArn } from './kms/kms-key-arn.ts';
 import { readPrivateFile } from './private-file.ts';
 import type { RootKey } from './root-key.ts';
 
@@ -41,7 +41,7 @@ export function openRootKeys(
 ): RootKeys {
   if (inputs.length === 0) throw misconfigured(`${label} is empty: give at least one root key.`);
   const loadKms = once(async () => {
-    const { openKmsConnections, openKmsRootKey } = await import('./kms-root-key.ts');
+    const { openKmsConnections, openKmsRootKey } = await import('./kms/kms-root-key.ts');
     return { connections: openKmsConnections(), openKmsRootKey };
   });
 

@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import { reportOnce } from '../listeners.ts';
 import type { Logger } from '../logger.ts';
 import { createWatch, type EventHandler, type MemoryEvent, type Watch } from '../tool/watch.ts';
-import type { Settings } from './settings.ts';
+import type { Settings } from './options/settings.ts';
 
 /** The most characters of JSON that wait for a file; events beyond are dropped. */
 const MOST_WAITING = 1_048_576;

@@ -2,7 +2,7 @@ import type { TenantId } from '../format/object-keys.ts';
 import type { Tree } from '../tree/tree.ts';
 import type { VersionCache } from '../tree/version-cache.ts';
 import { createMountedTree, type Mount } from './mounted-tree.ts';
-import type { MountPoint } from './settings.ts';
+import type { MountPoint } from './options/settings.ts';
 import { type BaseStore, openBaseStore } from './store.ts';
 import { type OpenTenant, type TenantWiring, wireTenant } from './wire-tenant.ts';
 

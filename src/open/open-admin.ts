@@ -1,4 +1,4 @@
-import type { MemoryOptions } from './options.ts';
+import type { MemoryOptions } from './options/options.ts';
 import type { TenantAdmin } from './tenant-admin.ts';
 
 /**

@@ -1,8 +1,14 @@
 import type { Memory } from '../tool/memory-tool.ts';
 import type { Tree } from '../tree/tree.ts';
 import { createVersionCaches, type VersionCache } from '../tree/version-cache.ts';
-import type { MemoryOptions } from './options.ts';
-import { type MountPoint, readMounts, readSettings, requireTenant, type Settings } from './settings.ts';
+import type { MemoryOptions } from './options/options.ts';
+import {
+  type MountPoint,
+  readMounts,
+  readSettings,
+  requireTenant,
+  type Settings,
+} from './options/settings.ts';
 import { type BaseStore, openBaseStore } from './store.ts';
 import { type OpenTenant, wireTenant } from './wire-tenant.ts';
 

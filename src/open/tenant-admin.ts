@@ -17,9 +17,9 @@ import { parseMemoryPath } from '../language/path.ts';
 import { heardVerbs } from '../listeners.ts';
 import type { RequestOptions } from '../store/port.ts';
 import { refuseWriting } from '../tree/tenant.ts';
-import { CALL, guarded, guardedHistory, type KnownNames, SIGNAL } from './known-options.ts';
 import { openTenant } from './open-memory.ts';
-import type { MemoryOptions } from './options.ts';
+import { CALL, guarded, guardedHistory, type KnownNames, SIGNAL } from './options/known-options.ts';
+import type { MemoryOptions } from './options/options.ts';
 import { openHistory } from './wire-tenant.ts';
 
 /**

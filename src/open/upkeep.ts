@@ -8,7 +8,7 @@ import { type VerifyOptions, type VerifyReport, verifyTree } from '../admin/veri
 import { misconfigured } from '../errors.ts';
 import type { TenantId } from '../format/object-keys.ts';
 import { refuseWriting, type Tenant } from '../tree/tenant.ts';
-import type { MountPoint, Settings } from './settings.ts';
+import type { MountPoint, Settings } from './options/settings.ts';
 import { type BaseStore, placeOf } from './store.ts';
 
 /** The verbs of the administration that a memory and the worker need, too. They run outside the order of commands. */

@@ -20,8 +20,8 @@ import { type Tenant, turningHistoryOn } from '../tree/tenant.ts';
 import { createTree, type Tree } from '../tree/tree.ts';
 import { createVersionCaches, type VersionCache } from '../tree/version-cache.ts';
 import { createConsoleLogger } from './console-logger.ts';
-import { HISTORY, refusingUnknown, SESSIONS } from './known-options.ts';
-import type { MountPoint, Settings } from './settings.ts';
+import { HISTORY, refusingUnknown, SESSIONS } from './options/known-options.ts';
+import type { MountPoint, Settings } from './options/settings.ts';
 import type { BaseStore } from './store.ts';
 import type { Upkeep } from './upkeep.ts';
 
@@ -230,7 +230,7 @@ export async function wireTenant(wiring: TenantWiring): Promise<OpenTenant> {
         },
         async (error: unknown) => {
           if (settings.lazy) return;
-          const { openingFailure } = await import('./remedy.ts');
+          const { openingFailure } = await import('./options/remedy.ts');
           throw openingFailure(error, settings.nameOf);
         },
       );

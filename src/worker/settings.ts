@@ -1,5 +1,5 @@
 import { misconfigured } from '../errors.ts';
-import { type Environment, readValue, WORKER_PREFIX, type WorkerName } from '../open/environment.ts';
+import { type Environment, readValue, WORKER_PREFIX, type WorkerName } from '../open/options/environment.ts';
 
 const MOST_TOKENS = 1_000_000;
 const MOST_TOKENS_PER_DAY = 1_000_000_000_000;

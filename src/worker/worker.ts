@@ -6,7 +6,7 @@ import type { MessagesClient, TurnRequest } from '../agent/turn-request.ts';
 import { checkWholeNumber } from '../errors.ts';
 import { parseTenantId, type TenantId } from '../format/object-keys.ts';
 import type { LogFields } from '../logger.ts';
-import type { MemoryOptions } from '../open/options.ts';
+import type { MemoryOptions } from '../open/options/options.ts';
 import { createTenantPool, type TenantPool } from '../open/pool.ts';
 import { createReceipts } from '../turns/receipts.ts';
 import { turnActor } from '../turns/turn-trace.ts';

@@ -13,7 +13,7 @@ import { newVersion } from '../../src/format/version.ts';
 import { envRootKey } from '../../src/keys/env-root-key.ts';
 import { createKeyring, rotateKeyring, sealKeyring } from '../../src/keys/keyring.ts';
 import { createKeyringCache, type KeyringCache } from '../../src/keys/keyring-cache.ts';
-import { kmsRootKey } from '../../src/keys/kms-root-key.ts';
+import { kmsRootKey } from '../../src/keys/kms/kms-root-key.ts';
 import { parseMemoryPath } from '../../src/language/path.ts';
 import { encodeText } from '../../src/language/text.ts';
 import { openMemory } from '../../src/open/open-memory.ts';

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type LocalWorker, startLocalWorker, wordsOf } from '../../infra/local/local-worker.ts';
+import { type LocalWorker, startLocalWorker, wordsOf } from '../../infra/local/lambda/local-worker.ts';
 import type { ObjectKey } from '../../src/format/object-keys.ts';
 import type { ObjectStore } from '../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../src/store/sqlite/sqlite-store.ts';

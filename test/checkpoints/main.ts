@@ -1,4 +1,4 @@
-import { readCall, refuseCall } from '../../infra/local/program-call.ts';
+import { readCall, refuseCall } from '../../infra/local/terminal/program-call.ts';
 import { ATTACKS, attack } from './attacks.ts';
 import { runHonestly } from './honest.ts';
 

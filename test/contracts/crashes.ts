@@ -3,7 +3,7 @@ import pLimit, { type LimitFunction } from 'p-limit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parseMemoryPath } from '../../src/language/path.ts';
 import { openTenant } from '../../src/open/open-memory.ts';
-import type { MemoryOptions } from '../../src/open/options.ts';
+import type { MemoryOptions } from '../../src/open/options/options.ts';
 import type { OpenTenant } from '../../src/open/wire-tenant.ts';
 import {
   type Boundary,

@@ -4,7 +4,7 @@ import type { Finding } from '../../src/admin/findings.ts';
 import type { HistoryEntry, WrittenEntry } from '../../src/history/past/entries.ts';
 import { openAdmin } from '../../src/open/open-admin.ts';
 import { openMemory } from '../../src/open/open-memory.ts';
-import type { MemoryOptions } from '../../src/open/options.ts';
+import type { MemoryOptions } from '../../src/open/options/options.ts';
 import type { Memory } from '../../src/tool/memory-tool.ts';
 import {
   type Boundary,

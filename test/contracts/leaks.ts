@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { inspect } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { startLocalWorker, TEST_API_KEY } from '../../infra/local/local-worker.ts';
+import { startLocalWorker, TEST_API_KEY } from '../../infra/local/lambda/local-worker.ts';
 import { openAdmin } from '../../src/open/open-admin.ts';
 import { openMemory, openTenant } from '../../src/open/open-memory.ts';
-import type { MemoryOptions } from '../../src/open/options.ts';
+import type { MemoryOptions } from '../../src/open/options/options.ts';
 import type { Memory } from '../../src/tool/memory-tool.ts';
 import { createJsonLogger } from '../../src/worker/json-log.ts';
 import type { TenantCredentials } from '../../src/worker/tenant-credentials.ts';

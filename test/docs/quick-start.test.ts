@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { startScriptedClaude } from '../../infra/local/scripted-claude.ts';
+import { startScriptedClaude } from '../../infra/local/claude/scripted-claude.ts';
 import { blockWith, createNewcomer } from './newcomer.ts';
 
 const block = (line: string): string => blockWith('docs/quick-start.md', line);

@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { startScriptedClaude } from '../../infra/local/scripted-claude.ts';
+import { startScriptedClaude } from '../../infra/local/claude/scripted-claude.ts';
 import { blockWith, createNewcomer } from './newcomer.ts';
 
 const README = readFileSync('README.md', 'utf8');

@@ -5,7 +5,7 @@ import {
   type SQSClient,
 } from '@aws-sdk/client-sqs';
 import type { SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
-import { timeOf } from '../../infra/local/local-worker.ts';
+import { timeOf } from '../../infra/local/lambda/local-worker.ts';
 import type { LambdaContext } from '../../src/worker/index.ts';
 
 /** What a queue took, and at which second of its own clock. */

@@ -1,5 +1,5 @@
 import { writeSync } from 'node:fs';
-import type { Settings } from '../../src/open/settings.ts';
+import type { Settings } from '../../src/open/options/settings.ts';
 import { type BaseStore, shared } from '../../src/open/store.ts';
 import { checkConditions } from '../../src/store/conditions.ts';
 import { guardDeletes } from '../../src/store/guarded-delete.ts';

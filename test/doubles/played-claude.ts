@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import Anthropic from '@anthropic-ai/sdk';
-import { startScriptedClaude } from '../../infra/local/scripted-claude.ts';
+import { startScriptedClaude } from '../../infra/local/claude/scripted-claude.ts';
 import type { ScriptedPart } from '../../src/testing/claude/reply.ts';
 import type {
   ScriptedClaudeOptions,

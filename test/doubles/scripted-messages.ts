@@ -1,4 +1,4 @@
-import { type ScriptedClaude, startScriptedClaude } from '../../infra/local/scripted-claude.ts';
+import { type ScriptedClaude, startScriptedClaude } from '../../infra/local/claude/scripted-claude.ts';
 
 /** What came back for one tool call. */
 export interface ToolResult {

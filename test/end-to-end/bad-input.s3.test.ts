@@ -4,7 +4,7 @@ import { createServer } from 'node:net';
 import { HeadBucketCommand, ListObjectsV2Command } from '@aws-sdk/client-s3';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import { openMemory } from '../../src/open/open-memory.ts';
-import type { MemoryOptions } from '../../src/open/options.ts';
+import type { MemoryOptions } from '../../src/open/options/options.ts';
 import type { Memory } from '../../src/tool/memory-tool.ts';
 import { createTestBucket, describeOnS3, type S3Server, type TestBucket } from '../servers/s3.ts';
 import { type S3Proxy, s3ErrorAnswer, startS3Proxy } from '../servers/s3-proxy.ts';

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { launchMinio, randomCredentials } from '../../infra/local/servers/binary.ts';
+import { launchMinio, randomCredentials } from '../../infra/local/programs/binary.ts';
 import {
   type SpoilableWay,
   startToxiproxy,

@@ -4,7 +4,7 @@ import { betaMemoryTool } from '@anthropic-ai/sdk/helpers/beta/memory';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startDemoClaude } from '../../examples/demo/demo-claude.ts';
 import { USER_LINES } from '../../examples/demo/script.ts';
-import type { ScriptedClaude } from '../../infra/local/scripted-claude.ts';
+import type { ScriptedClaude } from '../../infra/local/claude/scripted-claude.ts';
 import { openMemory } from '../../src/index.ts';
 
 const HEADERS = { 'x-api-key': 'key', 'anthropic-version': '2023-06-01' };

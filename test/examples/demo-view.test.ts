@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { checkStore } from '../../examples/demo/checks.ts';
 import type { StoreView } from '../../examples/demo/store-view.ts';
-import { sideBySide } from '../../infra/local/screen.ts';
+import { sideBySide } from '../../infra/local/terminal/screen.ts';
 import type { ETag } from '../../src/store/port.ts';
 
 describe('The check of the store', () => {

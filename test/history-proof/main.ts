@@ -1,5 +1,5 @@
 import { availableParallelism } from 'node:os';
-import { readCall, refuseCall } from '../../infra/local/program-call.ts';
+import { readCall, refuseCall } from '../../infra/local/terminal/program-call.ts';
 import { PARTS, type Part, tasksOf } from './parts.ts';
 import { rowOf, runTasks } from './run-tasks.ts';
 

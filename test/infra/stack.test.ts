@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { optionsFromEnvironment } from '../../src/open/environment.ts';
+import { optionsFromEnvironment } from '../../src/open/options/environment.ts';
 import { readExpiryConfig, readWorkerConfig } from '../../src/worker/settings.ts';
 import { onlyResource, type Template } from '../support/iam/template.ts';
 import { synthesize } from '../support/synthesized.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type ScriptedClaude, startScriptedClaude } from '../../infra/local/scripted-claude.ts';
+import { type ScriptedClaude, startScriptedClaude } from '../../infra/local/claude/scripted-claude.ts';
 import { defaultProvider } from '../../infra/worker/function-credentials.ts';
 import { TurnClient } from '../../infra/worker/turn-client.ts';
 import { runTurn } from '../../src/agent/run-turn.ts';

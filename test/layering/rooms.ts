@@ -100,10 +100,17 @@ export const FOLDERS = {
       '*': ['keyring-cache', 'root-key'],
       'admin history': ['keyring'],
       'admin open page': ['keyring-editor'],
-      cli: ['kms-key-arn', 'private-file'],
+      cli: ['private-file'],
       'cli index open': ['root-keys'],
       'cli open': ['list-tenants'],
       open: ['rollback-guard'],
+    },
+  },
+  'keys/kms': {
+    has: 'root keys in AWS KMS: the client, its errors, the gate that spares a service in trouble',
+    offers: {
+      'cli keys': ['kms-key-arn'],
+      keys: ['kms-root-key'],
     },
   },
   tree: {
@@ -297,13 +304,20 @@ export const FOLDERS = {
     has: 'options and environment; it wires all rooms below for one tenant or for a pool of tenants',
     never: 'what a command does',
     offers: {
-      '*': ['open-memory', 'options'],
-      cli: ['known-names', 'option-table', 'origins', 'remedy', 'settings'],
+      '*': ['open-memory', 'store'],
       'cli index': ['open-admin', 'tenant-admin'],
-      'cli index page': ['store'],
-      'cli index worker': ['environment'],
       'index worker': ['pool'],
       page: ['wire-tenant'],
+    },
+  },
+  'open/options': {
+    has: 'options and variables: the one table with defaults, what they mean, advice on a wrong name',
+    offers: {
+      '*': ['options'],
+      cli: ['origins'],
+      'cli index worker': ['environment'],
+      'cli open': ['known-names', 'option-table', 'remedy', 'settings'],
+      open: ['known-options'],
     },
   },
   agent: {

@@ -4,7 +4,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { findCommand } from '../../infra/local/servers/find-program.ts';
+import { findCommand } from '../../infra/local/programs/find-program.ts';
 import type { RecordedHistory } from './recording.ts';
 
 /** What Porcupine says of a history. */

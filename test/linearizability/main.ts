@@ -1,5 +1,5 @@
 import { availableParallelism } from 'node:os';
-import { readCall, refuseCall } from '../../infra/local/program-call.ts';
+import { readCall, refuseCall } from '../../infra/local/terminal/program-call.ts';
 import { seedOfRun } from '../support/draws.ts';
 import { BUGS } from './bugs.ts';
 import { type Evidence, findGo, judgeHistories } from './judge.ts';

@@ -1,7 +1,7 @@
 import { createInterface } from 'node:readline';
 import { MemoryError } from '../../src/errors.ts';
-import { optionsFromEnvironment } from '../../src/open/environment.ts';
 import { openAdmin } from '../../src/open/open-admin.ts';
+import { optionsFromEnvironment } from '../../src/open/options/environment.ts';
 import { createMemoryPool, type MemoryPool } from '../../src/open/pool.ts';
 import type { Memory } from '../../src/tool/memory-tool.ts';
 import type { Result } from '../simulation/history.ts';

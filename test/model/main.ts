@@ -1,5 +1,5 @@
 import { spawn, spawnSync } from 'node:child_process';
-import { readCall } from '../../infra/local/program-call.ts';
+import { readCall } from '../../infra/local/terminal/program-call.ts';
 
 const USAGE = 'npm run prove model -- [--full] [--model NAME] [--without GUARD] [--list]';
 

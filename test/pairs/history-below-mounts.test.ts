@@ -4,7 +4,7 @@ import { runRestoreVersion } from '../../src/cli/history/restore-version.ts';
 import { runRestoreAt, runUndo } from '../../src/cli/history/undo-and-restore-at.ts';
 import type { Invocation } from '../../src/cli/run/invocation.ts';
 import { openMemory } from '../../src/open/open-memory.ts';
-import type { MemoryOptions } from '../../src/open/options.ts';
+import type { MemoryOptions } from '../../src/open/options/options.ts';
 import type { Memory } from '../../src/tool/memory-tool.ts';
 import { invocationOf } from '../doubles/invocation.ts';
 import { type KeptMemory, openKeptMemory } from '../support/kept-memory.ts';

@@ -17,7 +17,7 @@ import { memoryDriver } from '../../src/hosts/unstorage.ts';
 import { createMemoryServer } from '../../src/mcp/index.ts';
 import { openAdmin } from '../../src/open/open-admin.ts';
 import { openMemory, openTenant } from '../../src/open/open-memory.ts';
-import type { MemoryOptions } from '../../src/open/options.ts';
+import type { MemoryOptions } from '../../src/open/options/options.ts';
 import type { TenantAdmin } from '../../src/open/tenant-admin.ts';
 import { searchedTree, searchFiles } from '../../src/page/server/search-files.ts';
 import { openTenantView } from '../../src/page/server/tenant-view.ts';

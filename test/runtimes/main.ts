@@ -4,8 +4,8 @@ import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { readCall, refuseCall } from '../../infra/local/program-call.ts';
-import { cacheDirectory } from '../../infra/local/servers/find-program.ts';
+import { cacheDirectory } from '../../infra/local/programs/find-program.ts';
+import { readCall, refuseCall } from '../../infra/local/terminal/program-call.ts';
 
 const USAGE = 'npm run prove runtimes [-- bun|deno]';
 

@@ -1,7 +1,7 @@
 /** Makes sure that moto and AWS's runtime client are there before suites that run side by side ask for them. */
 
+import { findRuntimeClient } from '../../infra/local/lambda/runtime-client.ts';
 import { startMoto } from '../../infra/local/servers/moto.ts';
-import { findRuntimeClient } from '../../infra/local/servers/runtime-client.ts';
 
 const options = { mayInstall: true, say: (line: string): void => console.log(line) };
 const client = await findRuntimeClient(process.env, options);

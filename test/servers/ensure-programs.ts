@@ -2,9 +2,9 @@
  * Makes sure that both servers and the proxy can be started as programs, building them with Go where they are missing,
  * and prints on standard output the image that stands for MinIO and the path of its program.
  */
-import { findProgram } from '../../infra/local/servers/find-program.ts';
-import { goInstall } from '../../infra/local/servers/go-install.ts';
-import { AGE, MINIO, MINIO_IMAGE, TOXIPROXY, VERSITYGW } from '../../infra/local/servers/pinned.ts';
+import { findProgram } from '../../infra/local/programs/find-program.ts';
+import { goInstall } from '../../infra/local/programs/go-install.ts';
+import { AGE, MINIO, MINIO_IMAGE, TOXIPROXY, VERSITYGW } from '../../infra/local/programs/pinned.ts';
 
 const say = (line: string): void => console.error(line);
 const paths: string[] = [];

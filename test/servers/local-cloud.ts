@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { takeNotes } from '../../infra/local/claude/note-taker.ts';
+import { startScriptedClaude } from '../../infra/local/claude/scripted-claude.ts';
 import { type Cloud, startCloud } from '../../infra/local/cloud.ts';
-import { startLocalFunctions } from '../../infra/local/local-function.ts';
-import { takeNotes } from '../../infra/local/note-taker.ts';
+import { startLocalFunctions } from '../../infra/local/lambda/local-function.ts';
 import type { Pieces } from '../../infra/local/pieces.ts';
-import { startScriptedClaude } from '../../infra/local/scripted-claude.ts';
-import { type RawObject, readBucket, readReceipts } from '../../infra/local/store-report.ts';
+import { type RawObject, readBucket, readReceipts } from '../../infra/local/terminal/store-report.ts';
 import type { ScriptedScene } from '../../src/testing/claude/scripted-claude.ts';
 import { type ProxiedRequest, type S3Proxy, startS3Proxy } from './s3-proxy.ts';
 

@@ -1,5 +1,5 @@
 import { getPieces, type Pieces } from '../../infra/local/pieces.ts';
-import { inTests } from '../../infra/local/servers/install-options.ts';
+import { inTests } from '../../infra/local/programs/install-options.ts';
 import { findS3Server } from './s3.ts';
 
 /**

@@ -1,4 +1,4 @@
-import { readCall, refuseCall } from '../../infra/local/program-call.ts';
+import { readCall, refuseCall } from '../../infra/local/terminal/program-call.ts';
 import { WEATHERS } from './faults.ts';
 import { KEEPINGS } from './process.ts';
 import type { StoreClass } from './sim-store.ts';

@@ -1,11 +1,11 @@
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { type Environment, findCommand } from '../../infra/local/servers/find-program.ts';
-import { pythonEnvironment } from '../../infra/local/servers/python-environment.ts';
+import { type Environment, findCommand } from '../../infra/local/programs/find-program.ts';
+import { pythonEnvironment } from '../../infra/local/programs/python-environment.ts';
 import type { S3Server } from '../../infra/local/servers/s3-server.ts';
 
-const REQUIREMENTS = fileURLToPath(new URL('../../infra/local/servers/aws-cli.txt', import.meta.url));
+const REQUIREMENTS = fileURLToPath(new URL('../../infra/local/programs/aws-cli.txt', import.meta.url));
 const LONGEST_COPY_MS = 60_000;
 
 /** The AWS command line, which knows nothing of this project: what an operator copies buckets with. */

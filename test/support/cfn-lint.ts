@@ -2,8 +2,8 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
-import { type Environment, findCommand } from '../../infra/local/servers/find-program.ts';
-import { pythonEnvironment } from '../../infra/local/servers/python-environment.ts';
+import { type Environment, findCommand } from '../../infra/local/programs/find-program.ts';
+import { pythonEnvironment } from '../../infra/local/programs/python-environment.ts';
 
 const REQUIREMENTS = fileURLToPath(new URL('../python/cfn-lint.txt', import.meta.url));
 

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { type Browser, chromium } from 'playwright-core';
-import { type Environment, findCommand } from '../../infra/local/servers/find-program.ts';
+import { type Environment, findCommand } from '../../infra/local/programs/find-program.ts';
 
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome'];
 

@@ -1,6 +1,6 @@
 import Anthropic from '@anthropic-ai/sdk';
 import type { BetaMessageParam } from '@anthropic-ai/sdk/resources/beta';
-import { startScriptedClaude } from '../../infra/local/scripted-claude.ts';
+import { startScriptedClaude } from '../../infra/local/claude/scripted-claude.ts';
 import { NO_USAGE } from '../../src/agent/turn-outcome.ts';
 import type { ScriptedPart } from '../../src/testing/claude/reply.ts';
 import type { ScriptedFault, ScriptedScene } from '../../src/testing/claude/scripted-claude.ts';

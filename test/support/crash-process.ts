@@ -1,6 +1,6 @@
 import { writeSync } from 'node:fs';
-import { optionsFromEnvironment } from '../../src/open/environment.ts';
-import { readSettings, requireTenant } from '../../src/open/settings.ts';
+import { optionsFromEnvironment } from '../../src/open/options/environment.ts';
+import { readSettings, requireTenant } from '../../src/open/options/settings.ts';
 import { wireTenant } from '../../src/open/wire-tenant.ts';
 import { openFatedStore } from '../doubles/fated-store.ts';
 

@@ -1,6 +1,6 @@
 import { exportTree } from '../../src/admin/export/export-tree.ts';
-import { optionsFromEnvironment } from '../../src/open/environment.ts';
 import { openTenant } from '../../src/open/open-memory.ts';
+import { optionsFromEnvironment } from '../../src/open/options/environment.ts';
 import { openFolderObjectStore } from '../../src/store/folder.ts';
 import { interceptStore } from '../doubles/intercepted-store.ts';
 

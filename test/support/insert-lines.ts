@@ -1,5 +1,5 @@
-import { optionsFromEnvironment } from '../../src/open/environment.ts';
 import { openMemory } from '../../src/open/open-memory.ts';
+import { optionsFromEnvironment } from '../../src/open/options/environment.ts';
 
 // node insert-lines.ts PATH FIRST LAST: inserts `line FIRST` to `line LAST` into the file, all at once, by a memory
 // from the environment, and writes what the model would read as a JSON array.

@@ -6,7 +6,7 @@ import { isLeft } from '../../src/admin/findings.ts';
 import type { VerifyReport } from '../../src/admin/verify/verify.ts';
 import { envRootKey } from '../../src/keys/env-root-key.ts';
 import { openAdmin } from '../../src/open/open-admin.ts';
-import type { MemoryOptions } from '../../src/open/options.ts';
+import type { MemoryOptions } from '../../src/open/options/options.ts';
 import { cutOffRename } from './cut-off-rename.ts';
 import { putRecord } from './key-operator.ts';
 import type { LifecycleTask } from './lifecycle-task.ts';

@@ -5,7 +5,7 @@ import { copyFile, mkdir, readFile, rename, rm } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { promisify } from 'node:util';
-import { cacheDirectory } from '../../infra/local/servers/find-program.ts';
+import { cacheDirectory } from '../../infra/local/programs/find-program.ts';
 
 const PATIENCE_MS = 600_000;
 

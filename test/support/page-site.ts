@@ -10,7 +10,7 @@ import { findingLine } from '../../src/cli/show/finding-lines.ts';
 import { fileKey } from '../../src/format/object-keys.ts';
 import { parseMemoryPath } from '../../src/language/path.ts';
 import { openMemory, openTenant } from '../../src/open/open-memory.ts';
-import type { MemoryOptions } from '../../src/open/options.ts';
+import type { MemoryOptions } from '../../src/open/options/options.ts';
 import type { Questions } from '../../src/page/server/answer-questions.ts';
 import type { ServerBounds } from '../../src/page/server/bounded-server.ts';
 import { type Asset, readAssets, servePage } from '../../src/page/server/serve-page.ts';

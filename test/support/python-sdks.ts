@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
-import { type Environment, findCommand } from '../../infra/local/servers/find-program.ts';
-import { pythonEnvironment } from '../../infra/local/servers/python-environment.ts';
+import { type Environment, findCommand } from '../../infra/local/programs/find-program.ts';
+import { pythonEnvironment } from '../../infra/local/programs/python-environment.ts';
 
 const REQUIREMENTS = fileURLToPath(new URL('../python/package.txt', import.meta.url));
 

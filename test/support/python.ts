@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
-import { type Environment, findCommand } from '../../infra/local/servers/find-program.ts';
-import { pythonEnvironment } from '../../infra/local/servers/python-environment.ts';
+import { type Environment, findCommand } from '../../infra/local/programs/find-program.ts';
+import { pythonEnvironment } from '../../infra/local/programs/python-environment.ts';
 
 const FOLDER = fileURLToPath(new URL('../python/', import.meta.url));
 const REQUIREMENTS = join(FOLDER, 'requirements.txt');

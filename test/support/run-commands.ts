@@ -1,5 +1,5 @@
-import { optionsFromEnvironment } from '../../src/open/environment.ts';
 import { openMemory } from '../../src/open/open-memory.ts';
+import { optionsFromEnvironment } from '../../src/open/options/environment.ts';
 
 // node run-commands.ts JSON: executes the commands of a JSON array one after the other in a memory from the
 // environment, and writes as JSON what the model would read of each, and the error's code.

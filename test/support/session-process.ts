@@ -1,7 +1,7 @@
 import { writeSync } from 'node:fs';
 import { hasCode } from '../../src/errors.ts';
-import { optionsFromEnvironment } from '../../src/open/environment.ts';
-import { readSettings, requireTenant } from '../../src/open/settings.ts';
+import { optionsFromEnvironment } from '../../src/open/options/environment.ts';
+import { readSettings, requireTenant } from '../../src/open/options/settings.ts';
 import { wireTenant } from '../../src/open/wire-tenant.ts';
 import { openFatedStore } from '../doubles/fated-store.ts';
 import { batchesOf, COUNT, KEY } from './session-load.ts';

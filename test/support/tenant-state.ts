@@ -5,7 +5,7 @@ import { commitmentOf, readHeader } from '../../src/format/header.ts';
 import { open } from '../../src/format/object.ts';
 import { createKeyringEditor } from '../../src/keys/keyring-editor.ts';
 import { openTenant } from '../../src/open/open-memory.ts';
-import type { MemoryOptions } from '../../src/open/options.ts';
+import type { MemoryOptions } from '../../src/open/options/options.ts';
 import type { OpenTenant } from '../../src/open/wire-tenant.ts';
 import { listRecords } from '../../src/tree/records/scan.ts';
 import type { Work } from '../../src/tree/tenant.ts';

@@ -1,7 +1,7 @@
 import { writeSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { optionsFromEnvironment } from '../../src/open/environment.ts';
 import { openMemory } from '../../src/open/open-memory.ts';
+import { optionsFromEnvironment } from '../../src/open/options/environment.ts';
 import { deedOf } from './deeds.ts';
 
 // node writer-process.ts NAME TTL: executes its deeds one after the other, in a memory from the environment whose

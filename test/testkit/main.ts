@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { readCall, refuseCall } from '../../infra/local/program-call.ts';
+import { readCall, refuseCall } from '../../infra/local/terminal/program-call.ts';
 import { loadSodium } from '../../src/format/sodium.ts';
 import { commandCases } from './command-cases.ts';
 import { formatCases } from './format-cases.ts';

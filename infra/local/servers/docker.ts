@@ -1,9 +1,9 @@
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
-import { randomCredentials } from './binary.ts';
-import type { Environment } from './find-program.ts';
-import { MINIO_IMAGE } from './pinned.ts';
+import { randomCredentials } from '../programs/binary.ts';
+import type { Environment } from '../programs/find-program.ts';
+import { MINIO_IMAGE } from '../programs/pinned.ts';
 import type { Attempt } from './s3-server.ts';
 
 const PULL_WITHIN_MS = 5 * 60_000;

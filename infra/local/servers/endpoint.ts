@@ -1,5 +1,5 @@
 import { createHash, createHmac } from 'node:crypto';
-import type { Environment } from './find-program.ts';
+import type { Environment } from '../programs/find-program.ts';
 import type { Attempt, S3Server } from './s3-server.ts';
 
 /** Uses a server of another operator, with the standard AWS variables for its credentials. */

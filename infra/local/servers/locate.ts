@@ -1,9 +1,9 @@
-import { startMinio, startVersitygw } from './binary.ts';
+import { startMinio, startVersitygw } from '../programs/binary.ts';
+import { type Environment, type FoundProgram, findCommand, findProgram } from '../programs/find-program.ts';
+import { goInstall } from '../programs/go-install.ts';
+import { type GoProgram, MINIO, TOXIPROXY, VERSITYGW } from '../programs/pinned.ts';
 import { startMinioContainer } from './docker.ts';
 import { useEndpoint } from './endpoint.ts';
-import { type Environment, type FoundProgram, findCommand, findProgram } from './find-program.ts';
-import { goInstall } from './go-install.ts';
-import { type GoProgram, MINIO, TOXIPROXY, VERSITYGW } from './pinned.ts';
 import type { Attempt, FaultPrograms, RunningServer, S3Outcome } from './s3-server.ts';
 
 const HOW_TO_GET_MINIO =

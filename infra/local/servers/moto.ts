@@ -2,9 +2,9 @@ import { execFile } from 'node:child_process';
 import { access, mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { cacheDirectory, type Environment, findCommand } from './find-program.ts';
-import { startGuarded } from './guarded-process.ts';
-import type { InstallOptions } from './install-options.ts';
+import { cacheDirectory, type Environment, findCommand } from '../programs/find-program.ts';
+import { startGuarded } from '../programs/guarded-process.ts';
+import type { InstallOptions } from '../programs/install-options.ts';
 
 const MOTO_VERSION = '5.2.5';
 const INSTALL_WITHIN_MS = 5 * 60_000;

@@ -1,4 +1,4 @@
-import { startGuarded } from './guarded-process.ts';
+import { startGuarded } from '../programs/guarded-process.ts';
 
 /** One way of spoiling a connection, as Toxiproxy names it and its attributes. */
 export interface Toxic {

@@ -6,7 +6,7 @@ import { basename, join } from 'node:path';
 import type { Command } from 'commander';
 import { hasCode, MemoryError, misconfigured } from '../../errors.ts';
 import { sameBytes } from '../../format/encoding.ts';
-import { processEnvironment } from '../../open/environment.ts';
+import { processEnvironment } from '../../open/options/environment.ts';
 import type { WriteMode } from '../../tool/files.ts';
 import { type ChosenVerb, type Invocation, ofOneChange, wrongCall } from '../run/invocation.ts';
 import { type FileRun, runOnFiles } from '../run/memory.ts';

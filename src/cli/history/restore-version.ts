@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander';
 import { hasCode, MemoryError } from '../../errors.ts';
 import { sameBytes } from '../../format/encoding.ts';
-import type { MemoryOptions } from '../../open/options.ts';
+import type { MemoryOptions } from '../../open/options/options.ts';
 import { watchRedactions } from '../../tool/redactions.ts';
 import { type Consent, requireYes } from '../run/consent.ts';
 import { type ChosenVerb, type Invocation, ofOneChange } from '../run/invocation.ts';

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { MOST_DAYS } from '../../admin/expiry/expire.ts';
-import type { MemoryOptions } from '../../open/options.ts';
+import type { MemoryOptions } from '../../open/options/options.ts';
 import { runOnAdmin } from '../run/admin.ts';
 import {
   type ChosenVerb,

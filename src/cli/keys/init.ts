@@ -7,7 +7,7 @@ import type { Command } from 'commander';
 import { stringify } from 'smol-toml';
 import { misconfigured } from '../../errors.ts';
 import { createRootKeyFile, parseRootKeys, readRootKeyFile } from '../../keys/root-keys.ts';
-import { processEnvironment } from '../../open/environment.ts';
+import { processEnvironment } from '../../open/options/environment.ts';
 import { fileCodeOf, redactedFileCause } from '../../store/failures.ts';
 import type { ChosenVerb, Invocation } from '../run/invocation.ts';
 import { CONFIG_NAME, DOT_ENV, PROJECT_FOLDER } from '../run/settings.ts';

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { MEMORY_ROOT } from '../../language/path.ts';
-import { optionsFromEnvironment } from '../../open/environment.ts';
 import { openMemory } from '../../open/open-memory.ts';
+import { optionsFromEnvironment } from '../../open/options/environment.ts';
 import { parseStoreLocation } from '../../open/store.ts';
 import type { Memory } from '../../tool/memory-tool.ts';
 import type { Flags } from '../run/invocation.ts';

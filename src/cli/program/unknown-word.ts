@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { nearestOf } from '../../open/known-names.ts';
+import { nearestOf } from '../../open/options/known-names.ts';
 import { fullName, OPTIONS_TOPIC } from './help.ts';
 
 /** The words in which commander tells of a word that it does not know, with a word that is near if it finds one. */

@@ -4,7 +4,7 @@ import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
 import { parseEnv } from 'node:util';
 import { parse } from 'smol-toml';
 import { misconfigured } from '../../errors.ts';
-import { KMS_SCHEME } from '../../keys/kms-key-arn.ts';
+import { KMS_SCHEME } from '../../keys/kms/kms-key-arn.ts';
 import {
   CONFIG_VARIABLE,
   type Environment,
@@ -13,11 +13,11 @@ import {
   processEnvironment,
   setAwsVariables,
   VARIABLES,
-} from '../../open/environment.ts';
-import { adviceFor } from '../../open/known-names.ts';
-import { OPTION_TABLE } from '../../open/option-table.ts';
-import type { MemoryOptions } from '../../open/options.ts';
-import { typedName, withOrigin } from '../../open/origins.ts';
+} from '../../open/options/environment.ts';
+import { adviceFor } from '../../open/options/known-names.ts';
+import { OPTION_TABLE } from '../../open/options/option-table.ts';
+import type { MemoryOptions } from '../../open/options/options.ts';
+import { typedName, withOrigin } from '../../open/options/origins.ts';
 import { parseStoreLocation, type S3Options, type StoreLocation } from '../../open/store.ts';
 import { fileCodeOf } from '../../store/failures.ts';
 import type { Flags, Invocation } from './invocation.ts';

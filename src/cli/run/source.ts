@@ -1,8 +1,8 @@
 import { hasCode, MemoryError } from '../../errors.ts';
 import { concat } from '../../format/encoding.ts';
 import { decodeText, encodeText } from '../../language/text.ts';
-import type { MemoryOptions } from '../../open/options.ts';
-import { readSettings } from '../../open/settings.ts';
+import type { MemoryOptions } from '../../open/options/options.ts';
+import { readSettings } from '../../open/options/settings.ts';
 import { fileCodeOf } from '../../store/failures.ts';
 import type { Terminal } from '../show/terminal.ts';
 import { ownChunks } from './own-chunks.ts';

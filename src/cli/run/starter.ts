@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { type Environment, processEnvironment } from '../../open/environment.ts';
+import { type Environment, processEnvironment } from '../../open/options/environment.ts';
 
 const LOOK_MS = 1_000;
 

@@ -1,6 +1,6 @@
 import type { History } from '../../history/history.ts';
 import { parseMemoryPath } from '../../language/path.ts';
-import type { MemoryOptions } from '../../open/options.ts';
+import type { MemoryOptions } from '../../open/options/options.ts';
 import type { TenantAdmin } from '../../open/tenant-admin.ts';
 import { turningHistoryOn } from '../../tree/tenant.ts';
 import type { Invocation } from './invocation.ts';

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { isForTheOperator, MemoryError } from '../../errors.ts';
-import { readHarness } from '../../open/environment.ts';
 import { openMounted } from '../../open/open-memory.ts';
+import { readHarness } from '../../open/options/environment.ts';
 import { type ChosenVerb, createOperatorLogger, failureLine, type Invocation } from '../run/invocation.ts';
 import { readOptions } from '../run/settings.ts';
 import { execJsonLines } from './exec-jsonl.ts';

@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { isForTheOperator } from '../../errors.ts';
 import { openMemory } from '../../open/open-memory.ts';
-import type { MemoryOptions } from '../../open/options.ts';
+import type { MemoryOptions } from '../../open/options/options.ts';
 import type { MemoryResult } from '../../tool/memory-tool.ts';
 import { type ChosenVerb, EXIT_FAILED, explain, type Invocation } from '../run/invocation.ts';
 import { readMemoryOptions } from '../run/settings.ts';

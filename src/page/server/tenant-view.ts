@@ -9,7 +9,7 @@ import { createKeyringEditor } from '../../keys/keyring-editor.ts';
 import { parseCommand } from '../../language/command.ts';
 import { viewFile } from '../../language/view.ts';
 import { openTenant } from '../../open/open-memory.ts';
-import type { MemoryOptions } from '../../open/options.ts';
+import type { MemoryOptions } from '../../open/options/options.ts';
 import type { ConfiguredStore } from '../../open/store.ts';
 import { wireTenant } from '../../open/wire-tenant.ts';
 import { runCommand } from '../../tool/commands.ts';

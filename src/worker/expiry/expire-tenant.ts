@@ -2,7 +2,7 @@ import type { TenantExpiry } from '../../admin/expiry/expire.ts';
 import { isAlarm, isUntold } from '../../admin/findings.ts';
 import type { TenantId } from '../../format/object-keys.ts';
 import type { LogFields } from '../../logger.ts';
-import type { MemoryOptions } from '../../open/options.ts';
+import type { MemoryOptions } from '../../open/options/options.ts';
 import { createTenantPool, type TenantPool } from '../../open/pool.ts';
 import { codeOf, type JsonLogger } from '../json-log.ts';
 import type { LambdaContext } from '../queue/direct-handler.ts';

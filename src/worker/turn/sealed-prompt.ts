@@ -3,7 +3,7 @@ import { fromBase64url, toBase64url } from '../../format/encoding.ts';
 import { equalBytes } from '../../format/sodium.ts';
 import { encodeText } from '../../language/text.ts';
 import { openTenant } from '../../open/open-memory.ts';
-import type { MemoryOptions } from '../../open/options.ts';
+import type { MemoryOptions } from '../../open/options/options.ts';
 import type { RequestOptions } from '../../store/port.ts';
 import { DAY_MS } from '../../time.ts';
 import { openRecord, readRecord, sealRecord, writeRecord } from '../../tree/records/sealed-record.ts';

@@ -1,7 +1,7 @@
 import type { BetaMessageParam } from '@anthropic-ai/sdk/resources/beta';
 import type { TurnOutcome, TurnUsage } from '../../agent/turn-outcome.ts';
 import { openTenant } from '../../open/open-memory.ts';
-import type { MemoryOptions } from '../../open/options.ts';
+import type { MemoryOptions } from '../../open/options/options.ts';
 import type { RequestOptions } from '../../store/port.ts';
 import { encodeFields } from '../../tree/records/sealed-record.ts';
 import { createReceipts } from '../../turns/receipts.ts';

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { createHarness } from '../../../src/cli/serve/harness.ts';
 import { openTenant } from '../../../src/open/open-memory.ts';
-import type { MemoryOptions } from '../../../src/open/options.ts';
+import type { MemoryOptions } from '../../../src/open/options/options.ts';
 import type { MemoryResult } from '../../../src/tool/memory-tool.ts';
 import type { Dump, OpenDriver, Outcome } from './driver.ts';
 

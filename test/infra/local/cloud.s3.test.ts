@@ -1,6 +1,6 @@
 import { afterAll, describe, it } from 'vitest';
-import { wordsOf } from '../../../infra/local/local-worker.ts';
-import { keepPrompt, RECITE_PROMPT } from '../../../infra/local/note-taker.ts';
+import { keepPrompt, RECITE_PROMPT } from '../../../infra/local/claude/note-taker.ts';
+import { wordsOf } from '../../../infra/local/lambda/local-worker.ts';
 import type { Pieces } from '../../../infra/local/pieces.ts';
 import { startTestCloud, type TestCloud } from '../../servers/local-cloud.ts';
 import { localPieces } from '../../servers/local-pieces.ts';

@@ -8,9 +8,9 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { afterAll, describe, expect, it } from 'vitest';
-import type { FunctionError } from '../../../infra/local/function-error.ts';
-import { type InvokedFunction, startLocalFunctions } from '../../../infra/local/local-function.ts';
-import { freePort } from '../../../infra/local/servers/guarded-process.ts';
+import type { FunctionError } from '../../../infra/local/lambda/function-error.ts';
+import { type InvokedFunction, startLocalFunctions } from '../../../infra/local/lambda/local-function.ts';
+import { freePort } from '../../../infra/local/programs/guarded-process.ts';
 import { localPieces } from '../../servers/local-pieces.ts';
 import { PROGRAM_ENV } from '../../support/program-env.ts';
 

@@ -1,7 +1,7 @@
 import { DeleteMessageBatchCommand, ReceiveMessageCommand, type SQSClient } from '@aws-sdk/client-sqs';
 import type { SQSEvent } from 'aws-lambda';
 import { describe, expect, it } from 'vitest';
-import { startEventSource } from '../../../infra/local/event-source.ts';
+import { startEventSource } from '../../../infra/local/lambda/event-source.ts';
 
 const ARN = 'arn:aws:sqs:us-east-1:123456789012:turns';
 

@@ -4,9 +4,9 @@ import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { startGuarded } from '../../../infra/local/servers/guarded-process.ts';
+import { startGuarded } from '../../../infra/local/programs/guarded-process.ts';
 
-const GUARDED_PROCESS = new URL('../../../infra/local/servers/guarded-process.ts', import.meta.url);
+const GUARDED_PROCESS = new URL('../../../infra/local/programs/guarded-process.ts', import.meta.url);
 
 /** A server that answers 200 with its folder's name. */
 const SERVER = `

@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createLocalFunction, type LocalFunction } from '../../../infra/local/local-function.ts';
+import { createLocalFunction, type LocalFunction } from '../../../infra/local/lambda/local-function.ts';
 
 /** Stands for AWS's runtime client: does what the event says, one after the other. */
 const RUNTIME = `

@@ -9,7 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import { findCommand } from '../../../infra/local/servers/find-program.ts';
+import { findCommand } from '../../../infra/local/programs/find-program.ts';
 import { localPieces } from '../../servers/local-pieces.ts';
 import { putNpx } from '../../support/put-npx.ts';
 import { THOROUGH } from '../../support/thorough.ts';

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { FunctionError } from '../../../infra/local/function-error.ts';
-import { type RuntimeApi, startRuntimeApi } from '../../../infra/local/runtime-api.ts';
+import { FunctionError } from '../../../infra/local/lambda/function-error.ts';
+import { type RuntimeApi, startRuntimeApi } from '../../../infra/local/lambda/runtime-api.ts';
 
 const ARN = 'arn:aws:lambda:us-east-1:123456789012:function:worker';
 

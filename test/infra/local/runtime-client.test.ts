@@ -2,7 +2,7 @@ import { chmod, mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { findRuntimeClient } from '../../../infra/local/servers/runtime-client.ts';
+import { findRuntimeClient } from '../../../infra/local/lambda/runtime-client.ts';
 
 describe('findRuntimeClient', () => {
   let folder: string;

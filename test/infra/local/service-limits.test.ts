@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type RuntimeApi, startRuntimeApi } from '../../../infra/local/runtime-api.ts';
-import { checkMessage, encodeEvent, invokeAsTask } from '../../../infra/local/service-limits.ts';
+import { checkMessage, encodeEvent, invokeAsTask } from '../../../infra/local/aws/service-limits.ts';
+import { type RuntimeApi, startRuntimeApi } from '../../../infra/local/lambda/runtime-api.ts';
 import { createDirectHandler } from '../../../src/worker/queue/direct-handler.ts';
 import type { TurnAnswer } from '../../../src/worker/turn/turn-answer.ts';
 

@@ -1,8 +1,8 @@
 import { GetObjectCommand, ListObjectsV2Command, PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import { AssumeRoleCommand, type AssumeRoleCommandInput, STSClient } from '@aws-sdk/client-sts';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { sessionPolicy } from '../../../infra/local/session-policy.ts';
-import { startTokenService, type TokenService } from '../../../infra/local/token-service.ts';
+import { sessionPolicy } from '../../../infra/local/aws/session-policy.ts';
+import { startTokenService, type TokenService } from '../../../infra/local/aws/token-service.ts';
 import { parseTenantId } from '../../../src/format/object-keys.ts';
 import { createTenantCredentials } from '../../../src/worker/index.ts';
 import { createTestBucket, describeOnS3, type TestBucket } from '../../servers/s3.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { BOUNDS, checkBounds } from '../../../src/cdk/bounds.ts';
-import { optionsFromEnvironment } from '../../../src/open/environment.ts';
+import { optionsFromEnvironment } from '../../../src/open/options/environment.ts';
 import { readWorkerConfig } from '../../../src/worker/settings.ts';
 
 const WORKER = {

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { generateX25519Identity, identityToRecipient } from 'age-encryption';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { findProgram } from '../../../infra/local/servers/find-program.ts';
-import { AGE } from '../../../infra/local/servers/pinned.ts';
+import { findProgram } from '../../../infra/local/programs/find-program.ts';
+import { AGE } from '../../../infra/local/programs/pinned.ts';
 import { writeArchive } from '../../../src/cli/files/archive.ts';
 
 // CI builds it; elsewhere it runs where it is installed.

@@ -42,7 +42,7 @@ describe('the bundle of the command line', { timeout: 60_000 }, () => {
       'src/language/path-faults.ts',
       'src/language/path.ts',
       'src/language/text.ts',
-      'src/open/known-names.ts',
+      'src/open/options/known-names.ts',
     ]);
     expect(main).not.toContain('import_meta');
     expect([...main.matchAll(/^(?:async )?function (run\w*)/gm)].map(([, name]) => name)).toEqual([

@@ -4,10 +4,14 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Flags } from '../../../src/cli/run/invocation.ts';
 import { readEnvironment } from '../../../src/cli/run/settings.ts';
-import { type Environment, optionsFromEnvironment, VARIABLES } from '../../../src/open/environment.ts';
-import { OPTIONS } from '../../../src/open/option-table.ts';
-import type { MemoryOptions } from '../../../src/open/options.ts';
-import { readMounts, readSettings } from '../../../src/open/settings.ts';
+import {
+  type Environment,
+  optionsFromEnvironment,
+  VARIABLES,
+} from '../../../src/open/options/environment.ts';
+import { OPTIONS } from '../../../src/open/options/option-table.ts';
+import type { MemoryOptions } from '../../../src/open/options/options.ts';
+import { readMounts, readSettings } from '../../../src/open/options/settings.ts';
 import { CLI_MEMORY_ENV, runCli } from '../../support/cli.ts';
 
 const GOOD: Environment = {

@@ -22,7 +22,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { MemoryError } from '../../../src/errors.ts';
 import { memoryFilesystem } from '../../../src/hosts/mastra.ts';
 import { openMemory } from '../../../src/open/open-memory.ts';
-import type { MemoryOptions } from '../../../src/open/options.ts';
+import type { MemoryOptions } from '../../../src/open/options/options.ts';
 import { sensitiveInformation } from '../../../src/policy/index.ts';
 import type { Memory } from '../../../src/tool/memory-tool.ts';
 

@@ -10,7 +10,7 @@ import plainMemoryDriver from 'unstorage/drivers/memory';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { memoryDriver } from '../../../src/hosts/unstorage.ts';
 import { openMemory } from '../../../src/open/open-memory.ts';
-import type { MemoryOptions } from '../../../src/open/options.ts';
+import type { MemoryOptions } from '../../../src/open/options/options.ts';
 import type { Memory } from '../../../src/tool/memory-tool.ts';
 
 let memory: Memory;

@@ -11,7 +11,7 @@ import {
 } from '../../../src/language/schema.ts';
 import { createMemoryServer, type MemoryServerOptions } from '../../../src/mcp/index.ts';
 import { openMemory } from '../../../src/open/open-memory.ts';
-import type { MemoryOptions } from '../../../src/open/options.ts';
+import type { MemoryOptions } from '../../../src/open/options/options.ts';
 import { openSqliteObjectStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import type { Memory } from '../../../src/tool/memory-tool.ts';
 import { type Around, interceptStore } from '../../doubles/intercepted-store.ts';

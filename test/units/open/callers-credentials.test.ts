@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { MemoryError } from '../../../src/errors.ts';
 import type { ObjectKey } from '../../../src/format/object-keys.ts';
 import { openMemory } from '../../../src/open/open-memory.ts';
-import type { MemoryOptions } from '../../../src/open/options.ts';
+import type { MemoryOptions } from '../../../src/open/options/options.ts';
 import { createMemoryPool } from '../../../src/open/pool.ts';
 import type { ObjectStore } from '../../../src/store/port.ts';
 import {

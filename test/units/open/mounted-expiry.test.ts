@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { timeOf } from '../../../infra/local/local-worker.ts';
+import { timeOf } from '../../../infra/local/lambda/local-worker.ts';
 import { openAdmin } from '../../../src/open/open-admin.ts';
 import { openMemory } from '../../../src/open/open-memory.ts';
-import type { MemoryOptions, MountOptions } from '../../../src/open/options.ts';
+import type { MemoryOptions, MountOptions } from '../../../src/open/options/options.ts';
 import type { ObjectStore } from '../../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import type { Memory } from '../../../src/tool/memory-tool.ts';

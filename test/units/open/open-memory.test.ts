@@ -6,7 +6,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { afterAll, describe, expect, it, vi } from 'vitest';
 import type { ObjectKey } from '../../../src/format/object-keys.ts';
 import { openMemory } from '../../../src/open/open-memory.ts';
-import type { MemoryOptions } from '../../../src/open/options.ts';
+import type { MemoryOptions } from '../../../src/open/options/options.ts';
 import { createMemoryPool } from '../../../src/open/pool.ts';
 import { openSqliteObjectStore } from '../../../src/store/sqlite/sqlite-store.ts';
 

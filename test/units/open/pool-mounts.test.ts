@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { openMemory } from '../../../src/open/open-memory.ts';
-import type { MemoryOptions, MountOptions } from '../../../src/open/options.ts';
+import type { MemoryOptions, MountOptions } from '../../../src/open/options/options.ts';
 import { createMemoryPool, type MemoryPool, type PoolOptions } from '../../../src/open/pool.ts';
 import type { ObjectStore } from '../../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../../src/store/sqlite/sqlite-store.ts';

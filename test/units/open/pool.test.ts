@@ -3,7 +3,7 @@ import { MemoryError } from '../../../src/errors.ts';
 import type { ObjectKey } from '../../../src/format/object-keys.ts';
 import { openAdmin } from '../../../src/open/open-admin.ts';
 import { openMemory } from '../../../src/open/open-memory.ts';
-import type { MemoryOptions } from '../../../src/open/options.ts';
+import type { MemoryOptions } from '../../../src/open/options/options.ts';
 import {
   createMemoryPool,
   createTenantPool,

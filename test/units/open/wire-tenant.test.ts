@@ -1,7 +1,7 @@
 import { afterEach, expect, it } from 'vitest';
 import { type ObjectKey, parseTenantId } from '../../../src/format/object-keys.ts';
 import { parseMemoryPath } from '../../../src/language/path.ts';
-import { readSettings } from '../../../src/open/settings.ts';
+import { readSettings } from '../../../src/open/options/settings.ts';
 import { type BaseStore, openBaseStore } from '../../../src/open/store.ts';
 import { wireTenant } from '../../../src/open/wire-tenant.ts';
 

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { optionsFromEnvironment } from '../../../src/open/environment.ts';
-import type { MemoryOptions } from '../../../src/open/options.ts';
-import { readSettings } from '../../../src/open/settings.ts';
+import { optionsFromEnvironment } from '../../../src/open/options/environment.ts';
+import type { MemoryOptions } from '../../../src/open/options/options.ts';
+import { readSettings } from '../../../src/open/options/settings.ts';
 
 const bytes = randomBytes(32);
 const base64 = bytes.toString('base64');

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type ScriptedClaude, startScriptedClaude } from '../../../infra/local/scripted-claude.ts';
+import { type ScriptedClaude, startScriptedClaude } from '../../../infra/local/claude/scripted-claude.ts';
 
 const HEADERS = { 'x-api-key': 'key', 'anthropic-version': '2023-06-01' };
 const CLEARING = {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { type ScriptedClaude, startScriptedClaude } from '../../../infra/local/scripted-claude.ts';
+import { type ScriptedClaude, startScriptedClaude } from '../../../infra/local/claude/scripted-claude.ts';
 import type { ScriptedPart } from '../../../src/testing/claude/reply.ts';
 
 const CLEARING_BETA = 'context-management-2025-06-27';

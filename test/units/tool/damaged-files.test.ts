@@ -5,7 +5,7 @@ import { sealedSize, TOMBSTONE_BYTES } from '../../../src/format/sizes.ts';
 import { memoryDriver } from '../../../src/hosts/unstorage.ts';
 import { openAdmin } from '../../../src/open/open-admin.ts';
 import { openMemory } from '../../../src/open/open-memory.ts';
-import type { MemoryOptions } from '../../../src/open/options.ts';
+import type { MemoryOptions } from '../../../src/open/options/options.ts';
 import type { ObjectStore } from '../../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import type { FileEntry } from '../../../src/tool/files.ts';

@@ -4,7 +4,7 @@ import type { BetaMemoryTool20250818Command } from '@anthropic-ai/sdk/resources/
 import { afterEach, describe, expect, it } from 'vitest';
 import { parseCommand } from '../../../src/language/command.ts';
 import { openMemory } from '../../../src/open/open-memory.ts';
-import type { MemoryOptions } from '../../../src/open/options.ts';
+import type { MemoryOptions } from '../../../src/open/options/options.ts';
 import { runCommand } from '../../../src/tool/commands.ts';
 import type { Memory, MemoryToolProps } from '../../../src/tool/memory-tool.ts';
 import type { Tree } from '../../../src/tree/tree.ts';

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { openMemory } from '../../../src/open/open-memory.ts';
-import type { MemoryOptions } from '../../../src/open/options.ts';
+import type { MemoryOptions } from '../../../src/open/options/options.ts';
 import type { ObjectStore } from '../../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import type { Memory } from '../../../src/tool/memory-tool.ts';

@@ -1,6 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { type LocalWorker, type Play, startLocalWorker, timeOf } from '../../../infra/local/local-worker.ts';
-import { type ScriptedClaude, startScriptedClaude } from '../../../infra/local/scripted-claude.ts';
+import { type ScriptedClaude, startScriptedClaude } from '../../../infra/local/claude/scripted-claude.ts';
+import {
+  type LocalWorker,
+  type Play,
+  startLocalWorker,
+  timeOf,
+} from '../../../infra/local/lambda/local-worker.ts';
 import { createClientSource } from '../../../infra/worker/client-source.ts';
 import { TurnClient } from '../../../infra/worker/turn-client.ts';
 import type { ObjectStore } from '../../../src/store/port.ts';

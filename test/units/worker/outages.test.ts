@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import Anthropic from '@anthropic-ai/sdk';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { type LocalWorker, startLocalWorker, timeOf } from '../../../infra/local/local-worker.ts';
+import { type LocalWorker, startLocalWorker, timeOf } from '../../../infra/local/lambda/local-worker.ts';
 import { MemoryError, type MemoryErrorCode } from '../../../src/errors.ts';
 import { envRootKey } from '../../../src/keys/env-root-key.ts';
 import type { RootKey } from '../../../src/keys/root-key.ts';

@@ -1,5 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type LocalWorker, type Play, startLocalWorker, timeOf } from '../../../infra/local/local-worker.ts';
+import {
+  type LocalWorker,
+  type Play,
+  startLocalWorker,
+  timeOf,
+} from '../../../infra/local/lambda/local-worker.ts';
 import type { ObjectStore } from '../../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { ApiRefusal } from '../../../src/testing/claude/api-refusal.ts';

@@ -2,7 +2,7 @@ import { toBase64url } from '../../../src/format/encoding.ts';
 import { readHistoryRecord } from '../../../src/history/past/records.ts';
 import type { MemoryPath } from '../../../src/language/path.ts';
 import { openTenant } from '../../../src/open/open-memory.ts';
-import type { MemoryOptions } from '../../../src/open/options.ts';
+import type { MemoryOptions } from '../../../src/open/options/options.ts';
 import { readFile } from '../../../src/tree/read-file.ts';
 import { listIds } from '../../../src/tree/records/list-ids.ts';
 import { openWork } from '../../../src/tree/tenant.ts';

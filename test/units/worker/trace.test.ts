@@ -5,7 +5,7 @@ import {
   type Play,
   playSteps,
   startLocalWorker,
-} from '../../../infra/local/local-worker.ts';
+} from '../../../infra/local/lambda/local-worker.ts';
 import { type Memory, openMemory, type Trace, type VersionRef } from '../../../src/index.ts';
 import type { ObjectStore } from '../../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../../src/store/sqlite/sqlite-store.ts';

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { type Play, playSteps, startLocalWorker, wordsOf } from '../../../infra/local/local-worker.ts';
+import { type Play, playSteps, startLocalWorker, wordsOf } from '../../../infra/local/lambda/local-worker.ts';
 import { createMemoryPool } from '../../../src/open/pool.ts';
 import { openSqliteObjectStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { ApiRefusal } from '../../../src/testing/claude/api-refusal.ts';

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { startLocalWorker } from '../../../infra/local/local-worker.ts';
+import { startLocalWorker } from '../../../infra/local/lambda/local-worker.ts';
 import { openSqliteObjectStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { createTestBucket, describeOnS3, type TestBucket } from '../../servers/s3.ts';
 

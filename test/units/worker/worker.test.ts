@@ -7,7 +7,7 @@ import {
   startLocalWorker,
   timeOf,
   wordsOf,
-} from '../../../infra/local/local-worker.ts';
+} from '../../../infra/local/lambda/local-worker.ts';
 import type { ObjectStore } from '../../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { ApiRefusal } from '../../../src/testing/claude/api-refusal.ts';

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it, vi } from 'vitest';
-import { timeOf } from '../../../../infra/local/local-worker.ts';
+import { timeOf } from '../../../../infra/local/lambda/local-worker.ts';
 import type { TenantExpiry } from '../../../../src/admin/expiry/expire.ts';
 import type { ObjectKey } from '../../../../src/format/object-keys.ts';
 import { openMemory } from '../../../../src/open/open-memory.ts';

@@ -6,7 +6,7 @@ import { envRootKey } from '../../../../src/keys/env-root-key.ts';
 import { openKeyring } from '../../../../src/keys/keyring.ts';
 import { openAdmin } from '../../../../src/open/open-admin.ts';
 import { openMemory } from '../../../../src/open/open-memory.ts';
-import type { MemoryOptions } from '../../../../src/open/options.ts';
+import type { MemoryOptions } from '../../../../src/open/options/options.ts';
 import { openS3ObjectStore } from '../../../../src/store/s3/s3-store.ts';
 import type { Memory } from '../../../../src/tool/memory-tool.ts';
 import { createTestBucket, describeOnS3, type TestBucket } from '../../../servers/s3.ts';

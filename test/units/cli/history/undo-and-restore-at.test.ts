@@ -2,7 +2,11 @@ import { setTimeout } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { runLog } from '../../../../src/cli/history/log.ts';
 import { runTrace } from '../../../../src/cli/history/trace.ts';
-import { runRestoreAt, runUndo, type UndoArguments } from '../../../../src/cli/history/undo-and-restore-at.ts';
+import {
+  runRestoreAt,
+  runUndo,
+  type UndoArguments,
+} from '../../../../src/cli/history/undo-and-restore-at.ts';
 import { failureLine, type Invocation } from '../../../../src/cli/run/invocation.ts';
 import { openMemory } from '../../../../src/open/open-memory.ts';
 import { openSqliteObjectStore } from '../../../../src/store/sqlite/sqlite-store.ts';

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Flags } from '../../../../src/cli/run/invocation.ts';
 import { readEnvironment, readOptions } from '../../../../src/cli/run/settings.ts';
-import type { Environment } from '../../../../src/open/environment.ts';
+import type { Environment } from '../../../../src/open/options/environment.ts';
 import { invocationOf } from '../../../doubles/invocation.ts';
 import { CLI_MEMORY_ENV, runCli } from '../../../support/cli.ts';
 

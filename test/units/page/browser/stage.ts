@@ -1,7 +1,7 @@
 import axe from 'axe-core';
 import type { Browser, BrowserContext, Locator, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe } from 'vitest';
-import type { MemoryOptions } from '../../../../src/open/options.ts';
+import type { MemoryOptions } from '../../../../src/open/options/options.ts';
 import type { Asset } from '../../../../src/page/server/serve-page.ts';
 import { findChromium, launchChromium } from '../../../support/chromium.ts';
 import {

@@ -1,6 +1,6 @@
 import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, describe } from 'vitest';
-import { inTests } from '../../../../infra/local/servers/install-options.ts';
+import { inTests } from '../../../../infra/local/programs/install-options.ts';
 import { startMoto } from '../../../../infra/local/servers/moto.ts';
 import { guardDeletes } from '../../../../src/store/guarded-delete.ts';
 import { openS3ObjectStore } from '../../../../src/store/s3/s3-store.ts';

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { timeOf } from '../../../../infra/local/local-worker.ts';
+import { timeOf } from '../../../../infra/local/lambda/local-worker.ts';
 import { MemoryError } from '../../../../src/errors.ts';
 import type { ObjectKey } from '../../../../src/format/object-keys.ts';
 import { openTenant } from '../../../../src/open/open-memory.ts';

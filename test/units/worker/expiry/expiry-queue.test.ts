@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { SendMessageBatchCommand, SQSClient } from '@aws-sdk/client-sqs';
 import type { SQSBatchResponse, SQSEvent } from 'aws-lambda';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { timeOf } from '../../../../infra/local/local-worker.ts';
+import { timeOf } from '../../../../infra/local/lambda/local-worker.ts';
 import type { ObjectKey } from '../../../../src/format/object-keys.ts';
 import { createMemoryPool } from '../../../../src/open/pool.ts';
 import type { ObjectStore } from '../../../../src/store/port.ts';

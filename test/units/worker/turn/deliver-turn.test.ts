@@ -1,6 +1,6 @@
 import Anthropic from '@anthropic-ai/sdk';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import { type ScriptedClaude, startScriptedClaude } from '../../../../infra/local/scripted-claude.ts';
+import { type ScriptedClaude, startScriptedClaude } from '../../../../infra/local/claude/scripted-claude.ts';
 import { MemoryError } from '../../../../src/errors.ts';
 import { classKey } from '../../../../src/format/object-keys.ts';
 import { ApiRefusal } from '../../../../src/testing/claude/api-refusal.ts';

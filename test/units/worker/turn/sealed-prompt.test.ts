@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { type LocalWorker, startLocalWorker, wordsOf } from '../../../../infra/local/local-worker.ts';
+import { type LocalWorker, startLocalWorker, wordsOf } from '../../../../infra/local/lambda/local-worker.ts';
 import type { ObjectStore } from '../../../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../../../src/store/sqlite/sqlite-store.ts';
 import { openPromptSealer, type SealedTurn, sealPrompt } from '../../../../src/worker/turn/sealed-prompt.ts';

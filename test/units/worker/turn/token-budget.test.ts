@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { startLocalWorker } from '../../../../infra/local/local-worker.ts';
+import { startLocalWorker } from '../../../../infra/local/lambda/local-worker.ts';
 import { NO_USAGE } from '../../../../src/agent/turn-outcome.ts';
 import { openTenant } from '../../../../src/open/open-memory.ts';
 import type { ObjectStore } from '../../../../src/store/port.ts';

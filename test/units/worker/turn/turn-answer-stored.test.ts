@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { expect, it } from 'vitest';
-import { startLocalWorker } from '../../../../infra/local/local-worker.ts';
+import { startLocalWorker } from '../../../../infra/local/lambda/local-worker.ts';
 import { openSqliteObjectStore } from '../../../../src/store/sqlite/sqlite-store.ts';
 import { openAnswers } from '../../../../src/worker/turn/turn-answer.ts';
 

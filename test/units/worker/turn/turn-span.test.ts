@@ -6,7 +6,7 @@ import {
   SimpleSpanProcessor,
 } from '@opentelemetry/sdk-trace-base';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { startLocalWorker, wordsOf } from '../../../../infra/local/local-worker.ts';
+import { startLocalWorker, wordsOf } from '../../../../infra/local/lambda/local-worker.ts';
 import { openSqliteObjectStore } from '../../../../src/store/sqlite/sqlite-store.ts';
 import type { TurnAnswer } from '../../../../src/worker/turn/turn-answer.ts';
 import { inTurnSpan } from '../../../../src/worker/turn/turn-span.ts';

@@ -1,0 +1,153 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { MemoryError, type MemoryErrorCode } from '../../../../src/errors.ts';
+import { createKmsGate, type KmsGate } from '../../../../src/keys/kms/kms-gate.ts';
+
+let now: number;
+let gate: KmsGate;
+/** What reached the service. */
+let sent: ('send' | 'probe')[];
+/** What it does to each request. */
+let serve: () => Promise<Uint8Array>;
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  now = 0;
+  sent = [];
+  gate = createKmsGate(() => now);
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+async function pass(ms: number): Promise<void> {
+  now += ms;
+  await vi.advanceTimersByTimeAsync(ms);
+}
+
+const failing = (code: MemoryErrorCode) => (): Promise<never> => Promise.reject(new MemoryError(code, code));
+const working = async (): Promise<Uint8Array> => new Uint8Array(32).fill(7);
+
+async function ask(signal?: AbortSignal): Promise<string> {
+  const request = (form: 'send' | 'probe') => (): Promise<Uint8Array> => {
+    sent.push(form);
+    return serve();
+  };
+  try {
+    await gate.ask({
+      send: request('send'),
+      probe: request('probe'),
+      fail: (error) => error as MemoryError,
+      discard: (answer) => answer.fill(0),
+      signal,
+    });
+    return 'ok';
+  } catch (error) {
+    return (error as MemoryError).code;
+  }
+}
+
+describe('a service that is shared', () => {
+  it('is asked by everybody while it works', async () => {
+    serve = working;
+    expect(await Promise.all(Array.from({ length: 50 }, () => ask()))).toEqual(Array(50).fill('ok'));
+    expect(sent).toEqual(Array(50).fill('send'));
+  });
+
+  it.each(['unavailable', 'timeout'] as const)(
+    'is asked once a second in all once it was %s',
+    async (code) => {
+      serve = failing(code);
+      expect(await ask()).toBe(code);
+      for (let tick = 0; tick < 100; tick++) {
+        await pass(100);
+        expect(await Promise.all(Array.from({ length: 50 }, () => ask()))).toEqual(Array(50).fill(code));
+      }
+      expect(sent).toEqual(['send', ...Array(10).fill('probe')]);
+      serve = working;
+      await pass(1_000);
+      expect(await ask()).toBe('ok');
+      expect(await ask()).toBe('ok');
+      expect(sent.slice(11)).toEqual(['probe', 'send']);
+    },
+  );
+
+  it.each(['access_denied', 'key_unavailable', 'integrity', 'misconfigured', 'aborted'] as const)(
+    'is asked on after %s, which is about one tenant or key',
+    async (code) => {
+      serve = failing(code);
+      for (let call = 0; call < 5; call++) expect(await ask()).toBe(code);
+      expect(sent).toEqual(Array(5).fill('send'));
+    },
+  );
+
+  it('works again when a probe is refused, because that is an answer', async () => {
+    serve = failing('unavailable');
+    await ask();
+    await pass(1_000);
+    serve = failing('access_denied');
+    expect(await ask()).toBe('access_denied');
+    serve = working;
+    expect(await ask()).toBe('ok');
+  });
+
+  it('holds nobody for longer than two seconds once it hung, with one probe at a time', async () => {
+    serve = failing('timeout');
+    await ask();
+    await pass(1_000);
+    const late = Promise.withResolvers<Uint8Array>();
+    serve = () => late.promise;
+    const probing = ask();
+    expect(await ask()).toBe('timeout');
+    await pass(1_999);
+    expect(await Promise.race([probing, 'waits'])).toBe('waits');
+    await pass(1);
+    expect(await probing).toBe('timeout');
+    for (let second = 0; second < 10; second++) {
+      await pass(1_000);
+      expect(await ask()).toBe('timeout');
+    }
+    expect(sent).toEqual(['send', 'probe']);
+    const key = new Uint8Array(32).fill(7);
+    serve = working;
+    late.resolve(key);
+    await pass(0);
+    expect(key).toEqual(new Uint8Array(32));
+    expect(await ask()).toBe('ok');
+  });
+
+  it.each([
+    [1_999, 'send'],
+    [2_000, 'probe'],
+  ])('that left its caller without an answer for %i ms is asked next by a %s', async (ms, form) => {
+    const answers: (() => void)[] = [];
+    serve = () =>
+      new Promise((_, reject) => {
+        answers.push(() => reject(new MemoryError('aborted', 'aborted')));
+      });
+    const asking = ask();
+    await pass(ms);
+    answers[0]?.();
+    expect(await asking).toBe('aborted');
+    await pass(1_000);
+    serve = working;
+    expect(await ask()).toBe('ok');
+    expect(sent).toEqual(['send', form]);
+  });
+
+  it('is probed on when the one who began the probe has left', async () => {
+    serve = failing('unavailable');
+    await ask();
+    await pass(1_000);
+    const late = Promise.withResolvers<Uint8Array>();
+    serve = () => late.promise;
+    const caller = new AbortController();
+    const probing = ask(caller.signal);
+    caller.abort();
+    expect(await probing).toBe('aborted');
+    late.resolve(new Uint8Array(32));
+    await pass(0);
+    serve = working;
+    expect(await ask()).toBe('ok');
+    expect(sent).toEqual(['send', 'probe', 'send']);
+  });
+});
