@@ -3,12 +3,10 @@ import { optionsFromEnvironment } from '../../src/open/options/environment.ts';
 import {
   createExpiry,
   createJsonLogger,
-  createQueuedExpiry,
   createReplies,
   createTenantCredentials,
   createWorker,
   type LambdaContext,
-  type QueuedExpiry,
   readExpiryConfig,
   readWorkerConfig,
   type ScheduledExpiry,
@@ -24,7 +22,7 @@ import { TurnClient } from './turn-client.ts';
 
 const log = createJsonLogger({ write: (line) => process.stdout.write(`${line}\n`) });
 let worker: Worker | undefined;
-let expiry: ScheduledExpiry | QueuedExpiry | undefined;
+let expiry: ScheduledExpiry | undefined;
 
 export const handler: Worker['handler'] = (event, context) => openWorker().handler(event, context);
 
@@ -65,20 +63,17 @@ function openWorker(): Worker {
   return worker;
 }
 
-function openExpiry(): ScheduledExpiry | QueuedExpiry {
+function openExpiry(): ScheduledExpiry {
   if (expiry !== undefined) return expiry;
   const { tenantRoleArn, expireDryRun, checkpoints, expiryQueueUrl: url } = readExpiryConfig(process.env);
-  const options = {
+  expiry = createExpiry({
     memory: optionsFromEnvironment(),
     credentials: credentialsOf(tenantRoleArn),
     dryRun: expireDryRun,
     checkpoints,
+    queue: { sqs: queues(), url },
     logger: log,
-  };
-  expiry =
-    url === undefined
-      ? createExpiry(options)
-      : createQueuedExpiry({ ...options, queue: { sqs: queues(), url } });
+  });
   return expiry;
 }
 

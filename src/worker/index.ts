@@ -1,12 +1,6 @@
 export type { TurnTouches } from '../turns/turn-trace.ts';
 export type { ScheduledExpiryOptions } from './expiry/expire-tenant.ts';
-export { createExpiry, type ExpirySummary, type ScheduledExpiry } from './expiry/expire-tenants.ts';
-export {
-  createQueuedExpiry,
-  type ExpiryPlan,
-  type QueuedExpiry,
-  type QueuedExpiryOptions,
-} from './expiry/expiry-queue.ts';
+export { createExpiry, type ExpiryPlan, type ScheduledExpiry } from './expiry/expiry-queue.ts';
 export { createJsonLogger, type JsonLogger, type JsonLoggerOptions, type LogLevel } from './json-log.ts';
 export type { DirectAnswer, FullAnswer, LambdaContext } from './queue/direct-handler.ts';
 export { createReplies, type Replies, type RepliesOptions } from './queue/replies.ts';

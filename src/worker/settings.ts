@@ -30,8 +30,8 @@ export interface ExpiryConfig {
   readonly expireDryRun: boolean;
   /** True where each run writes a checkpoint of each tenant, and its line into the log. */
   readonly checkpoints: boolean;
-  /** The queue that hands each tenant to a run of its own; absent: one run goes from tenant to tenant. */
-  readonly expiryQueueUrl: string | undefined;
+  /** The queue over which a run hands out its tenants. */
+  readonly expiryQueueUrl: string;
 }
 
 /**
@@ -76,7 +76,7 @@ export function readExpiryConfig(env: Environment): ExpiryConfig {
     tenantRoleArn: textOf(env, 'TENANT_ROLE_ARN'),
     expireDryRun: flagOf('EXPIRE_DRY_RUN'),
     checkpoints: flagOf('CHECKPOINTS'),
-    expiryQueueUrl: textOf(env, 'EXPIRY_QUEUE_URL'),
+    expiryQueueUrl: requiredText(env, 'EXPIRY_QUEUE_URL', 'the queue over which a run hands out its tenants'),
   });
 }
 

@@ -407,7 +407,7 @@ export const FOLDERS = {
   'worker/expiry': {
     has: 'expiry runs over all tenants',
     offers: {
-      worker: ['expire-tenant', 'expire-tenants', 'expiry-queue'],
+      worker: ['expire-tenant', 'expiry-queue'],
     },
   },
   'worker/queue': {

@@ -16,7 +16,7 @@ export default defineConfig({
       'test/units/mcp/**/*.test.ts',
       'test/units/policy/**/*.test.ts',
       'test/units/tool/memory-tool-runner.test.ts',
-      'test/units/worker/**/{direct-handler,expire-tenants,expiry-queue,queue-records,replies,sqs-handler,tenant-credentials}.test.ts',
+      'test/units/worker/**/{direct-handler,expiry-queue,queue-records,replies,sqs-handler,tenant-credentials}.test.ts',
       'test/units/{worker,turns}/**/{trace,turn-span,turn-trace,worker}.test.ts',
     ],
     testTimeout: 60_000,

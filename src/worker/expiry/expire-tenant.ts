@@ -1,3 +1,4 @@
+import type { SQSClient } from '@aws-sdk/client-sqs';
 import type { TenantExpiry } from '../../admin/expiry/expire.ts';
 import { isAlarm, isUntold } from '../../admin/findings.ts';
 import type { TenantId } from '../../format/object-keys.ts';
@@ -20,6 +21,9 @@ export interface ScheduledExpiryOptions {
    * and its line into the log, where a writer of the store cannot write.
    */
   readonly checkpoints?: boolean | undefined;
+  /** The queue between the list of tenants and the work; its messages call the function again. */
+  readonly queue: { readonly sqs: Pick<SQSClient, 'send'>; readonly url: string };
+  readonly clock?: () => number;
   readonly logger: JsonLogger;
 }
 

@@ -1,4 +1,3 @@
-import type { SQSClient } from '@aws-sdk/client-sqs';
 import type { SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
 import { MemoryError } from '../../errors.ts';
 import { parseTenantId, type TenantId } from '../../format/object-keys.ts';
@@ -10,11 +9,6 @@ import type { LambdaContext } from '../queue/direct-handler.ts';
 import { receivesOf } from '../queue/queue-records.ts';
 import { loadSqs, within } from '../queue/replies.ts';
 import { expireTenant, remainingOf, type ScheduledExpiryOptions, withExpiryPool } from './expire-tenant.ts';
-
-export interface QueuedExpiryOptions extends ScheduledExpiryOptions {
-  readonly queue: { readonly sqs: Pick<SQSClient, 'send'>; readonly url: string };
-  readonly clock?: () => number;
-}
 
 /** A message of the queue: one tenant of a run, or the place where a run's list of tenants goes on. */
 interface ExpiryTask {
@@ -35,7 +29,10 @@ export interface ExpiryPlan {
   readonly isPartial: boolean;
 }
 
-export type QueuedExpiry = (event: unknown, context: LambdaContext) => Promise<ExpiryPlan | SQSBatchResponse>;
+export type ScheduledExpiry = (
+  event: unknown,
+  context: LambdaContext,
+) => Promise<ExpiryPlan | SQSBatchResponse>;
 
 /** The most messages that SQS takes in one request. */
 const BATCH = 10;
@@ -44,14 +41,14 @@ const CONCURRENT_BATCHES = 8;
 const MOST_RECEIVES = 3;
 
 /**
- * Makes the scheduled function with a queue between the list of tenants and the work: called by a schedule it sends a
+ * Makes the scheduled function, with a queue between the list of tenants and the work: called by a schedule it sends a
  * message for each tenant, called with these messages it deletes expired files and records. Tenants thus expire beside
  * one another, one that fails returns to the queue alone, and the log tells how many of a run's tenants are done.
  *
  * @throws MemoryError `misconfigured` when an option is missing, unknown or malformed; `unavailable` when the queue
  * takes no message.
  */
-export function createQueuedExpiry(options: QueuedExpiryOptions): QueuedExpiry {
+export function createExpiry(options: ScheduledExpiryOptions): ScheduledExpiry {
   return (event, context) =>
     withExpiryPool<ExpiryPlan | SQSBatchResponse>(options, (pool) => {
       if (isQueueEvent(event)) return expireRecords({ ...options, pool, context }, event.Records);
@@ -59,7 +56,7 @@ export function createQueuedExpiry(options: QueuedExpiryOptions): QueuedExpiry {
     });
 }
 
-interface Expiring extends QueuedExpiryOptions {
+interface Expiring extends ScheduledExpiryOptions {
   readonly pool: TenantPool;
   readonly context: LambdaContext;
 }

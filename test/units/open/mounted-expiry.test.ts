@@ -6,8 +6,7 @@ import type { MemoryOptions, MountOptions } from '../../../src/open/options/opti
 import type { ObjectStore } from '../../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import type { Memory } from '../../../src/tool/memory-tool.ts';
-import { createExpiry } from '../../../src/worker/expiry/expire-tenants.ts';
-import { createQueuedExpiry } from '../../../src/worker/expiry/expiry-queue.ts';
+import { createExpiry } from '../../../src/worker/expiry/expiry-queue.ts';
 import { createJsonLogger } from '../../../src/worker/json-log.ts';
 
 const DAY = 86_400_000;
@@ -61,16 +60,7 @@ const WAYS: Readonly<Record<string, (mounted: Mounted) => Promise<string | undef
   },
   'the expiry of a worker': async ({ mounts }) => {
     const lines: string[] = [];
-    const memory = { store, rootKey, expireAfterDays: 30, mounts };
-    await createExpiry({ memory, logger: createJsonLogger({ write: (line) => lines.push(line) }) })(
-      {},
-      timeOf(300_000),
-    );
-    return loggedCode(lines);
-  },
-  'the queued expiry of a worker': async ({ mounts }) => {
-    const lines: string[] = [];
-    const expiry = createQueuedExpiry({
+    const expiry = createExpiry({
       memory: { store, rootKey, expireAfterDays: 30, mounts },
       queue: { sqs: { send: async () => ({}) }, url: 'https://sqs.invalid/expiry' } as never,
       logger: createJsonLogger({ write: (line) => lines.push(line) }),

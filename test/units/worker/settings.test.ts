@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { readWorkerConfig } from '../../../src/worker/settings.ts';
+import { readExpiryConfig, readWorkerConfig } from '../../../src/worker/settings.ts';
 
 describe('readWorkerConfig', () => {
   const worker = {
@@ -27,5 +27,36 @@ describe('readWorkerConfig', () => {
     expect(() => readWorkerConfig({ ...worker, SEALED_MEMORY_WORKER_EFFORT: 'most' })).toThrowError(
       /SEALED_MEMORY_WORKER_EFFORT/,
     );
+  });
+});
+
+describe('readExpiryConfig', () => {
+  const name = 'SEALED_MEMORY_WORKER_EXPIRY_QUEUE_URL';
+
+  it.each([undefined, ''])('takes no environment without the queue of expiry: %s', (url) => {
+    expect(() => readExpiryConfig({ [name]: url })).toThrowError(
+      expect.objectContaining({
+        code: 'misconfigured',
+        message: `${name} is not set: the queue over which a run hands out its tenants.`,
+      }),
+    );
+  });
+
+  it('spares no file and writes no checkpoint unless it is told to', () => {
+    const expiryQueueUrl = 'https://q';
+    const told = {
+      SEALED_MEMORY_WORKER_EXPIRE_DRY_RUN: '1',
+      SEALED_MEMORY_WORKER_CHECKPOINTS: '1',
+    };
+    expect(readExpiryConfig({ [name]: expiryQueueUrl })).toEqual({
+      tenantRoleArn: undefined,
+      expireDryRun: false,
+      checkpoints: false,
+      expiryQueueUrl,
+    });
+    expect(readExpiryConfig({ [name]: expiryQueueUrl, ...told })).toMatchObject({
+      expireDryRun: true,
+      checkpoints: true,
+    });
   });
 });

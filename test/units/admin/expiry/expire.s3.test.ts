@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import type { SendMessageBatchCommand, SQSClient } from '@aws-sdk/client-sqs';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it, vi } from 'vitest';
 import { timeOf } from '../../../../infra/local/lambda/local-worker.ts';
 import type { TenantExpiry } from '../../../../src/admin/expiry/expire.ts';
@@ -13,7 +14,7 @@ import { buryOldTombstones } from '../../../../src/store/tombstones.ts';
 import { pause } from '../../../../src/time.ts';
 import type { Memory } from '../../../../src/tool/memory-tool.ts';
 import { createReceipts } from '../../../../src/turns/receipts.ts';
-import { createExpiry } from '../../../../src/worker/expiry/expire-tenants.ts';
+import { createExpiry } from '../../../../src/worker/expiry/expiry-queue.ts';
 import { createJsonLogger } from '../../../../src/worker/json-log.ts';
 import { interceptStore } from '../../../doubles/intercepted-store.ts';
 import { laterStore } from '../../../doubles/later-store.ts';
@@ -176,16 +177,33 @@ describeOnS3('expiry', ['minio'], (server) => {
     }
     await plain.put(`${prefix}/keyrings/bolt` as ObjectKey, new Uint8Array(400), { mode: 'overwrite' });
     const lines: string[] = [];
+    const bodies: string[] = [];
+    const sqs = {
+      async send({ input }: SendMessageBatchCommand) {
+        bodies.push(...(input.Entries ?? []).map(({ MessageBody = '' }) => MessageBody));
+        return {};
+      },
+    } as unknown as Pick<SQSClient, 'send'>;
     const { credentials: own, ...shared } = memory;
     const expire = createExpiry({
       memory: shared,
       credentials: () => async () => ({ ...own, sessionToken: '', expiration: new Date(2e12) }),
+      queue: { sqs, url: 'https://sqs.invalid/expiry' },
       logger: createJsonLogger({ write: (line) => lines.push(line) }),
     });
     // With these the tenants are listed.
     vi.stubEnv('AWS_ACCESS_KEY_ID', own.accessKeyId);
     vi.stubEnv('AWS_SECRET_ACCESS_KEY', own.secretAccessKey);
-    expect(await expire({}, timeOf(120_000))).toMatchObject({ tenants: 3, failed: 1, files: 2 });
+    expect(await expire({}, timeOf(120_000))).toMatchObject({ tenants: 3, of: 3, isPartial: false });
+    const Records = bodies.map((body) => ({ messageId: JSON.parse(body).tenant, body, attributes: {} }));
+    expect(await expire({ Records }, timeOf(120_000))).toEqual({
+      batchItemFailures: [{ itemIdentifier: 'bolt' }],
+    });
+    const told = lines.map((line) => JSON.parse(line)).filter(({ files }) => files !== undefined);
+    expect(told.map(({ tenant, files }) => [tenant, files])).toEqual([
+      ['acme', 1],
+      ['core', 1],
+    ]);
     expect(lines.join('\n')).not.toMatch(/memories|old\.md/);
   });
 });
