@@ -1,8 +1,9 @@
 // The means by which an application tests its agent, its store and its root key. Only tests load them.
 
 export { ApiRefusal, type ApiRefusalOptions } from './claude/api-refusal.ts';
-export type { AppliedEdit } from './claude/context-edits.ts';
+export type { AppliedEdit, ScriptedView } from './claude/context-edits.ts';
 export type { RequestBlock, RequestMessage } from './claude/message-blocks.ts';
+export type { SentRequest } from './claude/messages-request.ts';
 export type { ReplyBlock, ScriptedPart, ScriptedReply, ToolCall } from './claude/reply.ts';
 export {
   type ClaudeScript,

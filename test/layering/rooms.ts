@@ -541,6 +541,7 @@ export const FOLDERS = {
         'api-refusal',
         'context-edits',
         'message-blocks',
+        'messages-request',
         'reply',
         'scripted-claude',
         'summary',

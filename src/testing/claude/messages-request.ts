@@ -9,29 +9,32 @@ import {
   checkOutputConfig,
   checkSampling,
   parseThinking,
-  type ThinkingMode,
 } from './request-limits.ts';
 import { checkThoughts, type DroppedThought } from './thoughts.ts';
 
-/** A request that the API would take. */
-export interface MessagesRequest {
+/** A request that the API would take, besides its conversation. */
+export interface SentRequest {
   readonly model: string;
   readonly system: string;
   readonly stream: boolean;
   /** The type of each tool by its name; `custom` for the caller's own. */
   readonly tools: ReadonlyMap<string, string>;
-  /** The whole conversation as it was sent. */
-  readonly messages: readonly RequestMessage[];
   readonly betas: ReadonlySet<string>;
-  readonly edits: ContextEdits;
-  readonly thinking: ThinkingMode['mode'];
+  readonly thinking: 'off' | 'enabled' | 'adaptive';
   readonly maxTokens: number;
-  /** The text that the thoughts of the reply are signed over. */
-  readonly prefix: ReturnType<typeof checkThoughts>['prefix'];
   /** The thoughts that Claude is not shown, as the reply names them. */
   readonly dropped: readonly DroppedThought[];
   /** The body as it was sent. */
   readonly body: Readonly<Record<string, unknown>>;
+}
+
+/** The request with its conversation. */
+export interface MessagesRequest extends SentRequest {
+  /** The whole conversation as it was sent. */
+  readonly messages: readonly RequestMessage[];
+  readonly edits: ContextEdits;
+  /** The text that the thoughts of the reply are signed over. */
+  readonly prefix: ReturnType<typeof checkThoughts>['prefix'];
 }
 
 const FIELDS = [

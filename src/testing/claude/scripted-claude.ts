@@ -3,14 +3,14 @@ import { readRequest } from './cloud-request.ts';
 import { type ScriptedView, viewOf } from './context-edits.ts';
 import { eventStreamFrame } from './event-stream.ts';
 import { parseMessage, type RequestMessage } from './message-blocks.ts';
-import { type MessagesRequest, parseMessagesRequest } from './messages-request.ts';
+import { type MessagesRequest, parseMessagesRequest, type SentRequest } from './messages-request.ts';
 import type { Platform } from './models.ts';
 import { createPromptCache, type PromptCache } from './prompt-cache.ts';
 import { eventsOf, replyOf, type ScriptedEvent, type ScriptedPart, type ScriptedReply } from './reply.ts';
 import { type SummaryBlock, summaryBlock } from './summary.ts';
 
 /** A request as the script reads it: one that the API would take, its conversation as Claude is shown it. */
-export interface ScriptedScene extends Omit<MessagesRequest, 'edits' | 'prefix' | 'messages'>, ScriptedView {}
+export interface ScriptedScene extends SentRequest, ScriptedView {}
 
 /**
  * An answer that is spoilt on its way: `break` cuts the connection, `end` closes it as if all had been said,
