@@ -28,7 +28,7 @@ describe('The contract of object stores', () => {
 
   it('leaves nothing behind a case that fails, and tells a difference of megabytes in a line', async () => {
     await using store = openSqliteObjectStore({ path: ':memory:' });
-    const put: ObjectStore['put'] = (key, body, options) => store.put(key, body.subarray(0, 400), options);
+    const put: ObjectStore['put'] = (key, body, options) => store.put(key, body.slice(0, 400), options);
     const short: ObjectStore = { ...boundTo(store), put };
     const failures: unknown[] = [];
     for (const { run } of objectStoreContract({ changesAll: true })) {
