@@ -103,8 +103,7 @@ async function firstPage(pages: AsyncIterable<ListPage>): Promise<ListPage | und
  * time: one after another, or side by side, as the command sent them.
  *
  * @throws Error when a condition fails there that did not fail the first time, or the other way round: the stores then
- * hold
- * different things.
+ * hold different things.
  */
 export async function replay(sent: readonly Sent[], store: ObjectStore): Promise<void> {
   const answers: Promise<void>[] = [];

@@ -33,8 +33,7 @@ export interface Burial {
  * as it is for every other verb.
  *
  * @throws MemoryError `outcome_unknown` when it cannot be told whether the version was replaced; `isResentConflict`
- * knows
- * the case where another version, or none, is there by now.
+ * knows the case where another version, or none, is there by now.
  */
 export async function placeTombstone(request: BurialRequest): Promise<Burial | DeleteFailure> {
   const { store, target, random, signal, sendBy } = request;

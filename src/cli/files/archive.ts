@@ -16,8 +16,7 @@ export interface ArchiveEntry {
  * readable touches the disk; the file is there as a whole or not at all.
  *
  * @throws MemoryError `misconfigured` for a text that is no recipient; `already_exists` where the file exists and
- * `force`
- * is not given; `invalid_command` where it cannot be written.
+ * `force` is not given; `invalid_command` where it cannot be written.
  */
 export async function writeArchive(
   entries: AsyncIterable<ArchiveEntry>,

@@ -96,7 +96,7 @@ export function declareExport(
     );
 }
 
-/** Where the files of a backup come from and go to. */
+/** The store of a backup, and the folder that its files go to. */
 interface ExportEnds {
   readonly from: string;
   readonly to: string;

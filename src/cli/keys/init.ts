@@ -38,8 +38,7 @@ export function declareInit(program: Command, run: ChosenVerb<typeof runInit>): 
  * to a configuration file. Nothing that is there is changed: the lines for a `.env` that exists are printed.
  *
  * @throws MemoryError `misconfigured` when such settings exist, what lies at the place of the key is none, or a file
- * cannot be
- * written.
+ * cannot be written.
  */
 export async function runInit({ flags, report }: Invocation): Promise<number> {
   refuseSecond();

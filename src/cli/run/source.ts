@@ -17,8 +17,7 @@ export interface SourceOptions {
  * The bytes that a command writes: a text, a file, or standard input to its end.
  *
  * @throws MemoryError `limit_exceeded` as soon as more than the options' file limit was read; `invalid_command` when
- * the
- * file cannot be read.
+ * the file cannot be read.
  */
 export async function readSource(
   { text, file }: SourceOptions,

@@ -13,8 +13,7 @@ const MOST_LOADED_CHARACTERS: number = 128 * 1024 * 1024;
  * answer holds as `content`.
  *
  * @throws MemoryError `invalid_command` for anything that is no request; `limit_exceeded` for a transcript that is too
- * long
- * for one line; whatever the memory's sessions throw.
+ * long for one line; whatever the memory's sessions throw.
  */
 export async function answerSessionRequest(
   sessions: Memory['sessions'],

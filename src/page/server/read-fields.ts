@@ -50,8 +50,7 @@ const READERS: { readonly [K in FieldKind]: (given: unknown, name: string) => Ki
  * Reads the fields of a question, one after the other.
  *
  * @throws MemoryError `invalid_command` for one that is missing or of another kind, and for one that the question does
- * not
- * have; `invalid_path`.
+ * not have; `invalid_path`.
  */
 export function readFields<N extends QuestionName>(name: N, given: GivenFields): FieldsOf<N> {
   const form = formOf(QUESTIONS[name].forms, given);

@@ -32,8 +32,7 @@ const PART_BYTES = 1_048_576;
  * is on the disk.
  *
  * @throws MemoryError `misconfigured` where there is no store; `unavailable` where the disk of the copy is full or
- * fails;
- * `aborted`; what the store throws.
+ * fails; `aborted`; what the store throws.
  */
 export async function backUpSqlite(request: BackupRequest): Promise<{ readonly objects: number }> {
   const { from, to, busyTimeoutMs = 10_000, signal, onProgress } = request;
