@@ -9,6 +9,7 @@ export const PROOFS: Readonly<Record<string, NamedProgram>> = {
   history: prove('history-proof', 'all that is proved of the history by number, in full size'),
   linearizability: prove('linearizability', 'histories on real stores, judged by Porcupine'),
   model: prove('model', 'the protocols as a formal model, every order of faults'),
+  mutants: prove('mutants', 'mutants of the code, made by StrykerJS, and the tests that kill them'),
   package: prove('packed', 'the package that would be published'),
   peers: prove('peers', 'the oldest and the newest peers that package.json lets in'),
   runtimes: prove('runtimes', 'the contracts in Bun and in Deno'),

@@ -1,0 +1,112 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { relative } from 'node:path';
+import { readCall, refuseCall } from '../../infra/local/terminal/program-call.ts';
+import { ROOMS, roomOf, sourcesOf } from './rooms.ts';
+import { type MutantRun, runMutants } from './run.ts';
+import { percent, recordedScores, recordScores, type Scores, share, sum } from './scores.ts';
+
+const USAGE = `npm run prove mutants -- [ROOM|FILE ...] [--since COMMIT] [--minutes N] [--jobs N] [--record]
+
+Makes mutants of the code (StrykerJS), and runs the unit tests of their room against each. Ends with 1 where a score is
+below its goal and below what was recorded before. Without a room: all of them, which takes hours.
+
+  ROOM            A folder of src, one of ${Object.keys(ROOMS).join(', ')}.
+  FILE            A file in one of them.
+  --since COMMIT  The files that were changed since then.
+  --minutes N     Stops after this time, and says what was left out.
+  --jobs N        Mutants that are tried side by side; 2.
+  --record        Writes the scores of whole rooms into test/mutants/scores.json.
+  --help          Prints this.
+`;
+
+async function main(): Promise<void> {
+  const { values, positionals } = readCall(USAGE, {
+    allowPositionals: true,
+    options: {
+      since: { type: 'string' },
+      minutes: { type: 'string' },
+      jobs: { type: 'string', default: '2' },
+      record: { type: 'boolean', default: false },
+    },
+  });
+  const [concurrency, minutes] = [Number(values.jobs), Number(values.minutes ?? 1)];
+  if (!(Number.isSafeInteger(concurrency) && concurrency > 0))
+    refuseCall(USAGE, 'Give a whole number of jobs');
+  if (!(minutes > 0)) refuseCall(USAGE, 'Give a number of minutes above 0');
+  const endsAtMs = values.minutes === undefined ? undefined : Date.now() + minutes * 60_000;
+  const wanted = byRoom(values.since === undefined ? named(positionals) : touchedSince(values.since));
+  if (wanted.size === 0) console.log('No file in a room whose mutants are counted.');
+  let isGood = true;
+  for (const [room, files] of wanted) {
+    if (endsAtMs !== undefined && Date.now() >= endsAtMs) {
+      console.log(`Left out, as the time was over: ${files.join(', ')}`);
+      continue;
+    }
+    const run = await runMutants({ room, files, concurrency, endsAtMs });
+    const isWhole = files.length === sourcesOf(room).length && Object.keys(run.untested).length === 0;
+    isGood = tell(room, run, isWhole) && isGood;
+    if (values.record && isWhole) recordScores(room, run.scores);
+  }
+  end(isGood ? 0 : 1);
+}
+
+/** Ends as a signal would, at which Stryker keeps what a run that is still under way has found. */
+function end(code: number): void {
+  process.once('exit', () => {
+    process.exitCode = code;
+  });
+  process.kill(process.pid, 'SIGTERM');
+}
+
+function named(names: readonly string[]): readonly string[] {
+  if (names.length === 0) return Object.keys(ROOMS).flatMap(sourcesOf);
+  return names.flatMap((name) => {
+    const plain = relative(process.cwd(), name).replace(/^src\/([^/]+)$/, '$1');
+    if (plain in ROOMS) return sourcesOf(plain);
+    if (roomOf(plain) === undefined || !existsSync(plain))
+      return refuseCall(USAGE, `"${name}" is neither a room nor a file in one`);
+    return [plain];
+  });
+}
+
+function touchedSince(commit: string): readonly string[] {
+  const changed = execFileSync('git', ['diff', '--name-only', '--diff-filter=d', commit, '--', 'src'], {
+    encoding: 'utf8',
+  });
+  const rooms = new Set(Object.keys(ROOMS).flatMap(sourcesOf));
+  return changed.split('\n').filter((file) => rooms.has(file));
+}
+
+function byRoom(files: readonly string[]): ReadonlyMap<string, readonly string[]> {
+  return Map.groupBy(new Set(files), (file) => roomOf(file) ?? '');
+}
+
+/** Prints what a run found. @returns whether every score is as high as it has to be. */
+function tell(room: string, { scores, alive, excused, untested }: MutantRun, isWhole: boolean): boolean {
+  const goal = ROOMS[room]?.goal ?? 1;
+  const before = recordedScores()[room] ?? {};
+  for (const line of alive) console.log(line);
+  for (const [file, score] of Object.entries(scores))
+    console.log(`${percent(share(score)).padStart(8)}  ${score.killed} of ${score.mutants}  ${file}`);
+  const whole = sum(scores);
+  console.log(
+    `${room}: ${whole.killed} of ${whole.mutants} killed, ${percent(share(whole))} (goal ${percent(goal)}); ` +
+      `${excused} excused by a row, ${alive.length} alive`,
+  );
+  for (const [file, count] of Object.entries(untested))
+    console.log(`Left out, as the time was over: ${count} mutants of ${file}`);
+  const fell = isWhole ? [] : fallen(scores, before, goal).filter((file) => !(file in untested));
+  for (const file of fell) console.log(`${file} is below its goal, and below what it was`);
+  return isWhole ? share(whole) >= goal : fell.length === 0;
+}
+
+function fallen(scores: Scores, before: Scores, goal: number): readonly string[] {
+  return Object.entries(scores).flatMap(([file, score]) => {
+    const was = before[file];
+    const least = was === undefined ? goal : Math.min(goal, share(was));
+    return share(score) < least ? [file] : [];
+  });
+}
+
+await main();

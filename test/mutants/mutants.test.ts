@@ -1,0 +1,55 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { MOST_ROWS, ROOMS, roomOf, sourcesOf } from './rooms.ts';
+import { percent, recordedScores, share, sum } from './scores.ts';
+import { SURVIVORS } from './survivors.ts';
+
+describe('the rows of mutants that stay', () => {
+  it('name lines that are there', () => {
+    const gone = SURVIVORS.filter(({ file, line }) => !linesOf(file).includes(line));
+    expect(gone.map(({ file, line }) => `${file}: ${line}`)).toEqual([]);
+  });
+
+  it('stand once each, with a sentence', () => {
+    const keys = SURVIVORS.map(({ file, mutator, line, becomes = '' }) =>
+      [file, mutator, line, becomes].join('\n'),
+    );
+    expect(new Set(keys).size).toBe(keys.length);
+    expect(SURVIVORS.filter(({ why }) => !/^[A-Z`].{15,}\.$/s.test(why))).toEqual([]);
+  });
+
+  it('are at most three of a hundred mutants of their room', () => {
+    for (const [room, scores] of Object.entries(recordedScores())) {
+      const rows = SURVIVORS.filter(({ file }) => roomOf(file) === room).length;
+      expect(rows, room).toBeLessThanOrEqual(sum(scores).mutants * MOST_ROWS);
+    }
+  });
+});
+
+describe('the scores', () => {
+  const page = readFileSync('docs/testing.md', 'utf8');
+
+  for (const [room, { goal }] of Object.entries(ROOMS)) {
+    it(`of ${room} stand in docs/testing.md as they were recorded`, () => {
+      const scores = recordedScores()[room];
+      const figures =
+        scores === undefined
+          ? ['not measured yet']
+          : [`${sum(scores).killed} of ${sum(scores).mutants}`, percent(share(sum(scores)))];
+      expect(page).toContain(`| \`${room}\` | ${[`${goal * 100} %`, ...figures].join(' | ')} |`);
+    });
+  }
+
+  it('are of files that are there', () => {
+    const gone = Object.entries(recordedScores()).flatMap(([room, scores]) =>
+      Object.keys(scores).filter((file) => !sourcesOf(room).includes(file)),
+    );
+    expect(gone).toEqual([]);
+  });
+});
+
+function linesOf(file: string): readonly string[] {
+  return readFileSync(file, 'utf8')
+    .split('\n')
+    .map((line) => line.trim());
+}

@@ -1,0 +1,57 @@
+import type { Mutant } from '@stryker-mutator/api/core';
+import { declareClassPlugin, declareValuePlugin, PluginKind } from '@stryker-mutator/api/plugin';
+import type { Reporter } from '@stryker-mutator/api/report';
+
+/** The part of Babel's path that is looked at here. */
+interface SyntaxPath {
+  readonly node: { readonly type: string };
+  readonly parentPath: SyntaxPath | null;
+}
+
+interface Call {
+  readonly type: string;
+  readonly callee?: { readonly type: string; readonly name?: string };
+}
+
+/** Makers of errors, by the names that they have in `src`. */
+const MAKES_AN_ERROR = /Error$|^(?:misconfigured|refuse|refused|refusedArgument)$/;
+
+/** What the run has seen so far; it is read when the time is over, too. */
+export const progress: { planned: readonly Mutant[]; tested: Mutant[] } = { planned: [], tested: [] };
+
+class Collector implements Reporter {
+  readonly onMutationTestingPlanReady: NonNullable<Reporter['onMutationTestingPlanReady']> = ({
+    mutantPlans,
+  }) => {
+    progress.planned = mutantPlans.map(({ mutant }) => mutant);
+  };
+
+  readonly onMutantTested: NonNullable<Reporter['onMutantTested']> = (result) => {
+    progress.tested.push(result);
+  };
+}
+
+/** Stryker's plugins: no mutants in the words of an error's message, and a list of results while they come. */
+export const strykerPlugins = [
+  declareValuePlugin(PluginKind.Ignore, 'messages', {
+    shouldIgnore: (path) =>
+      isText(path as SyntaxPath) && standsInError(path as SyntaxPath) ? 'the words of a message' : undefined,
+  }),
+  declareClassPlugin(PluginKind.Reporter, 'collector', Collector),
+];
+
+function isText({ node }: SyntaxPath): boolean {
+  return node.type === 'StringLiteral' || node.type === 'TemplateLiteral';
+}
+
+/** Whether an error is made of it; a code, which is one word, is no message. */
+function standsInError(path: SyntaxPath): boolean {
+  const { value } = path.node as { readonly value?: string };
+  if (value !== undefined && !value.includes(' ')) return false;
+  for (let above = path.parentPath; above !== null; above = above.parentPath) {
+    const { type, callee } = above.node as Call;
+    if (type === 'NewExpression' || type === 'CallExpression') return MAKES_AN_ERROR.test(callee?.name ?? '');
+    if (/Function|Statement/.test(type)) return false;
+  }
+  return false;
+}
