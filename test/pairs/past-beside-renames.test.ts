@@ -28,7 +28,13 @@ const RENAMES: Readonly<Record<string, (client: TestClient) => Promise<unknown>>
     await client.rename('/memories/d/b', '/memories/d/x');
   },
   'of its directory': (client) => client.rename('/memories/d', '/memories/c'),
+  'of its directory, with another file created in its place': async (client) => {
+    await client.rename('/memories/d', '/memories/c');
+    await client.tree.create(at('/memories/d/b'), bytes('three'), { actor: 'ann' });
+  },
 };
+/** Those that end no file. */
+const KEEPS_ALL = Object.entries(RENAMES).filter(([title]) => !title.includes('over another'));
 
 /** Runs a verb with the rename before its nth request, for each n. */
 async function atEach(
@@ -69,7 +75,7 @@ describe.each(Object.entries(RENAMES))('beside the rename %s, at each request', 
       expect(texts, `${request}`).toContain('one');
     }));
 
-  it.each([{}, { limit: 4 }])('a list with %j has the version that went', (options) =>
+  it.each([{}, { limit: 5 }])('a list with %j has the version that went', (options) =>
     atEach(rename, async ({ reader }, request) => {
       const page = await historyOf(reader).list(undefined, options);
       const written = page.filter((entry) => entry.kind === 'written' && entry.writer === 'bob');
@@ -77,6 +83,13 @@ describe.each(Object.entries(RENAMES))('beside the rename %s, at each request', 
     }),
   );
 });
+
+it.each(KEEPS_ALL)('a restore of all beside the rename %s spares the file that is as it was', (_, rename) =>
+  atEach(rename, async ({ reader, client, before }, request) => {
+    await historyOf(reader).restoreAt(before);
+    expect(Object.values(await textsOf(client)), `${request}`).toContain('other');
+  }),
+);
 
 it('what is renamed to the first thousand files while the next are listed is among the past', async () => {
   const site = await openSite();

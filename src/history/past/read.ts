@@ -2,7 +2,7 @@ import { hasCode } from '../../errors.ts';
 import type { ObjectKey } from '../../format/object-keys.ts';
 import { millisecondsOf } from '../../format/wrap.ts';
 import { inNfc, type MemoryPath, parseMemoryPath } from '../../language/path.ts';
-import type { ListedObject } from '../../store/port.ts';
+import type { ETag, ListedObject } from '../../store/port.ts';
 import { eachConcurrently } from '../../tree/concurrency.ts';
 import { filesIn, type ListedEntry, warnOfForeign } from '../../tree/list-directory.ts';
 import { pagesBelow } from '../../tree/list-objects.ts';
@@ -26,8 +26,8 @@ const ROUNDS = 8;
 /**
  * Reads all files and records of the tenant: a LIST for each 1,000 of both and a GET for each. It reads the files
  * first; a version that another process replaces meanwhile is then among the records. Where there are over 1,000 files,
- * or one was gone when it was read, a rename may have brought it behind the listing: it lists them until that shows
- * nothing new. Only facts stay in memory.
+ * or one was gone or another version when it was read, a rename may have brought it behind the listing: it lists them
+ * until that shows nothing new. Only facts stay in memory.
  *
  * @param onProgress gets how many were read, and how many were listed by then.
  */
@@ -322,7 +322,10 @@ function only(past: Past, path: MemoryPath): Past {
   };
 }
 
-/** Adds the content of the files; false where some were gone. */
+/**
+ * Adds the content of the files. False where some were gone or had changed since they were listed: a rename may have
+ * taken the listed file to a path behind the listing, and another file may lie in its place.
+ */
 async function addFiles(
   work: Work,
   collector: Collector,
@@ -331,28 +334,29 @@ async function addFiles(
 ): Promise<boolean> {
   let isWhole = true;
   const addOne = async (file: ListedEntry): Promise<void> => {
-    if (!(await addFile(collector, file.path, readListed(work, file)))) isWhole = false;
+    const found = await addFile(collector, file.path, readListed(work, file));
+    if (found !== 'damaged' && found !== file.etag) isWhole = false;
     onRead();
   };
   await eachConcurrently(work.tenant, files, addOne, ({ size }) => size);
   return isWhole;
 }
 
-/** Adds the content of a file; false where it is gone. */
+/** Adds the content of a file, and answers which version was read; undefined where it is gone. */
 async function addFile(
   collector: Collector,
   path: MemoryPath,
   reading: Promise<SealedVersion | undefined>,
-): Promise<boolean> {
+): Promise<ETag | 'damaged' | undefined> {
   try {
     const file = await reading;
-    if (file === undefined) return false;
-    collector.addFile(path, file);
+    if (file !== undefined) collector.addFile(path, file);
+    return file?.stored.etag;
   } catch (error) {
     if (!isNotWhole(error)) throw error;
     collector.addDamagedFile(path);
+    return 'damaged';
   }
-  return true;
 }
 
 async function addRecords(
