@@ -32,6 +32,10 @@ const RENAMES: Readonly<Record<string, (client: TestClient) => Promise<unknown>>
     await client.rename('/memories/d', '/memories/c');
     await client.tree.create(at('/memories/d/b'), bytes('three'), { actor: 'ann' });
   },
+  'of its directory, and back': async (client) => {
+    await client.rename('/memories/d', '/memories/c');
+    await client.rename('/memories/c', '/memories/d');
+  },
 };
 /** Those that end no file. */
 const KEEPS_ALL = Object.entries(RENAMES).filter(([title]) => !title.includes('over another'));

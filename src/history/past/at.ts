@@ -153,7 +153,9 @@ function whereabouts(
     for (const leave of leaves) {
       if (leave.from !== path || leave.bound !== bound) continue;
       const since = present.get(path) ?? born;
-      if (!binding.isThere) end(path, since, leave.at);
+      // One that came back later had left, though it was read as a file before.
+      const isBack = leaves.some(({ to, bound: later }) => to === path && later > bound);
+      if (!binding.isThere || isBack) end(path, since, leave.at);
       if (leave.to !== undefined) present.set(leave.to, Math.max(since, leave.at));
     }
   }
