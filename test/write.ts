@@ -18,6 +18,10 @@ export const WRITTEN: Readonly<Record<string, NamedProgram>> = {
     'TESTKIT_RECORD=1 vitest run --project unit test/units/tool/memory-tool.library.test.ts',
     'test/testkit/commands.jsonl, from what the suite asks',
   ),
+  transcripts: write(
+    'TRANSCRIPTS_FILL=1 vitest run --project unit test/commands',
+    'the answers in test/commands that a ? stands for; one that stands there is never changed',
+  ),
 };
 
 function write(line: string, gives: string): NamedProgram {

@@ -1,0 +1,127 @@
+import {
+  chmodSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { DatabaseSync } from 'node:sqlite';
+import type { Answer, Place } from './place.ts';
+
+/** A program that a transcript may type beside ours, without a process; text and bytes that it returns are written. */
+type Builtin = (args: readonly string[], input: Uint8Array, place: Place) => unknown;
+
+const DAY_MS = 86_400_000;
+const UNITS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: DAY_MS };
+
+const BUILTINS: Readonly<Record<string, Builtin>> = {
+  cat: (files, input, { at }) =>
+    files.length === 0 ? input : Buffer.concat(files.map((file) => readFileSync(at(file)))),
+  chmod: ([mode = '', file = ''], _, { at }) => chmodSync(at(file), Number.parseInt(mode, 8)),
+  cp: ([from = '', to = ''], _, { at }) => writeFileSync(at(to), readFileSync(at(from))),
+  echo: (words) => `${words.join(' ')}\n`,
+  export: (settings, _, place) => settings.forEach((setting) => void place.set(...named(setting))),
+  /** `head -c COUNT /dev/zero`: a large input. */
+  head: ([, count]) => new Uint8Array(Number(count)),
+  /** `later 3d`: lets time pass on the clock of the transcript. */
+  later: ([time = ''], _, place) =>
+    place.later(Number(time.slice(0, -1)) * (UNITS[time.at(-1) ?? ''] ?? Number.NaN)),
+  ln: ([, to = '', link = ''], _, { at }) => symlinkSync(to, at(link)),
+  ls: ([folder = '.'], _, { at }) =>
+    readdirSync(at(folder))
+      .sort()
+      .map((name) => `${name}\n`)
+      .join(''),
+  mkdir: ([, folder = ''], _, { at }) => void mkdirSync(at(folder), { recursive: true }),
+  printf: ([text = '']) =>
+    Buffer.from(
+      text.replaceAll(/\\(n|r|t|\\|x([0-9a-f]{2}))/g, (_, sign: string, hex?: string) =>
+        hex === undefined
+          ? ({ n: '\n', r: '\r', t: '\t' }[sign] ?? '\\')
+          : String.fromCharCode(Number.parseInt(hex, 16)),
+      ),
+      // Text beyond ASCII is written as it stands, and so are bytes where one is named.
+      text.includes('\\x') ? 'latin1' : 'utf8',
+    ),
+  rm: ([, path = ''], _, { at }) => rmSync(at(path), { recursive: true }),
+  sqlite3: ([file = '', change = ''], _, { at }) => {
+    const database = new DatabaseSync(at(file));
+    database.exec(change);
+    database.close();
+  },
+  /** `stat -c %a FILE`: who may read it. */
+  stat: ([, , file = ''], _, { at }) => `${(statSync(at(file)).mode & 0o777).toString(8)}\n`,
+  unset: (names, _, place) => names.forEach((name) => void place.set(name, undefined)),
+};
+
+/** Runs a line: `NAME=value program words <in | program words >out`, with what stands below it as standard input. */
+export async function runLine(line: string, here: Uint8Array, place: Place): Promise<Answer> {
+  const commands = partsOf(line);
+  let input = here;
+  let [code, stderr] = [0, ''];
+  for (const { words, from, to, isAdded } of commands) {
+    if (from !== undefined) input = readFileSync(place.at(from));
+    const answer = await runCommand(words, input, place);
+    stderr += answer.stderr;
+    code = answer.code;
+    input = answer.stdout;
+    if (to === undefined) continue;
+    writeFileSync(place.at(to), input, isAdded ? { flag: 'a' } : {});
+    input = new Uint8Array();
+  }
+  return { code, stderr, stdout: input };
+}
+
+async function runCommand(words: readonly string[], input: Uint8Array, place: Place): Promise<Answer> {
+  const start = words.findIndex((word) => !/^[A-Z_\d]+=/.test(word));
+  const settings = words.slice(0, start < 0 ? 0 : start).map(named);
+  const [program = '', ...args] = words.slice(Math.max(start, 0));
+  if (program === 'sealed-memory')
+    return place.sealedMemory(args, { input, settings: Object.fromEntries(settings) });
+  const builtin = BUILTINS[program];
+  if (builtin === undefined) throw new Error(`A transcript has no program ${program}.`);
+  const said = builtin(args, input, place);
+  const stdout = said instanceof Uint8Array ? said : Buffer.from(typeof said === 'string' ? said : '');
+  return { code: 0, stderr: '', stdout };
+}
+
+const named = (setting: string): [string, string] => {
+  const end = setting.indexOf('=');
+  return [setting.slice(0, end), setting.slice(end + 1)];
+};
+
+interface Part {
+  readonly words: string[];
+  from?: string;
+  to?: string;
+  isAdded?: boolean;
+}
+
+/** Takes a line apart as a shell does, quotes within words and all; `#` after a space begins a remark. */
+function partsOf(line: string): readonly Part[] {
+  const parts: Part[] = [{ words: [] }];
+  for (const [, quoted, sign, word = ''] of line.matchAll(
+    /\s*(?:(#.*)|(>>|[|<>])|((?:'[^']*'|"(?:[^"\\]|\\.)*"|\\.|[^\s'"\\|<>])+))/g,
+  )) {
+    const part = parts.at(-1) as Part;
+    if (quoted !== undefined) break;
+    if (sign === '|') parts.push({ words: [] });
+    else if (sign === '<') part.from = '';
+    else if (sign !== undefined) [part.to, part.isAdded] = ['', sign === '>>'];
+    else if (part.from === '') part.from = plain(word);
+    else if (part.to === '') part.to = plain(word);
+    else part.words.push(plain(word));
+  }
+  return parts;
+}
+
+function plain(word: string): string {
+  return word.replaceAll(
+    /'([^']*)'|"((?:[^"\\]|\\.)*)"|\\(.)/g,
+    (_, single?: string, double?: string, one?: string) =>
+      single ?? double?.replaceAll(/\\(["\\$])/g, '$1') ?? one ?? '',
+  );
+}
