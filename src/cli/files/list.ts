@@ -90,7 +90,8 @@ export function runTree(path: string, invocation: Invocation) {
       const { report, terminal } = invocation;
       const files = await filesAt(run, path);
       const root: Entry = { name: path, children: new Map() };
-      for (const file of files) grow(root, nameBelow(path, file).split('/'));
+      // A file that was named is the whole of it: nothing lies below.
+      for (const file of files) if (file.path !== path) grow(root, nameBelow(path, file).split('/'));
       await report.entry({ path, files: files.map((file) => file.path) }, terminal.style('blue', path));
       if (invocation.flags.json !== true) {
         for (const line of linesBelow(branchOf(root))) await terminal.out(`${line}\n`);
