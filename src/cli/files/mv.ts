@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
-import { hasCode } from '../../errors.ts';
+import { hasCode, MemoryError } from '../../errors.ts';
+import { MEMORY_ROOT } from '../../language/path.ts';
 import type { ChosenVerb, Invocation } from '../run/invocation.ts';
 import { callOf, type FileRun, runOnFiles, worded } from '../run/memory.ts';
 import { pathArgument } from '../run/typed.ts';
@@ -16,6 +17,12 @@ export function declareMv(program: Command, run: ChosenVerb<typeof runMv>): void
 
 export function runMv({ from, to }: { readonly from: string; readonly to: string }, invocation: Invocation) {
   const rename = async (run: FileRun): Promise<number> => {
+    if (from === MEMORY_ROOT) {
+      throw new MemoryError(
+        'invalid_command',
+        `${MEMORY_ROOT} itself cannot be renamed: name what lies below it.`,
+      );
+    }
     const input = { command: 'rename', old_path: from, new_path: to };
     await invocation.report.during(`moving ${from}`, () =>
       worded(input, () => run.files.rename(from, to, callOf(invocation))),
