@@ -61,7 +61,7 @@ export function shownAnswer({
   readonly stderr: string;
 }): readonly string[] {
   const out = linesOf(new TextDecoder().decode(stdout)).map((line) => line.replace(LOOKS_LIKE_MORE, '\\$&'));
-  const err = linesOf(stderr).map((line) => `! ${line.replace(/^sealed-memory: /, '')}`);
+  const err = linesOf(stderr).map((line) => `! ${line.replace(/^sealed-memory: /, '')}`.trimEnd());
   return [...out, ...err, ...(code === 0 ? [] : [`[${code}]`])];
 }
 
@@ -129,7 +129,10 @@ export class Names {
     return told.replaceAll(MADE_UP, (value) => {
       const kind = value.length === 22 ? 'V' : value.length === 9 ? 'v' : 'id';
       const known = [...this.#bound].find(([word, short]) => word.startsWith('v') && shown(value) === short);
-      if (kind === 'V' && known !== undefined) return `{${known[0].toUpperCase()}}`;
+      if (kind === 'V' && known !== undefined) {
+        this.#bound.set(known[0].toUpperCase(), value);
+        return `{${known[0].toUpperCase()}}`;
+      }
       const count = [...this.#bound.keys()].filter(
         (word) => kind.toLowerCase() === word.replace(/\d+$/, '').toLowerCase(),
       ).length;
@@ -142,7 +145,7 @@ export class Names {
 
 /** What an author wants a name for: versions, whole and short, and ETags. */
 const MADE_UP =
-  /(?<="\w*[vV]ersion":")[\w-]{22}(?=")|(?<= {2}|^|→ )v[\w-]{8}(?= {2}|$| by)|(?<=")[\da-f]{32}(?=\\?")/g;
+  /(?<=")[\w-]{22}(?=")|(?<=[ \t]|^)v(?=[\w-]*[A-Z\d_-])[\w-]{8}(?=[ \t:]|$)|(?<=")[\da-f]{32}(?=\\?")/g;
 
 const NAME = /\{(\*|here|version|(?:v|V|id|n)\d+)\}/g;
 const SHAPES: Readonly<Record<string, string>> = {
