@@ -1,8 +1,9 @@
 import type { BetaToolRunnerParams } from '@anthropic-ai/sdk/lib/tools/BetaToolRunner';
 import type { BetaMessage, BetaRawMessageStreamEvent } from '@anthropic-ai/sdk/resources/beta';
+import { inTime } from '../time.ts';
 import { isApiWord, ReplyCut } from './api-failure.ts';
 import { addCut } from './turn-outcome.ts';
-import { isUnfinished, stepBehind, type TurnState, takeReply } from './turn-progress.ts';
+import { isUnfinished, stepBehind, type TurnProgress, type TurnState, takeReply } from './turn-progress.ts';
 import type { ReplyStream, TurnRequest } from './turn-request.ts';
 import type { TurnTool } from './turn-tool.ts';
 
@@ -48,13 +49,21 @@ export async function converse(turn: {
     if (down()) return 'down';
     if (!isUnfinished(reply)) continue;
     const step = { ...stepBehind(progress, reply, results), digest, touches: tool.touches() };
-    if ((await request.onStep?.(step)) === 'stop') {
+    if ((await answerTo(step, request)) === 'stop') {
       progress.messages = step.messages;
       return 'stopped';
     }
   }
   progress.messages = runner.params.messages;
   return 'ended';
+}
+
+/**
+ * Asks the host whether the turn goes on, as it does where the host fails or gives no answer in time. The signal cuts
+ * nothing off, because the host may be saving the step.
+ */
+async function answerTo(step: TurnProgress, { onStep }: Pick<TurnRequest, 'onStep'>): Promise<unknown> {
+  return onStep && inTime<unknown>(() => onStep(step), { late: () => new Error() }).catch(() => {});
 }
 
 async function wholeReply(

@@ -1,5 +1,6 @@
 import type { BetaToolRunnerParams } from '@anthropic-ai/sdk/lib/tools/BetaToolRunner';
 import type { BetaMessageParam } from '@anthropic-ai/sdk/resources/beta';
+import { heard } from '../listeners.ts';
 import { NO_TOUCHES } from '../tree/touches.ts';
 import { describeFailure, isThoughtRefusal, ReplyCut } from './api-failure.ts';
 import { type ContextEdit, editsOf, manageContext } from './context-management.ts';
@@ -36,7 +37,22 @@ const CONTINUE: BetaMessageParam = { role: 'user', content: 'Please continue.' }
  *
  * The value tells how the turn ended: it rejects only for options that make no request (`MemoryError` `misconfigured`).
  */
-export async function runTurn(request: TurnRequest): Promise<TurnOutcome> {
+export async function runTurn(given: TurnRequest): Promise<TurnOutcome> {
+  return runHeardTurn(withHeardListeners(given));
+}
+
+/** Wraps the listeners of a turn, whose failures change nothing. */
+function withHeardListeners(request: TurnRequest): TurnRequest {
+  const { onCommand, onReply, onText } = request;
+  return {
+    ...request,
+    ...(onCommand && { onCommand: heard(onCommand) }),
+    ...(onReply && { onReply: heard(onReply) }),
+    ...(onText && { onText: heard(onText) }),
+  };
+}
+
+async function runHeardTurn(request: TurnRequest): Promise<TurnOutcome> {
   const { signal, resumeFrom: from } = request;
   const digest = conversationDigest(request);
   const given = { messages: request.messages, digest: request.digest ?? digest };

@@ -80,9 +80,10 @@ export interface TurnRequest {
   readonly resumeFrom?: TurnProgress;
   /**
    * Hears the progress after each reply of Claude's but the last, when its tools have run. The progress is enough for
-   * another process to go on. `stop` ends the turn there.
+   * another process to go on. `stop` ends the turn there. The turn goes on where it fails, or gives no answer within 60 s.
    */
   readonly onStep?: (progress: TurnProgress) => Promise<'go_on' | 'stop'>;
+  /** Hears of each memory command, once it is done. A failure of it, of `onText` or of `onReply` changes nothing. */
   readonly onCommand?: (report: CommandReport) => void;
   /** Hears Claude's words of every reply as they arrive. It hears a reply that was cut again from its beginning. */
   readonly onText?: (delta: string) => void;
