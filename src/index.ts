@@ -67,7 +67,7 @@ export { createMemoryPool, type MemoryPool, type PoolOpenOptions, type PoolOptio
 export type { S3Options } from './open/store.ts';
 export type { TenantAdmin } from './open/tenant-admin.ts';
 export type { PolicyInput } from './policy/policy-words.ts';
-export type { SessionFold } from './sessions/append-lines.ts';
+export type { SessionFold } from './sessions/fold.ts';
 export type { SessionKey } from './sessions/session-key.ts';
 export type { ListedSession, SessionOptions, Sessions } from './sessions/sessions.ts';
 export type {

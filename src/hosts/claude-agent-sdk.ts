@@ -17,7 +17,7 @@ import {
   memoryToolDefinition,
 } from '../language/schema.ts';
 import { mcpContent } from '../mcp/content.ts';
-import type { SessionFold } from '../sessions/append-lines.ts';
+import type { SessionFold } from '../sessions/fold.ts';
 import type { Memory } from '../tool/memory-tool.ts';
 
 /**

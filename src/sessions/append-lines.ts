@@ -2,6 +2,7 @@ import { hasCode } from '../errors.ts';
 import { untilDone } from '../tree/concurrency.ts';
 import { holdRecord, recallRecord, writeRecord } from '../tree/records/sealed-record.ts';
 import type { Work } from '../tree/tenant.ts';
+import { foldLines, type SessionFold } from './fold.ts';
 import { decodePage, encodePage, isFull, roomFor, type TranscriptLine, type TranscriptPage } from './page.ts';
 import { CLASS, pageId, type SessionKey, type TranscriptId, transcriptId } from './session-key.ts';
 import {
@@ -12,17 +13,6 @@ import {
   readPage,
   reviewTranscript,
 } from './transcript.ts';
-
-/** A function that summarises a session step by step, as lines come. */
-export interface SessionFold {
-  /** The name of the summaries' form, such as that of a library; summaries under another name are left alone. */
-  readonly by: string;
-  /**
-   * Makes the summary, in JSON, of the lines that `previous` summarises (none where it is undefined) and the lines
-   * behind them.
-   */
-  fold(previous: unknown, key: SessionKey, lines: readonly string[]): unknown;
-}
 
 interface AppendRequest {
   readonly key: SessionKey;
@@ -145,10 +135,8 @@ async function writePage(
 /** Makes the summary; undefined where it has none to continue, or where pages that it covers were deleted. */
 function summaryOf({ key, fold, known, last, sent }: PageWrite): TranscriptPage['summary'] {
   if (fold === undefined || key.subpath !== undefined) return undefined;
-  const { by } = fold;
-  const texts = sent.map(({ text }) => text);
-  if (last === 'none') return { by, data: fold.fold(undefined, key, texts) };
+  if (last === 'none') return foldLines(fold, { key, lines: sent });
   const { summary, first } = last;
-  if (summary?.by !== by || first !== known[0]?.number) return undefined;
-  return { by, data: fold.fold(summary.data, key, texts) };
+  if (summary === undefined || summary.by !== fold.by || first !== known[0]?.number) return undefined;
+  return foldLines(fold, { previous: summary.data, key, lines: sent });
 }

@@ -15,7 +15,7 @@ export interface TranscriptLine {
 }
 
 /** A summary of a transcript, which spares reading all of it. */
-interface StoredSummary {
+export interface StoredSummary {
   /** The name of its form, as in `SessionFold`. */
   readonly by: string;
   readonly data: unknown;

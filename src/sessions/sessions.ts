@@ -11,7 +11,8 @@ import {
   type Tenant,
   type Work,
 } from '../tree/tenant.ts';
-import { appendLines, type SessionFold } from './append-lines.ts';
+import { appendLines } from './append-lines.ts';
+import { foldLines, type SessionFold } from './fold.ts';
 import { parseLine } from './page.ts';
 import {
   parseProjectKey,
@@ -179,11 +180,7 @@ async function listSessions(
     const isSummary = summary?.by === fold?.by && summarisedFrom === first;
     const summarise = async (): Promise<unknown> => {
       const { lines } = await readTranscript(work, last.transcript);
-      return fold?.fold(
-        undefined,
-        key,
-        lines.map(({ text }) => text),
-      );
+      return fold && foldLines(fold, { key, lines })?.data;
     };
     found.push({
       sessionId: key.sessionId,

@@ -186,7 +186,7 @@ export const FOLDERS = {
     offers: {
       admin: ['page'],
       'admin index': ['session-key'],
-      'hosts index': ['append-lines'],
+      'hosts index': ['fold'],
       'index open tool': ['sessions'],
     },
   },

@@ -1,4 +1,4 @@
-import type { SessionFold } from '../../src/sessions/append-lines.ts';
+import type { SessionFold } from '../../src/sessions/fold.ts';
 import type { SessionKey } from '../../src/sessions/session-key.ts';
 
 export const KEY: SessionKey = { projectKey: 'project', sessionId: 'session' };

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { MemoryError } from '../../../src/errors.ts';
-import type { SessionFold } from '../../../src/sessions/append-lines.ts';
+import type { SessionFold } from '../../../src/sessions/fold.ts';
 import type { SessionKey } from '../../../src/sessions/session-key.ts';
 import { createSessions, type Sessions } from '../../../src/sessions/sessions.ts';
 import { countCalls, loseAnswer, noAnswer, sendTwice } from '../../doubles/intercepted-store.ts';
