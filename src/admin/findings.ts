@@ -1,8 +1,8 @@
 import type { MemoryErrorCode } from '../errors.ts';
 import type { LogicalName } from '../format/object-keys.ts';
 import type { MemoryPath } from '../language/path.ts';
-import type { Inspection, ListedRecord } from '../tree/records/scan.ts';
 import type { RenamePhase } from '../tree/rename/register.ts';
+import type { Inspection, ListedRecord } from './scan.ts';
 
 /**
  * `left`: a rename was cut off, and the older place may go. `removed`: it is gone. `not_removed`: something changed

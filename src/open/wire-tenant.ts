@@ -1,3 +1,4 @@
+import { createAccessRecords } from '../admin/expiry/access-records.ts';
 import { createLayout, type TenantId } from '../format/object-keys.ts';
 import type { History } from '../history/history.ts';
 import { createKeyringCache, type LoadedKeyring } from '../keys/keyring-cache.ts';
@@ -14,7 +15,6 @@ import { pause } from '../time.ts';
 import { type CommandOrder, createCommandOrder } from '../tool/command-order.ts';
 import { createMemory, type Memory } from '../tool/memory-tool.ts';
 import type { Watch } from '../tool/watch.ts';
-import { createAccessRecords } from '../tree/records/access-records.ts';
 import { createSightings, type Sightings } from '../tree/sightings.ts';
 import { type Tenant, turningHistoryOn } from '../tree/tenant.ts';
 import { createTree, type Tree } from '../tree/tree.ts';

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { migrateObjects } from '../../src/admin/keys/migrate.ts';
+import { listRecords } from '../../src/admin/scan.ts';
 import { copyOf } from '../../src/format/encoding.ts';
 import type { NameMode } from '../../src/format/names.ts';
 import { open } from '../../src/format/object.ts';
@@ -8,7 +9,6 @@ import { forget } from '../../src/keys/keyring.ts';
 import { openTenant } from '../../src/open/open-memory.ts';
 import type { OpenTenant } from '../../src/open/wire-tenant.ts';
 import type { ObjectStore, StoredObject } from '../../src/store/port.ts';
-import { listRecords } from '../../src/tree/records/scan.ts';
 import type { Work } from '../../src/tree/tenant.ts';
 import { interceptStore, type StoreCall } from '../doubles/intercepted-store.ts';
 import { editorOf, putEveryClass, rotate } from '../support/key-operator.ts';

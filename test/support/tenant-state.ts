@@ -1,5 +1,6 @@
 import type { Finding } from '../../src/admin/findings.ts';
 import { type KeyStatus, readKeyStatus } from '../../src/admin/keys/key-status.ts';
+import { listRecords } from '../../src/admin/scan.ts';
 import { toBase64url } from '../../src/format/encoding.ts';
 import { commitmentOf, readHeader } from '../../src/format/header.ts';
 import { open } from '../../src/format/object.ts';
@@ -7,7 +8,6 @@ import { createKeyringEditor } from '../../src/keys/keyring-editor.ts';
 import { openTenant } from '../../src/open/open-memory.ts';
 import type { MemoryOptions } from '../../src/open/options/options.ts';
 import type { OpenTenant } from '../../src/open/wire-tenant.ts';
-import { listRecords } from '../../src/tree/records/scan.ts';
 import type { Work } from '../../src/tree/tenant.ts';
 
 /** One object that a tenant has sealed, whatever its class. */

@@ -1,8 +1,8 @@
 import { GetObjectCommand, ListObjectsV2Command } from '@aws-sdk/client-s3';
+import { listRecords } from '../../../src/admin/scan.ts';
 import { parseClassKey } from '../../../src/format/object-keys.ts';
 import { kmsRootKey } from '../../../src/keys/kms/kms-root-key.ts';
 import { openTenant } from '../../../src/open/open-memory.ts';
-import { listRecords } from '../../../src/tree/records/scan.ts';
 import { decodeFields, readRecord } from '../../../src/tree/records/sealed-record.ts';
 import type { Work } from '../../../src/tree/tenant.ts';
 import { RECEIPT_BYTES } from '../../../src/turns/turn-records.ts';

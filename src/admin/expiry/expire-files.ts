@@ -8,13 +8,13 @@ import { createAges, DAY_MS } from '../../time.ts';
 import { eachConcurrently } from '../../tree/concurrency.ts';
 import { deleteObjects } from '../../tree/confirmed-put.ts';
 import { type ListedEntry, listDirectory } from '../../tree/list-directory.ts';
-import { accessHash, accessRecordId, dayOf } from '../../tree/records/access-records.ts';
 import { bytesIn, timeIn } from '../../tree/records/record-values.ts';
 import { decodeFields, encodeFields, readRecord } from '../../tree/records/sealed-record.ts';
 import { writeBeforeDelete } from '../../tree/records/write-before-delete.ts';
 import { readRegister } from '../../tree/rename/register.ts';
 import type { Work } from '../../tree/tenant.ts';
 import type { MigratedVersions, WrittenVersion } from '../keys/migrated-versions.ts';
+import { accessHash, accessRecordId, dayOf } from './access-records.ts';
 
 /** The time for which a file stays marked before it may go. */
 const MARKED_FOR_MS = 3_600_000;

@@ -11,7 +11,6 @@ import { eachConcurrently } from '../../tree/concurrency.ts';
 import { deleteObjects } from '../../tree/confirmed-put.ts';
 import { listDirectory } from '../../tree/list-directory.ts';
 import { readListed } from '../../tree/read-file.ts';
-import { parseAccessRecordId } from '../../tree/records/access-records.ts';
 import { type ListedId, pagesOfIds } from '../../tree/records/list-ids.ts';
 import type { Work } from '../../tree/tenant.ts';
 import { readHead as readConversation } from '../../turns/conversation-head.ts';
@@ -19,6 +18,7 @@ import { parseConversationId } from '../../turns/conversation-id.ts';
 import { numberOfHead, partsOf } from '../checkpoints/checkpoint-record.ts';
 import { readHead as readCheckpointHead } from '../checkpoints/read-checkpoint.ts';
 import type { MigratedVersions } from '../keys/migrated-versions.ts';
+import { parseAccessRecordId } from './access-records.ts';
 import { noteExpired } from './history-note.ts';
 
 /** The classes whose records expire, in the order of a run. `listReadsAndTurns` has listed the first three already. */

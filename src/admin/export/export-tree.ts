@@ -7,9 +7,9 @@ import { directoriesOf, segmentsOf } from '../../language/path.ts';
 import type { ObjectStore } from '../../store/port.ts';
 import { throwIfAborted } from '../../time.ts';
 import { readSealed } from '../../tree/read-file.ts';
-import { eachRecord, type FileRecord, listFileRecords } from '../../tree/records/scan.ts';
 import { type CallOptions, openWork, type Tenant, type Work } from '../../tree/tenant.ts';
 import { countFindings, type Finding, sortFindings } from '../findings.ts';
+import { eachRecord, type FileRecord, listFileRecords } from '../scan.ts';
 import { beginFolder, type NewFolder } from './new-folder.ts';
 
 export interface ExportOptions extends CallOptions {

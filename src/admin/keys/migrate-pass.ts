@@ -4,16 +4,10 @@ import type { LoadedKeyring } from '../../keys/keyring-cache.ts';
 import { ageOf, type ETag } from '../../store/port.ts';
 import { confirmedPut } from '../../tree/confirmed-put.ts';
 import { bindVersion, copyVersion, type SealedVersion, STAYS_AFTER_MS } from '../../tree/read-file.ts';
-import {
-  eachRecord,
-  type Inspection,
-  inspectRecord,
-  type ListedRecord,
-  listRecords,
-} from '../../tree/records/scan.ts';
 import { isRegister } from '../../tree/rename/register.ts';
 import type { Progress, Tenant, Work } from '../../tree/tenant.ts';
 import { countFindings, type Finding, findingOf, sortFindings } from '../findings.ts';
+import { eachRecord, type Inspection, inspectRecord, type ListedRecord, listRecords } from '../scan.ts';
 import { createMigrationNotes, saysThatObjectsExpire, type WrittenVersion } from './migrated-versions.ts';
 import { type RenameWatch, watchRenames } from './rename-watch.ts';
 

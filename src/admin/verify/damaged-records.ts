@@ -11,10 +11,10 @@ import {
 } from '../../history/save/history-record.ts';
 import type { MemoryPath } from '../../language/path.ts';
 import { openStored } from '../../tree/read-file.ts';
-import type { ListedRecord } from '../../tree/records/scan.ts';
 import { identityOf, type VersionIdentity } from '../../tree/sightings.ts';
 import type { Work } from '../../tree/tenant.ts';
 import type { HistoryFinding } from '../findings.ts';
+import type { ListedRecord } from '../scan.ts';
 
 /** The most damaged records whose owners are looked for. */
 const MOST_LOOKED_AT = 100;

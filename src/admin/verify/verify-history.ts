@@ -4,10 +4,10 @@ import type { Past } from '../../history/past/past.ts';
 import { isHistoryName } from '../../history/save/history-record.ts';
 import { eachConcurrently } from '../../tree/concurrency.ts';
 import { listIds } from '../../tree/records/list-ids.ts';
-import { type Inspection, inspectRecord, type ListedRecord } from '../../tree/records/scan.ts';
 import { identityOf, type VersionIdentity } from '../../tree/sightings.ts';
 import type { Work } from '../../tree/tenant.ts';
 import { type Finding, findingOf, type HistoryFinding } from '../findings.ts';
+import { type Inspection, inspectRecord, type ListedRecord } from '../scan.ts';
 import { nameDamaged } from './damaged-records.ts';
 import { readKeptFrom } from './kept-from.ts';
 

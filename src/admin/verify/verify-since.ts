@@ -3,17 +3,17 @@ import type { MemoryPath } from '../../language/path.ts';
 import type { ETag } from '../../store/port.ts';
 import { inTurns } from '../../time.ts';
 import { eachConcurrently } from '../../tree/concurrency.ts';
+import type { Work } from '../../tree/tenant.ts';
+import { type CheckpointEntry, NO_VERSION } from '../checkpoints/checkpoint-record.ts';
+import { readCheckpoint, type SinceLine } from '../checkpoints/read-checkpoint.ts';
+import { type Finding, findingOf, isUntold, type SinceFinding } from '../findings.ts';
 import {
   type FileRecord,
   type Inspection,
   inspectRecord,
   type ListedRecord,
   listFileRecords,
-} from '../../tree/records/scan.ts';
-import type { Work } from '../../tree/tenant.ts';
-import { type CheckpointEntry, NO_VERSION } from '../checkpoints/checkpoint-record.ts';
-import { readCheckpoint, type SinceLine } from '../checkpoints/read-checkpoint.ts';
-import { type Finding, findingOf, isUntold, type SinceFinding } from '../findings.ts';
+} from '../scan.ts';
 import { judgeSince } from './judge-since.ts';
 import { readKeptFrom } from './kept-from.ts';
 import type { SeenHistory } from './verify-history.ts';

@@ -6,13 +6,6 @@ import { MOST_SKEW_MS } from '../../stamps.ts';
 import type { ListedObject } from '../../store/port.ts';
 import { inTurns } from '../../time.ts';
 import type { SealedVersion } from '../../tree/read-file.ts';
-import {
-  eachRecord,
-  type Inspection,
-  inspectRecord,
-  type ListedRecord,
-  listRecords,
-} from '../../tree/records/scan.ts';
 import { createRenameRegister } from '../../tree/rename/finish-renames.ts';
 import { isRegister, LEASE_MS, type RenameEntry, readRegister } from '../../tree/rename/register.ts';
 import { type CallOptions, openWork, type Tenant, type Work } from '../../tree/tenant.ts';
@@ -20,6 +13,7 @@ import { parseLine } from '../checkpoints/checkpoint-record.ts';
 import type { SinceLine } from '../checkpoints/read-checkpoint.ts';
 import { countFindings, type Finding, findingOf, type RenameFinding, sortFindings } from '../findings.ts';
 import type { KeyVersionUse } from '../keys/key-status.ts';
+import { eachRecord, type Inspection, inspectRecord, type ListedRecord, listRecords } from '../scan.ts';
 import { decideDuplicates, type ReadPlace } from './duplicates.ts';
 import { isMalformed } from './malformed-records.ts';
 import { type SeenHistory, watchHistory } from './verify-history.ts';

@@ -1,9 +1,9 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { headId as checkpointId, partId } from '../../../src/admin/checkpoints/checkpoint-record.ts';
+import { accessHash, accessRecordId, dayOf } from '../../../src/admin/expiry/access-records.ts';
 import { createNames, type Names } from '../../../src/format/names.ts';
 import { loadSodium } from '../../../src/format/sodium.ts';
 import { pageId, transcriptId } from '../../../src/sessions/session-key.ts';
-import { accessHash, accessRecordId, dayOf } from '../../../src/tree/records/access-records.ts';
 import { bodyId, headId, promptId } from '../../../src/turns/conversation-id.ts';
 import { keyedHash } from '../../../src/turns/turn-lease.ts';
 import { added, fromHex, input } from '../../support/format-vectors.ts';

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { createAccessRecords } from '../../../src/admin/expiry/access-records.ts';
 import { verifyTree } from '../../../src/admin/verify/verify.ts';
 import { MemoryError } from '../../../src/errors.ts';
 import { type OpenedObject, open } from '../../../src/format/object.ts';
@@ -7,7 +8,6 @@ import type { KeyringCache } from '../../../src/keys/keyring-cache.ts';
 import { isTooLate, lateness, type ObjectStore, type PutOptions } from '../../../src/store/port.ts';
 import { confirmedPut, type Stamp } from '../../../src/tree/confirmed-put.ts';
 import { createFile, overwriteFile, textWrite } from '../../../src/tree/create-file.ts';
-import { createAccessRecords } from '../../../src/tree/records/access-records.ts';
 import type { Work } from '../../../src/tree/tenant.ts';
 import { createTree } from '../../../src/tree/tree.ts';
 import { createReceipts } from '../../../src/turns/receipts.ts';

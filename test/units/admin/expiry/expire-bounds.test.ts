@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
+import { createAccessRecords } from '../../../../src/admin/expiry/access-records.ts';
 import { type ExpiryOptions, type ExpiryReport, expireTree } from '../../../../src/admin/expiry/expire.ts';
 import { once } from '../../../../src/time.ts';
-import { createAccessRecords } from '../../../../src/tree/records/access-records.ts';
 import type { Progress } from '../../../../src/tree/tenant.ts';
 import { createTree } from '../../../../src/tree/tree.ts';
 import { createReceipts } from '../../../../src/turns/receipts.ts';

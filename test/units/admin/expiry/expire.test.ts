@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import { createAccessRecords } from '../../../../src/admin/expiry/access-records.ts';
 import { type ExpiryOptions, type ExpiryReport, expireTree } from '../../../../src/admin/expiry/expire.ts';
 import { verifyTree } from '../../../../src/admin/verify/verify.ts';
 import type { ObjectKey } from '../../../../src/format/object-keys.ts';
-import { createAccessRecords } from '../../../../src/tree/records/access-records.ts';
 import { createTree } from '../../../../src/tree/tree.ts';
 import { createReceipts } from '../../../../src/turns/receipts.ts';
 import { noAnswer } from '../../../doubles/intercepted-store.ts';

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { type ExpiryOptions, expireTree } from '../../../../src/admin/expiry/expire.ts';
-import { listReadsAndTurns } from '../../../../src/admin/expiry/record-classes.ts';
-import type { ObjectClass } from '../../../../src/format/object-keys.ts';
 import {
   accessRecordId,
   createAccessRecords,
   parseAccessRecordId,
-} from '../../../../src/tree/records/access-records.ts';
+} from '../../../../src/admin/expiry/access-records.ts';
+import { type ExpiryOptions, expireTree } from '../../../../src/admin/expiry/expire.ts';
+import { listReadsAndTurns } from '../../../../src/admin/expiry/record-classes.ts';
+import type { ObjectClass } from '../../../../src/format/object-keys.ts';
 import { keysOf } from '../../../support/bucket.ts';
 import { putRecord } from '../../../support/key-operator.ts';
 import { at, bytes, createSite, type TestSite } from '../../../support/test-tree.ts';

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
+import { createAccessRecords } from '../../../../src/admin/expiry/access-records.ts';
 import { MemoryError } from '../../../../src/errors.ts';
 import type { MemoryPath } from '../../../../src/language/path.ts';
-import { createAccessRecords } from '../../../../src/tree/records/access-records.ts';
 import type { Work } from '../../../../src/tree/tenant.ts';
 import { createTree } from '../../../../src/tree/tree.ts';
 import { atFirst, countCalls, loseAnswer, noAnswer } from '../../../doubles/intercepted-store.ts';

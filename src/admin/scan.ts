@@ -1,5 +1,5 @@
-import { MemoryError } from '../../errors.ts';
-import { readHeader } from '../../format/header.ts';
+import { MemoryError } from '../errors.ts';
+import { readHeader } from '../format/header.ts';
 import {
   classLogicalName,
   isScratchKey,
@@ -9,17 +9,17 @@ import {
   type ObjectKey,
   parseClassKey,
   parseFileKey,
-} from '../../format/object-keys.ts';
-import { FACTS_BYTES, sealedSize, TOMBSTONE_BYTES } from '../../format/sizes.ts';
-import type { SealingKeys } from '../../format/wrap.ts';
-import type { LoadedKeyring } from '../../keys/keyring-cache.ts';
-import type { MemoryPath } from '../../language/path.ts';
-import type { ListedObject } from '../../store/port.ts';
-import { throwIfAborted } from '../../time.ts';
-import { eachConcurrently } from '../concurrency.ts';
-import { pagesBelow } from '../list-objects.ts';
-import { readSealed, type SealedVersion } from '../read-file.ts';
-import type { Work } from '../tenant.ts';
+} from '../format/object-keys.ts';
+import { FACTS_BYTES, sealedSize, TOMBSTONE_BYTES } from '../format/sizes.ts';
+import type { SealingKeys } from '../format/wrap.ts';
+import type { LoadedKeyring } from '../keys/keyring-cache.ts';
+import type { MemoryPath } from '../language/path.ts';
+import type { ListedObject } from '../store/port.ts';
+import { throwIfAborted } from '../time.ts';
+import { eachConcurrently } from '../tree/concurrency.ts';
+import { pagesBelow } from '../tree/list-objects.ts';
+import { readSealed, type SealedVersion } from '../tree/read-file.ts';
+import type { Work } from '../tree/tenant.ts';
 
 interface NamedObject {
   readonly name: LogicalName;

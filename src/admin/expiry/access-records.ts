@@ -2,8 +2,8 @@ import { hasCode } from '../../errors.ts';
 import { classKey } from '../../format/object-keys.ts';
 import type { MemoryPath } from '../../language/path.ts';
 import { isoOf, oncePerKey } from '../../time.ts';
-import { type AccessRecords, uncancelled, type Work } from '../tenant.ts';
-import { writeRecord } from './sealed-record.ts';
+import { writeRecord } from '../../tree/records/sealed-record.ts';
+import { type AccessRecords, uncancelled, type Work } from '../../tree/tenant.ts';
 
 /** A record's id: the day, then the keyed hash of the path. */
 interface AccessId {

@@ -1,17 +1,17 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { MemoryError } from '../../../../src/errors.ts';
-import { createNames, type NameMode } from '../../../../src/format/names.ts';
-import { createLayout, type ObjectKey, parseTenantId } from '../../../../src/format/object-keys.ts';
-import { contentLength } from '../../../../src/format/sizes.ts';
-import { loadSodium } from '../../../../src/format/sodium.ts';
-import { createTombstone } from '../../../../src/format/tombstone.ts';
-import { MEMORY_ROOT } from '../../../../src/language/path.ts';
-import { listDirectory } from '../../../../src/tree/list-directory.ts';
-import { eachRecord, inspectRecord, listRecords } from '../../../../src/tree/records/scan.ts';
-import type { Work } from '../../../../src/tree/tenant.ts';
-import { atFirst, countCalls } from '../../../doubles/intercepted-store.ts';
-import { added, input } from '../../../support/format-vectors.ts';
-import { putRecord } from '../../../support/key-operator.ts';
+import { eachRecord, inspectRecord, listRecords } from '../../../src/admin/scan.ts';
+import { MemoryError } from '../../../src/errors.ts';
+import { createNames, type NameMode } from '../../../src/format/names.ts';
+import { createLayout, type ObjectKey, parseTenantId } from '../../../src/format/object-keys.ts';
+import { contentLength } from '../../../src/format/sizes.ts';
+import { loadSodium } from '../../../src/format/sodium.ts';
+import { createTombstone } from '../../../src/format/tombstone.ts';
+import { MEMORY_ROOT } from '../../../src/language/path.ts';
+import { listDirectory } from '../../../src/tree/list-directory.ts';
+import type { Work } from '../../../src/tree/tenant.ts';
+import { atFirst, countCalls } from '../../doubles/intercepted-store.ts';
+import { added, input } from '../../support/format-vectors.ts';
+import { putRecord } from '../../support/key-operator.ts';
 import {
   bytes,
   createSite,
@@ -19,7 +19,7 @@ import {
   type TestClient,
   type TestSite,
   withTenant,
-} from '../../../support/test-tree.ts';
+} from '../../support/test-tree.ts';
 
 async function list(client: TestClient): Promise<Awaited<ReturnType<typeof listRecords>>> {
   return listRecords(await client.open());
