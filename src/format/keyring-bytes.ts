@@ -4,6 +4,7 @@ import {
   concat,
   copyOf,
   copyOfKey,
+  domain,
   hasBytesAt,
   lengthPrefixed,
   readU16,
@@ -15,7 +16,16 @@ import {
   u64,
 } from './encoding.ts';
 import type { NameMode } from './names.ts';
-import { equalBytes, KEY_BYTES, NONCE_BYTES, TAG_BYTES } from './sodium.ts';
+import {
+  equalBytes,
+  KEY_BYTES,
+  NONCE_BYTES,
+  openBox,
+  type RandomBytes,
+  sealBox,
+  TAG_BYTES,
+  wipe,
+} from './sodium.ts';
 import { deriveTenantKey, ID_BYTES, type TenantKey } from './wrap.ts';
 
 /** One version of the tenant's key, with the 32 bytes from which it is derived. */
@@ -24,7 +34,7 @@ interface KeyringKey extends TenantKey {
 }
 
 /** The fields of a keyring's encrypted part. */
-export interface KeyringSecret {
+interface KeyringSecret {
   readonly nameMode: NameMode;
   /** True where the tenant keeps the versions of its files; for every writer the same. */
   readonly keepsHistory: boolean;
@@ -40,7 +50,7 @@ export interface KeyringSecret {
 }
 
 /** The part of a keyring that is not encrypted: everything before the nonce. */
-export interface KeyringHead {
+interface KeyringHead {
   /** 1 at creation, one more at every write. */
   readonly epoch: number;
   /** 16 bytes, fixed at creation. */
@@ -49,6 +59,14 @@ export interface KeyringHead {
   readonly rootId: string;
   readonly wrapped: Uint8Array;
 }
+
+/** The head of a keyring as it was parsed, with the number of its bytes. */
+interface ParsedHead extends KeyringHead {
+  readonly length: number;
+}
+
+/** A tenant's keys as one object keeps them. The caller wipes its secrets. */
+export interface Keyring extends KeyringSecret, Pick<KeyringHead, 'epoch' | 'keyringId'> {}
 
 export const MAX_KEYRING_BYTES = 16_384;
 export const MAX_TENANT_KEYS = 64;
@@ -60,6 +78,7 @@ const START = concat(MAGIC, Uint8Array.of(1, 1, 0, 0));
 /** The whole object of a destroyed tenant; it stops the keyring from being created again. */
 export const SHRED_MARKER: Uint8Array = concat(MAGIC, new Uint8Array(4));
 
+const BOX = domain('keyring');
 const EPOCH = START.length;
 const KEYRING_ID = EPOCH + 4;
 const ROOT_ID_LENGTH = KEYRING_ID + ID_BYTES;
@@ -84,11 +103,60 @@ export function isShredMarker(bytes: Uint8Array): boolean {
 }
 
 /**
- * Encodes the head of a keyring.
+ * Encodes a keyring, its secrets sealed under `key` for one tenant; the root key with this id wrapped that key. Requires
+ * `loadSodium`.
  *
- * @throws MemoryError `integrity` when a field is out of the format's range.
+ * @throws MemoryError `integrity` when a field of the head is out of the format's range.
  */
-export function encodeKeyringHead({ epoch, keyringId, rootId, wrapped }: KeyringHead): Uint8Array {
+export function encodeKeyring(
+  keyring: Keyring,
+  {
+    tenant,
+    key,
+    random,
+    ...root
+  }: Pick<KeyringHead, 'rootId' | 'wrapped'> & {
+    readonly tenant: string;
+    readonly key: Uint8Array;
+    readonly random: RandomBytes;
+  },
+): Uint8Array {
+  const { epoch, keyringId } = keyring;
+  const head = encodeHead({ epoch, keyringId, ...root });
+  const nonce = random(NONCE_BYTES);
+  const secret = encodeKeyringSecret(keyring);
+  const box = sealBox(secret, { key, nonce, additional: boxBinding(head, tenant) });
+  wipe(secret);
+  return concat(head, nonce, box);
+}
+
+/**
+ * Decodes the keyring whose head was parsed; undefined unless exactly these bytes were sealed under `key` for this
+ * tenant. Requires `loadSodium`.
+ */
+export function decodeKeyring(
+  bytes: Uint8Array,
+  {
+    head: { epoch, keyringId, length },
+    tenant,
+    key,
+  }: { readonly head: ParsedHead; readonly tenant: string; readonly key: Uint8Array },
+): Keyring | undefined {
+  const nonce = bytes.subarray(length, length + NONCE_BYTES);
+  const additional = boxBinding(bytes.subarray(0, length), tenant);
+  const secret = openBox(bytes.subarray(length + NONCE_BYTES), { key, nonce, additional });
+  if (secret === undefined) return undefined;
+  const decoded = decodeKeyringSecret(secret);
+  wipe(secret);
+  return decoded && { epoch, keyringId, ...decoded };
+}
+
+function boxBinding(head: Uint8Array, tenant: string): Uint8Array {
+  return concat(BOX, head, lengthPrefixed(encodeText(tenant)));
+}
+
+/** @throws MemoryError `integrity` when a field is out of the format's range. */
+function encodeHead({ epoch, keyringId, rootId, wrapped }: KeyringHead): Uint8Array {
   const inRange = epoch >= 1 && epoch <= MAX_EPOCH && wrapped.length >= 1 && wrapped.length <= MAX_WRAPPED;
   if (!inRange || !isRootId(rootId)) throw keyringRefusal();
   return concat(START, u32(epoch), keyringId, lengthPrefixed(encodeText(rootId)), lengthPrefixed(wrapped));
@@ -100,7 +168,7 @@ export function encodeKeyringHead({ epoch, keyringId, rootId, wrapped }: Keyring
  *
  * @throws MemoryError `integrity`, `key_unavailable` for the shred marker, `unsupported_format`.
  */
-export function parseKeyringHead(bytes: Uint8Array): KeyringHead & { readonly length: number } {
+export function parseKeyringHead(bytes: Uint8Array): ParsedHead {
   if (bytes.length < START.length || bytes.length > MAX_KEYRING_BYTES || !hasBytesAt(bytes, 0, MAGIC)) {
     throw keyringRefusal();
   }

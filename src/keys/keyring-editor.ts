@@ -1,8 +1,9 @@
 import { hasCode, MemoryError } from '../errors.ts';
+import type { Keyring } from '../format/keyring-bytes.ts';
 import type { RandomBytes } from '../format/sodium.ts';
 import type { ETag, RequestOptions } from '../store/port.ts';
 import { settlePut } from '../store/settle.ts';
-import { createKeyring, forget, type Keyring, sealKeyring } from './keyring.ts';
+import { createKeyring, forget, sealKeyring } from './keyring.ts';
 import {
   createKeyringReader,
   type KeyringReader,

@@ -1,27 +1,19 @@
 import { hasCode, MemoryError } from '../errors.ts';
-import { concat, domain, lengthPrefixed, toBase64url } from '../format/encoding.ts';
+import { toBase64url } from '../format/encoding.ts';
 import {
-  decodeKeyringSecret,
-  encodeKeyringHead,
-  encodeKeyringSecret,
+  decodeKeyring,
+  encodeKeyring,
   isValidKeyList,
-  type KeyringHead,
-  type KeyringSecret,
+  type Keyring,
   keyringKey,
   keyringRefusal,
   MAX_TENANT_KEYS,
   parseKeyringHead,
 } from '../format/keyring-bytes.ts';
 import type { NameMode } from '../format/names.ts';
-import { KEY_BYTES, NONCE_BYTES, openBox, type RandomBytes, sealBox, wipe } from '../format/sodium.ts';
+import { KEY_BYTES, type RandomBytes, wipe } from '../format/sodium.ts';
 import { ID_BYTES } from '../format/wrap.ts';
-import { encodeText } from '../language/text.ts';
 import type { KeyringContext, RootKey } from './root-key.ts';
-
-/** A tenant's keys as one object keeps them (docs/format.md, "Keyring"). Holds secrets: `forget` wipes them. */
-export interface Keyring extends KeyringSecret, Pick<KeyringHead, 'epoch' | 'keyringId'> {}
-
-const BOX = domain('keyring');
 
 export function createKeyring({
   nameMode,
@@ -134,17 +126,11 @@ export async function sealKeyring({
   random,
   signal,
 }: SealKeyringRequest): Promise<Uint8Array> {
-  const { epoch, keyringId } = keyring;
   if (!isValidKeyList(keyring.tenantKeys)) throw keyringRefusal();
-  const { key, wrapped } = await rootKey.generate(contextOf(keyringId, tenant), { signal });
+  const { key, wrapped } = await rootKey.generate(contextOf(keyring.keyringId, tenant), { signal });
   try {
     if (key.length !== KEY_BYTES) throw keyringRefusal();
-    const head = encodeKeyringHead({ epoch, keyringId, rootId: rootKey.id, wrapped });
-    const nonce = random(NONCE_BYTES);
-    const secret = encodeKeyringSecret(keyring);
-    const box = sealBox(secret, { key, nonce, additional: boxBinding(head, tenant) });
-    wipe(secret);
-    const bytes = concat(head, nonce, box);
+    const bytes = encodeKeyring(keyring, { tenant, rootId: rootKey.id, wrapped, key, random });
     await proveOpening({ bytes, tenant, rootKeys: [rootKey], signal });
     return bytes;
   } finally {
@@ -183,8 +169,8 @@ interface OpenKeyringRequest {
  * key that is not configured; `unsupported_format` for another version. Other failures of the root key pass through.
  */
 export async function openKeyring({ bytes, tenant, rootKeys, signal }: OpenKeyringRequest): Promise<Keyring> {
-  const { epoch, keyringId, rootId, wrapped, length } = parseKeyringHead(bytes);
-  const rootKey = rootKeys.find(({ id }) => id === rootId);
+  const head = parseKeyringHead(bytes);
+  const rootKey = rootKeys.find(({ id }) => id === head.rootId);
   if (rootKey === undefined) {
     throw new MemoryError(
       'key_unavailable',
@@ -192,28 +178,17 @@ export async function openKeyring({ bytes, tenant, rootKeys, signal }: OpenKeyri
     );
   }
   const key = await rootKey
-    .unwrap(wrapped, contextOf(keyringId, tenant), { signal })
+    .unwrap(head.wrapped, contextOf(head.keyringId, tenant), { signal })
     .catch((error: unknown) => {
       // The error has the words of every other check, whatever the root key says.
       throw hasCode(error, 'integrity') ? keyringRefusal() : error;
     });
-  const box = {
-    key,
-    nonce: bytes.subarray(length, length + NONCE_BYTES),
-    additional: boxBinding(bytes.subarray(0, length), tenant),
-  };
-  const secret = openBox(bytes.subarray(length + NONCE_BYTES), box);
+  const keyring = decodeKeyring(bytes, { head, tenant, key });
   wipe(key);
-  const decoded = secret === undefined ? undefined : decodeKeyringSecret(secret);
-  if (secret !== undefined) wipe(secret);
-  if (decoded === undefined) throw keyringRefusal();
-  return { epoch, keyringId, ...decoded };
+  if (keyring === undefined) throw keyringRefusal();
+  return keyring;
 }
 
 function contextOf(keyringId: Uint8Array, tenant: string): KeyringContext {
   return { app: 'sealed-memory', keyring: toBase64url(keyringId), kind: 'keyring', tenant, version: '1' };
-}
-
-function boxBinding(head: Uint8Array, tenant: string): Uint8Array {
-  return concat(BOX, head, lengthPrefixed(encodeText(tenant)));
 }

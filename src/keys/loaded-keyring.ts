@@ -1,10 +1,11 @@
 import type { MemoryError } from '../errors.ts';
 import { toBase64url } from '../format/encoding.ts';
+import type { Keyring } from '../format/keyring-bytes.ts';
 import { keyringRefusal } from '../format/keyring-bytes.ts';
 import { createNames, type Names } from '../format/names.ts';
 import { wipe } from '../format/sodium.ts';
 import type { SealingKeys, TenantKey } from '../format/wrap.ts';
-import { forget, type Keyring } from './keyring.ts';
+import { forget } from './keyring.ts';
 
 /**
  * A tenant's keys in use. Once a later write of the keyring is loaded, objects handed out before work with the later

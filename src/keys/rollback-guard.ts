@@ -1,7 +1,7 @@
 import { MemoryError } from '../errors.ts';
+import type { Keyring } from '../format/keyring-bytes.ts';
 import { equalBytes, hash } from '../format/sodium.ts';
 import { createRecent } from '../recent.ts';
-import type { Keyring } from './keyring.ts';
 
 /** A keyring that was opened, with the bytes of its object. */
 export interface OpenedKeyring {

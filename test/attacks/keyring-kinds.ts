@@ -1,7 +1,8 @@
 import { concat } from '../../src/format/encoding.ts';
+import type { Keyring } from '../../src/format/keyring-bytes.ts';
 import { SHRED_MARKER } from '../../src/format/keyring-bytes.ts';
 import { envRootKey } from '../../src/keys/env-root-key.ts';
-import { createKeyring, type Keyring, openKeyring, sealKeyring } from '../../src/keys/keyring.ts';
+import { createKeyring, openKeyring, sealKeyring } from '../../src/keys/keyring.ts';
 import { createKeyringCache, type KeyringCache } from '../../src/keys/keyring-cache.ts';
 import { encodeText } from '../../src/language/text.ts';
 import { osRandom } from '../../src/store/os-random.ts';

@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import type { Keyring } from '../../src/format/keyring-bytes.ts';
 import type { NameMode } from '../../src/format/names.ts';
 import { fileKey } from '../../src/format/object-keys.ts';
 import { envRootKey } from '../../src/keys/env-root-key.ts';
-import { createKeyring, type Keyring, sealKeyring } from '../../src/keys/keyring.ts';
+import { createKeyring, sealKeyring } from '../../src/keys/keyring.ts';
 import { parseMemoryPath } from '../../src/language/path.ts';
 import { openMemory } from '../../src/open/open-memory.ts';
 import { osRandom } from '../../src/store/os-random.ts';

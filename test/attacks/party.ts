@@ -1,8 +1,9 @@
 import { S3Client } from '@aws-sdk/client-s3';
+import type { Keyring } from '../../src/format/keyring-bytes.ts';
 import type { NameMode } from '../../src/format/names.ts';
 import { createLayout, fileKey, type Layout, parseTenantId } from '../../src/format/object-keys.ts';
 import { envRootKey } from '../../src/keys/env-root-key.ts';
-import { type Keyring, openKeyring, rotateKeyring, sealKeyring } from '../../src/keys/keyring.ts';
+import { openKeyring, rotateKeyring, sealKeyring } from '../../src/keys/keyring.ts';
 import { createKeyringCache, type LoadedKeyring } from '../../src/keys/keyring-cache.ts';
 import { parseMemoryPath } from '../../src/language/path.ts';
 import { openMemory } from '../../src/open/open-memory.ts';

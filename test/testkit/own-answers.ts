@@ -1,12 +1,13 @@
 import { createHash } from 'node:crypto';
 import { MemoryError } from '../../src/errors.ts';
+import type { Keyring } from '../../src/format/keyring-bytes.ts';
 import { createNames, type Names } from '../../src/format/names.ts';
 import { open } from '../../src/format/object.ts';
 import type { LogicalName } from '../../src/format/object-keys.ts';
 import { contentLength, sealedSize } from '../../src/format/sizes.ts';
 import { isTombstone } from '../../src/format/tombstone.ts';
 import { envRootKey } from '../../src/keys/env-root-key.ts';
-import { type Keyring, openKeyring } from '../../src/keys/keyring.ts';
+import { openKeyring } from '../../src/keys/keyring.ts';
 import { isValidSegment } from '../../src/language/path.ts';
 import type { DriverOptions, Input, MemoryDriver } from '../contracts/memory-tool/driver.ts';
 import { libraryDriver } from '../contracts/memory-tool/library-driver.ts';

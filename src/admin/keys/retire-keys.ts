@@ -1,4 +1,5 @@
-import { forget, type Keyring } from '../../keys/keyring.ts';
+import type { Keyring } from '../../format/keyring-bytes.ts';
+import { forget } from '../../keys/keyring.ts';
 import type { KeyringEditor } from '../../keys/keyring-editor.ts';
 import type { ETag, RequestOptions } from '../../store/port.ts';
 import type { MigrationPass } from './migrate-pass.ts';

@@ -1,5 +1,6 @@
 import { MemoryError } from '../../errors.ts';
-import { beginHistoryAnew, forget, type Keyring, turnHistory } from '../../keys/keyring.ts';
+import type { Keyring } from '../../format/keyring-bytes.ts';
+import { beginHistoryAnew, forget, turnHistory } from '../../keys/keyring.ts';
 import type { KeyringEditor } from '../../keys/keyring-editor.ts';
 import { SAME_TIME_MS, type Stamps } from '../../stamps.ts';
 import type { RequestOptions } from '../../store/port.ts';

@@ -1,10 +1,11 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { MemoryError } from '../../../src/errors.ts';
+import type { Keyring } from '../../../src/format/keyring-bytes.ts';
 import { SHRED_MARKER } from '../../../src/format/keyring-bytes.ts';
 import { createLayout, parseTenantId } from '../../../src/format/object-keys.ts';
 import { loadSodium } from '../../../src/format/sodium.ts';
 import { envRootKey } from '../../../src/keys/env-root-key.ts';
-import { type Keyring, rewrapKeyring, rotateKeyring } from '../../../src/keys/keyring.ts';
+import { rewrapKeyring, rotateKeyring } from '../../../src/keys/keyring.ts';
 import { createKeyringCache } from '../../../src/keys/keyring-cache.ts';
 import { createKeyringEditor, type KeyringEditor } from '../../../src/keys/keyring-editor.ts';
 import type { RootKey } from '../../../src/keys/root-key.ts';

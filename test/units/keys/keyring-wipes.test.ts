@@ -1,8 +1,9 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { MemoryError } from '../../../src/errors.ts';
+import type { Keyring } from '../../../src/format/keyring-bytes.ts';
 import { createLayout, parseTenantId } from '../../../src/format/object-keys.ts';
 import { loadSodium } from '../../../src/format/sodium.ts';
-import { forget, type Keyring, openKeyring, rotateKeyring, sealKeyring } from '../../../src/keys/keyring.ts';
+import { forget, openKeyring, rotateKeyring, sealKeyring } from '../../../src/keys/keyring.ts';
 import {
   createKeyringCache,
   type KeyringCache,

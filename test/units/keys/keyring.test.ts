@@ -1,15 +1,10 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { hasCode, MemoryError } from '../../../src/errors.ts';
+import type { Keyring } from '../../../src/format/keyring-bytes.ts';
 import { SHRED_MARKER } from '../../../src/format/keyring-bytes.ts';
 import { loadSodium } from '../../../src/format/sodium.ts';
 import { envRootKey } from '../../../src/keys/env-root-key.ts';
-import {
-  createKeyring,
-  type Keyring,
-  openKeyring,
-  rotateKeyring,
-  sealKeyring,
-} from '../../../src/keys/keyring.ts';
+import { createKeyring, openKeyring, rotateKeyring, sealKeyring } from '../../../src/keys/keyring.ts';
 import { createRollbackGuard } from '../../../src/keys/rollback-guard.ts';
 import type { RootKey } from '../../../src/keys/root-key.ts';
 import { osRandom as random } from '../../../src/store/os-random.ts';

@@ -1,4 +1,5 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { Keyring } from '../../../src/format/keyring-bytes.ts';
 import { SHRED_MARKER } from '../../../src/format/keyring-bytes.ts';
 import { open, seal } from '../../../src/format/object.ts';
 import {
@@ -11,7 +12,7 @@ import { loadSodium } from '../../../src/format/sodium.ts';
 import { newVersion } from '../../../src/format/version.ts';
 import type { TenantKey } from '../../../src/format/wrap.ts';
 import { envRootKey } from '../../../src/keys/env-root-key.ts';
-import { createKeyring, forget, type Keyring, rotateKeyring } from '../../../src/keys/keyring.ts';
+import { createKeyring, forget, rotateKeyring } from '../../../src/keys/keyring.ts';
 import {
   createKeyringCache,
   type KeyringCache,

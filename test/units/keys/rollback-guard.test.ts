@@ -1,11 +1,12 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { readKeyStatus } from '../../../src/admin/keys/key-status.ts';
 import { MemoryError } from '../../../src/errors.ts';
+import type { Keyring } from '../../../src/format/keyring-bytes.ts';
 import { SHRED_MARKER } from '../../../src/format/keyring-bytes.ts';
 import { createLayout, parseTenantId } from '../../../src/format/object-keys.ts';
 import { loadSodium } from '../../../src/format/sodium.ts';
 import { envRootKey } from '../../../src/keys/env-root-key.ts';
-import { type Keyring, openKeyring, rewrapKeyring, rotateKeyring } from '../../../src/keys/keyring.ts';
+import { openKeyring, rewrapKeyring, rotateKeyring } from '../../../src/keys/keyring.ts';
 import { createKeyringCache, type KeyringCache } from '../../../src/keys/keyring-cache.ts';
 import { createKeyringEditor } from '../../../src/keys/keyring-editor.ts';
 import {
