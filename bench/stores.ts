@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { Memory } from '../src/index.ts';
 import { openMemory } from '../src/open/open-memory.ts';
 import type { MemoryOptions } from '../src/open/options/options.ts';
-import { type BaseStore, openBaseStore } from '../src/open/store.ts';
+import { type BaseStore, openBaseStore } from '../src/store/open-store.ts';
 import type { Lab } from './lab.ts';
 import type { Site } from './sites.ts';
 

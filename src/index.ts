@@ -64,12 +64,12 @@ export { openMemory } from './open/open-memory.ts';
 export { type Environment, optionsFromEnvironment } from './open/options/environment.ts';
 export type { MemoryOptions, MountOptions } from './open/options/options.ts';
 export { createMemoryPool, type MemoryPool, type PoolOpenOptions, type PoolOptions } from './open/pool.ts';
-export type { S3Options } from './open/store.ts';
 export type { TenantAdmin } from './open/tenant-admin.ts';
 export type { PolicyInput } from './policy/policy-words.ts';
 export type { SessionFold } from './sessions/fold.ts';
 export type { SessionKey } from './sessions/session-key.ts';
 export type { ListedSession, SessionOptions, Sessions } from './sessions/sessions.ts';
+export type { S3Options } from './store/open-store.ts';
 export type {
   ChangeConflict,
   ChangeResult,

@@ -4,7 +4,7 @@ import { createLayout, type Layout, type ObjectKey } from '../../src/format/obje
 import type { Environment } from '../../src/open/options/environment.ts';
 import { optionsFromEnvironment } from '../../src/open/options/environment.ts';
 import { readSettings, requireTenant } from '../../src/open/options/settings.ts';
-import { openBaseStore } from '../../src/open/store.ts';
+import { openBaseStore } from '../../src/store/open-store.ts';
 import type { ETag, ObjectStore } from '../../src/store/port.ts';
 
 /** An object as a reader of the store without a key sees it. */

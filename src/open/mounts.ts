@@ -1,9 +1,9 @@
 import type { TenantId } from '../format/object-keys.ts';
+import { type BaseStore, openBaseStore } from '../store/open-store.ts';
 import type { Tree } from '../tree/tree.ts';
 import type { VersionCache } from '../tree/version-cache.ts';
 import { createMountedTree, type Mount } from './mounted-tree.ts';
 import type { MountPoint } from './options/settings.ts';
-import { type BaseStore, openBaseStore } from './store.ts';
 import { type OpenTenant, type TenantWiring, wireTenant } from './wire-tenant.ts';
 
 /** Mounted memories, opened once for all trees in which they are seen. */

@@ -1,3 +1,4 @@
+import { type BaseStore, openBaseStore } from '../store/open-store.ts';
 import type { Memory } from '../tool/memory-tool.ts';
 import type { Tree } from '../tree/tree.ts';
 import { createVersionCaches, type VersionCache } from '../tree/version-cache.ts';
@@ -9,7 +10,6 @@ import {
   requireTenant,
   type Settings,
 } from './options/settings.ts';
-import { type BaseStore, openBaseStore } from './store.ts';
 import { type OpenTenant, wireTenant } from './wire-tenant.ts';
 
 /**

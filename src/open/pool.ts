@@ -1,5 +1,6 @@
 import { MemoryError, misconfigured } from '../errors.ts';
 import type { TenantId } from '../format/object-keys.ts';
+import { type BaseStore, openBaseStore } from '../store/open-store.ts';
 import type { AwsCredentials, CredentialSource } from '../store/s3/callers-credentials.ts';
 import { once } from '../time.ts';
 import type { Memory } from '../tool/memory-tool.ts';
@@ -10,7 +11,6 @@ import { refuseUnknownNames } from './options/known-names.ts';
 import { judge, readTenant } from './options/option-table.ts';
 import type { MemoryOptions } from './options/options.ts';
 import { readMounts, readSettings } from './options/settings.ts';
-import { type BaseStore, openBaseStore } from './store.ts';
 import { createWarmTenants, MOST_TENANTS, type WarmTenant } from './warm-tenants.ts';
 import { type OpenTenant, wireTenant } from './wire-tenant.ts';
 

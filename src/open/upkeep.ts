@@ -7,9 +7,9 @@ import { type ExpiryOptions, expireTree, type TenantExpiry } from '../admin/expi
 import { type VerifyOptions, type VerifyReport, verifyTree } from '../admin/verify/verify.ts';
 import { misconfigured } from '../errors.ts';
 import type { TenantId } from '../format/object-keys.ts';
+import { type BaseStore, placeOf } from '../store/open-store.ts';
 import { refuseWriting, type Tenant } from '../tree/tenant.ts';
 import type { MountPoint, Settings } from './options/settings.ts';
-import { type BaseStore, placeOf } from './store.ts';
 
 /** The verbs of the administration that a memory and the worker need, too. They run outside the order of commands. */
 export interface Upkeep {

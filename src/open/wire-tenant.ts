@@ -8,6 +8,7 @@ import { type Around, lazily } from '../lazily.ts';
 import { heardLogger, heardVerbs } from '../listeners.ts';
 import type { Logger } from '../logger.ts';
 import type { Sessions } from '../sessions/sessions.ts';
+import type { BaseStore } from '../store/open-store.ts';
 import { osRandom } from '../store/os-random.ts';
 import type { ObjectVersions } from '../store/port.ts';
 import type { AwsCredentials } from '../store/s3/callers-credentials.ts';
@@ -22,7 +23,6 @@ import { createVersionCaches, type VersionCache } from '../tree/version-cache.ts
 import { createConsoleLogger } from './console-logger.ts';
 import { HISTORY, refusingUnknown, SESSIONS } from './options/known-options.ts';
 import type { MountPoint, Settings } from './options/settings.ts';
-import type { BaseStore } from './store.ts';
 import type { Upkeep } from './upkeep.ts';
 
 /** The default logger of all memories of the process, so that many of them on one broken store warn as one. */

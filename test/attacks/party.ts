@@ -7,7 +7,7 @@ import { openKeyring, rotateKeyring, sealKeyring } from '../../src/keys/keyring.
 import { createKeyringCache, type LoadedKeyring } from '../../src/keys/keyring-cache.ts';
 import { parseMemoryPath } from '../../src/language/path.ts';
 import { openMemory } from '../../src/open/open-memory.ts';
-import { openBaseStore } from '../../src/open/store.ts';
+import { openBaseStore } from '../../src/store/open-store.ts';
 import { osRandom } from '../../src/store/os-random.ts';
 import type { ObjectStore } from '../../src/store/port.ts';
 import { watchRequests } from '../../src/store/s3/sdk/clients.ts';

@@ -1,5 +1,5 @@
-import type * as Stores from '../../src/open/store.ts';
 import { guardDeletes } from '../../src/store/guarded-delete.ts';
+import type * as Stores from '../../src/store/open-store.ts';
 import { type Around, interceptStore } from './intercepted-store.ts';
 
 /**

@@ -1,8 +1,8 @@
 import { writeSync } from 'node:fs';
 import type { Settings } from '../../src/open/options/settings.ts';
-import { type BaseStore, shared } from '../../src/open/store.ts';
 import { checkConditions } from '../../src/store/conditions.ts';
 import { guardDeletes } from '../../src/store/guarded-delete.ts';
+import { type BaseStore, shared } from '../../src/store/open-store.ts';
 import type { ObjectStore, ObjectVersions } from '../../src/store/port.ts';
 import { openS3ObjectStore } from '../../src/store/s3/s3-store.ts';
 import { openSqliteObjectStore } from '../../src/store/sqlite/sqlite-store.ts';

@@ -1,7 +1,7 @@
 import { afterAll } from 'vitest';
 import { createLayout, parseTenantId } from '../../src/format/object-keys.ts';
 import { openMemory } from '../../src/open/open-memory.ts';
-import { openBaseStore } from '../../src/open/store.ts';
+import { openBaseStore } from '../../src/store/open-store.ts';
 import { describeSealedStore, type SealedSite } from '../contracts/sealed-store.ts';
 import { createTestBucket, describeOnS3, type TestBucket } from '../servers/s3.ts';
 import { rawBucket } from '../support/raw-stores.ts';

@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { afterAll, describe, expect } from 'vitest';
 import { type Environment, optionsFromEnvironment } from '../../src/open/options/environment.ts';
 import { readSettings, requireTenant } from '../../src/open/options/settings.ts';
-import { parseStoreLocation } from '../../src/open/store.ts';
+import { parseStoreLocation } from '../../src/store/open-store.ts';
 import { fuzz, verdictOf } from '../support/fuzz.ts';
 import { mutatedTexts } from '../support/mutation.ts';
 

@@ -20,7 +20,7 @@ export interface Room extends Folder {
 export const MOST_NOUNS = 14;
 
 /** The exported names that one room imports of another: its walls, as thick as they are. Fewer is better. */
-export const NAMES_ACROSS = 575;
+export const NAMES_ACROSS = 570;
 
 /** Every folder of `src`, the rooms from the ground up. docs/architecture.md shows it: `npm run write rooms`. */
 export const FOLDERS = {
@@ -53,23 +53,22 @@ export const FOLDERS = {
   },
   store: {
     floor: 3,
-    has: 'the port `src/store/port.ts`, what makes a server safe to write to, and the three kinds of stores',
+    has: 'the port `src/store/port.ts`, what makes a server safe to write to, the three kinds of stores, opened at a location',
     never: 'what the bytes mean; tombstones are its own',
     offers: {
-      '*': ['failures', 'port'],
+      '*': ['failures', 'open-store', 'port'],
       'admin history': ['remove-versions'],
       cli: ['folder'],
       'cli keys tree': ['settle'],
       'keys open': ['os-random'],
-      open: ['conditions', 'guarded-delete', 'tombstones'],
     },
   },
   'store/s3': {
     has: 'requests and answers of S3, attempts, connections',
     offers: {
       '*': ['callers-credentials'],
-      open: ['s3-store'],
-      'open store/s3/lean store/s3/sdk': ['connection'],
+      store: ['s3-store'],
+      'store store/s3/lean store/s3/sdk': ['connection'],
       'store/s3/lean store/s3/sdk': ['attempts', 'body', 'judged-store', 'wire', 'writing'],
       'store/s3/sdk': ['errors'],
     },
@@ -90,7 +89,7 @@ export const FOLDERS = {
     has: 'the file, its transactions, its reserve for a full disk, its backup',
     offers: {
       cli: ['backup', 'database-file'],
-      open: ['sqlite-store'],
+      store: ['sqlite-store'],
     },
   },
   keys: {
@@ -305,7 +304,7 @@ export const FOLDERS = {
     has: 'options and environment; it wires all rooms below for one tenant or for a pool of tenants',
     never: 'what a command does',
     offers: {
-      '*': ['open-memory', 'store'],
+      '*': ['open-memory'],
       'cli index': ['open-admin', 'tenant-admin'],
       'index worker': ['pool'],
       page: ['wire-tenant'],

@@ -17,9 +17,9 @@ import { amount } from '../support/thorough.ts';
 
 /** Stands around each request of all memories that are open. */
 const wire = vi.hoisted(() => ({ around: undefined as Around | undefined }));
-vi.mock('../../src/open/store.ts', async (load) => {
+vi.mock('../../src/store/open-store.ts', async (load) => {
   const { aroundStores } = await import('../doubles/around-stores.ts');
-  return aroundStores(await load<typeof import('../../src/open/store.ts')>(), wire);
+  return aroundStores(await load<typeof import('../../src/store/open-store.ts')>(), wire);
 });
 
 const [PATH, NEW] = ['/memories/d/a.md', '/memories/d/new.md'];

@@ -1,8 +1,8 @@
 import { MemoryError } from '../../src/errors.ts';
 import type { MemoryOptions } from '../../src/open/options/options.ts';
 import { readSettings, requireTenant } from '../../src/open/options/settings.ts';
-import { openBaseStore } from '../../src/open/store.ts';
 import { wireTenant } from '../../src/open/wire-tenant.ts';
+import { openBaseStore } from '../../src/store/open-store.ts';
 import { interceptStore } from '../doubles/intercepted-store.ts';
 import { at } from './test-tree.ts';
 

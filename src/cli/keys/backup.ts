@@ -1,8 +1,8 @@
 import { lstat, open, rename, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import type { Command } from 'commander';
-import { loadSqlite } from '../../open/store.ts';
 import { fileCodeOf } from '../../store/failures.ts';
+import { loadSqlite } from '../../store/open-store.ts';
 import { type ChosenVerb, type Invocation, wrongCall } from '../run/invocation.ts';
 import {
   cannotWrite,

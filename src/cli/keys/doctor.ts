@@ -6,7 +6,7 @@ import { createKeyringCache } from '../../keys/keyring-cache.ts';
 import type { RootKey } from '../../keys/root-key.ts';
 import { withRemedy } from '../../open/options/remedy.ts';
 import { readSettings, requireTenant, type Settings } from '../../open/options/settings.ts';
-import { type ConfiguredStore, openBaseStore } from '../../open/store.ts';
+import { type ConfiguredStore, openBaseStore } from '../../store/open-store.ts';
 import type { ObjectStore } from '../../store/port.ts';
 import { type ChosenVerb, EXIT_FAILED, failureLine, type Invocation } from '../run/invocation.ts';
 import { readOptions } from '../run/settings.ts';

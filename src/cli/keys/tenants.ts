@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { listTenants } from '../../keys/list-tenants.ts';
-import { openBaseStore } from '../../open/store.ts';
+import { openBaseStore } from '../../store/open-store.ts';
 import type { ChosenVerb, Invocation } from '../run/invocation.ts';
 import { readStore } from '../run/settings.ts';
 

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { MEMORY_ROOT } from '../../language/path.ts';
 import { openMemory } from '../../open/open-memory.ts';
 import { optionsFromEnvironment } from '../../open/options/environment.ts';
-import { parseStoreLocation } from '../../open/store.ts';
+import { parseStoreLocation } from '../../store/open-store.ts';
 import type { Memory } from '../../tool/memory-tool.ts';
 import type { Flags } from '../run/invocation.ts';
 import { readEnvironment } from '../run/settings.ts';

@@ -18,8 +18,8 @@ import { adviceFor } from '../../open/options/known-names.ts';
 import { OPTION_TABLE } from '../../open/options/option-table.ts';
 import type { MemoryOptions } from '../../open/options/options.ts';
 import { typedName, withOrigin } from '../../open/options/origins.ts';
-import { parseStoreLocation, type S3Options, type StoreLocation } from '../../open/store.ts';
 import { fileCodeOf } from '../../store/failures.ts';
+import { parseStoreLocation, type S3Options, type StoreLocation } from '../../store/open-store.ts';
 import type { Flags, Invocation } from './invocation.ts';
 
 /** The folder of a project that `init` makes: the root key and the embedded store. */

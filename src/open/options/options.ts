@@ -1,11 +1,11 @@
 import type { RootKeyInput } from '../../keys/root-keys.ts';
 import type { Logger } from '../../logger.ts';
 import type { PolicyInput } from '../../policy/policy-words.ts';
+import type { S3Options } from '../../store/open-store.ts';
 import type { ObjectStore } from '../../store/port.ts';
 import type { AwsCredentials } from '../../store/s3/callers-credentials.ts';
 import type { ToolErrorClass } from '../../tool/memory-tool.ts';
 import type { EventHandler } from '../../tool/watch.ts';
-import type { S3Options } from '../store.ts';
 
 /**
  * The options of a memory. A store, a tenant and a root key are required. No option is read from the environment:

@@ -5,9 +5,9 @@ import { HOW_TO_MAKE_ONE, openRootKeys, type RootKeyInput, type RootKeys } from 
 import { type MemoryPath, parseMemoryPath, segmentsOf } from '../../language/path.ts';
 import { heardLogger, heardOrLogged } from '../../listeners.ts';
 import { readPolicy } from '../../policy/policy-words.ts';
+import { type ConfiguredStore, parseStoreLocation } from '../../store/open-store.ts';
 import { answeredInTime } from '../../store/s3/callers-credentials.ts';
 import type { Policy } from '../../tree/admission/policy.ts';
-import { type ConfiguredStore, parseStoreLocation } from '../store.ts';
 import { refuseUnknownNames } from './known-names.ts';
 import { type FilledOptions, filled, judge, judgeOptions, readTenant } from './option-table.ts';
 import type { MemoryOptions, MountOptions } from './options.ts';

@@ -25,9 +25,9 @@ import { type Around, countCalls, recordInto, type StoreCall } from '../../doubl
 import { invocationOf } from '../../doubles/invocation.ts';
 
 const wire = vi.hoisted(() => ({ around: undefined as Around | undefined, isGuarding: false }));
-vi.mock('../../../src/open/store.ts', async (load) => {
+vi.mock('../../../src/store/open-store.ts', async (load) => {
   const { aroundStores } = await import('../../doubles/around-stores.ts');
-  return aroundStores(await load<typeof import('../../../src/open/store.ts')>(), wire);
+  return aroundStores(await load<typeof import('../../../src/store/open-store.ts')>(), wire);
 });
 vi.mock('node:fs/promises', async (load) => {
   const real = await load<typeof filesystem>();

@@ -2,8 +2,8 @@ import { expect, it, vi } from 'vitest';
 import { openMemory } from '../../../src/open/open-memory.ts';
 
 const seen = vi.hoisted((): { opened: number; closed: number } => ({ opened: 0, closed: 0 }));
-vi.mock('../../../src/open/store.ts', async (load) => {
-  const real = await load<typeof import('../../../src/open/store.ts')>();
+vi.mock('../../../src/store/open-store.ts', async (load) => {
+  const real = await load<typeof import('../../../src/store/open-store.ts')>();
   const openBaseStore = async (...configured: Parameters<typeof real.openBaseStore>) => {
     const base = await real.openBaseStore(...configured);
     seen.opened += 1;

@@ -2,8 +2,8 @@ import { afterEach, expect, it } from 'vitest';
 import { type ObjectKey, parseTenantId } from '../../../src/format/object-keys.ts';
 import { parseMemoryPath } from '../../../src/language/path.ts';
 import { readSettings } from '../../../src/open/options/settings.ts';
-import { type BaseStore, openBaseStore } from '../../../src/open/store.ts';
 import { wireTenant } from '../../../src/open/wire-tenant.ts';
+import { type BaseStore, openBaseStore } from '../../../src/store/open-store.ts';
 
 const rootKey = new Uint8Array(32).fill(1);
 let base: BaseStore;

@@ -2,7 +2,7 @@ import { GetObjectCommand, ListObjectsV2Command, PutObjectCommand } from '@aws-s
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createLayout, parseTenantId } from '../../../src/format/object-keys.ts';
 import { openMemory } from '../../../src/open/open-memory.ts';
-import { openBaseStore } from '../../../src/open/store.ts';
+import { openBaseStore } from '../../../src/store/open-store.ts';
 import type { Memory } from '../../../src/tool/memory-tool.ts';
 import { createTestBucket, describeOnS3, type TestBucket } from '../../servers/s3.ts';
 

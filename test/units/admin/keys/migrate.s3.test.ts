@@ -1,6 +1,6 @@
 import { afterAll } from 'vitest';
 import { createLayout, parseTenantId } from '../../../../src/format/object-keys.ts';
-import { openBaseStore } from '../../../../src/open/store.ts';
+import { openBaseStore } from '../../../../src/store/open-store.ts';
 import type { ObjectStore } from '../../../../src/store/port.ts';
 import { describeMigration } from '../../../contracts/migration-load.ts';
 import { describeStaleKey } from '../../../contracts/stale-key.ts';

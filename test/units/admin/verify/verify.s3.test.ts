@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createLayout, parseTenantId } from '../../../../src/format/object-keys.ts';
 import { openMemory } from '../../../../src/open/open-memory.ts';
-import { openBaseStore } from '../../../../src/open/store.ts';
+import { openBaseStore } from '../../../../src/store/open-store.ts';
 import { interceptStore, noAnswer } from '../../../doubles/intercepted-store.ts';
 import { createTestBucket, describeOnS3, s3Environment, type TestBucket } from '../../../servers/s3.ts';
 import { type S3Proxy, startS3Proxy } from '../../../servers/s3-proxy.ts';

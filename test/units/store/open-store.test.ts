@@ -2,7 +2,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, it } from 'vitest';
 import { createLayout, type ObjectKey, parseTenantId } from '../../../src/format/object-keys.ts';
-import { openBaseStore } from '../../../src/open/store.ts';
+import { openBaseStore } from '../../../src/store/open-store.ts';
 
 it('a bucket elsewhere than at AWS is written to once it was seen to honour a condition', async () => {
   const asked: string[] = [];

@@ -2,11 +2,11 @@ import { resolve } from 'node:path';
 import { misconfigured } from '../errors.ts';
 import type { Layout } from '../format/object-keys.ts';
 import { createStamps, type Stamps } from '../stamps.ts';
-import { osRandom } from '../store/os-random.ts';
-import type { ObjectStore, ObjectVersions, RequestOptions } from '../store/port.ts';
-import type { AwsCredentials } from '../store/s3/callers-credentials.ts';
-import type { S3StoreOptions } from '../store/s3/connection.ts';
 import { pause } from '../time.ts';
+import { osRandom } from './os-random.ts';
+import type { ObjectStore, ObjectVersions, RequestOptions } from './port.ts';
+import type { AwsCredentials } from './s3/callers-credentials.ts';
+import type { S3StoreOptions } from './s3/connection.ts';
 
 /** The place of sealed objects: this process, an SQLite file, or a bucket (`prefix` without slashes at its ends). */
 export type StoreLocation =
@@ -89,8 +89,8 @@ export async function openBaseStore(configured: {
 /**
  * `node:sqlite` is loaded where it is used and nowhere else. @throws MemoryError `misconfigured` where there is none.
  */
-export function loadSqlite(): Promise<typeof import('../store/sqlite/sqlite-store.ts')> {
-  return import('../store/sqlite/sqlite-store.ts');
+export function loadSqlite(): Promise<typeof import('./sqlite/sqlite-store.ts')> {
+  return import('./sqlite/sqlite-store.ts');
 }
 
 type S3Parts = typeof import('./s3-parts.ts');
