@@ -132,37 +132,33 @@ export type Finding =
   | HistoryFinding
   | RenameFinding;
 
-/** Tells whether a finding still asks for work, even if only for another look. */
-export function isLeft(finding: Finding): boolean {
-  if (finding.kind === 'duplicate') return finding.state !== 'removed';
-  return finding.kind !== 'rename' || finding.state !== 'finished';
-}
-
-/** Tells whether a finding names only work that may still be under way. */
-export function isUnderWay(finding: Finding): boolean {
-  return (
-    (finding.kind === 'rename' && finding.state === 'under_way') ||
-    (finding.kind === 'duplicate' && finding.state === 'in_progress')
-  );
-}
-
-/** Tells whether a finding says that nobody can tell, rather than that something is wrong. */
-export function isUntold(finding: Finding): boolean {
-  return finding.kind === 'since' && finding.state === 'untold';
-}
+/**
+ * The weight of a finding. `alarm`: somebody without keys changed the store, the store is damaged, or a file could not
+ * be compared because of its size. `fault`: something else is wrong. `under_way`: it names only work that may still be
+ * under way. `untold`: nobody can tell whether something is wrong. `settled`: it asks for no work any more.
+ */
+type FindingWeight = 'alarm' | 'fault' | 'under_way' | 'untold' | 'settled';
 
 const ALARMS: ReadonlySet<Finding['kind']> = new Set([
-  ...(['since', 'checkpoint', 'keyring', 'history', 'damaged', 'damaged_record', 'unknown_key'] as const),
+  ...(['checkpoint', 'keyring', 'history', 'damaged', 'damaged_record', 'unknown_key'] as const),
   // The next checkpoint would leave the file out, and from then on no verification would miss it.
   'too_large' as const,
 ]);
 
-/**
- * Tells whether a finding is an alarm: somebody without keys changed the store, the store is damaged, or a file could
- * not be compared because of its size.
- */
-export function isAlarm(finding: Finding): boolean {
-  return ALARMS.has(finding.kind) && !isUntold(finding);
+/** Judges how much a finding weighs. */
+export function weightOf(finding: Finding): FindingWeight {
+  switch (finding.kind) {
+    case 'duplicate':
+      if (finding.state === 'in_progress') return 'under_way';
+      return finding.state === 'removed' ? 'settled' : 'fault';
+    case 'rename':
+      if (finding.state === 'under_way') return 'under_way';
+      return finding.state === 'finished' ? 'settled' : 'fault';
+    case 'since':
+      return finding.state === 'untold' ? 'untold' : 'alarm';
+    default:
+      return ALARMS.has(finding.kind) ? 'alarm' : 'fault';
+  }
 }
 
 /** Makes the finding for an inspected object; undefined for a whole one. */

@@ -1,5 +1,5 @@
 import { checkpointTree } from '../../src/admin/checkpoints/checkpoint.ts';
-import { type Finding, isAlarm } from '../../src/admin/findings.ts';
+import { type Finding, weightOf } from '../../src/admin/findings.ts';
 import { readHeader } from '../../src/format/header.ts';
 import { fileKey, logicalName, type ObjectKey } from '../../src/format/object-keys.ts';
 import type { Bucket } from '../support/bucket.ts';
@@ -245,7 +245,9 @@ export const ATTACKS: Readonly<Record<string, Attack>> = {
     const { world, before } = scene;
     await world.putBack(before, '/data/');
     const anew = await world.beginAnew();
-    const alarms = (await world.since(anew)).filter(isAlarm).filter(({ kind }) => kind !== 'unknown_key');
+    const alarms = (await world.since(anew))
+      .filter((each) => weightOf(each) === 'alarm')
+      .filter(({ kind }) => kind !== 'unknown_key');
     if (alarms.length > 0) return [{ place: `nothing, but ${JSON.stringify(alarms)}`, states: [] }];
     await world.site.time.pause(HOUR);
     const line = await world.checkpoint();

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { isAlarm } from '../../src/admin/findings.ts';
+import { weightOf } from '../../src/admin/findings.ts';
 import type { StoreCall } from '../doubles/intercepted-store.ts';
 import { ATTACKS, attack } from './attacks.ts';
 import { runHonestly } from './honest.ts';
@@ -103,7 +103,7 @@ describe('a checkpoint at every request of a rename', () => {
           await Promise.race([renamer.rename(from, to), died.promise]);
           isOver = line === '';
           for (const each of isOver ? [before] : [before, line]) {
-            const alarms = (await world.since(each)).filter(isAlarm);
+            const alarms = (await world.since(each)).filter((found) => weightOf(found) === 'alarm');
             expect(alarms, `${request} ${dies}`).toEqual([]);
           }
           await world.close();

@@ -1,4 +1,4 @@
-import { type Finding, isAlarm, isUntold } from '../../src/admin/findings.ts';
+import { type Finding, weightOf } from '../../src/admin/findings.ts';
 import type { StoreCall } from '../doubles/intercepted-store.ts';
 import { type Chance, createChance } from '../simulation/chance.ts';
 import type { TestClient } from '../support/test-tree.ts';
@@ -75,8 +75,10 @@ export async function runHonestly(seed: string): Promise<HonestRun> {
     for (const line of asked) if (line !== undefined) findings.push(...(await world.since(line)));
     await Promise.all(work);
     return {
-      alarms: findings.filter(isAlarm).map((finding) => `${placeOf(finding)}: ${JSON.stringify(finding)}`),
-      untold: findings.filter(isUntold).length,
+      alarms: findings
+        .filter((each) => weightOf(each) === 'alarm')
+        .map((finding) => `${placeOf(finding)}: ${JSON.stringify(finding)}`),
+      untold: findings.filter((each) => weightOf(each) === 'untold').length,
       crashes,
       restored,
     };

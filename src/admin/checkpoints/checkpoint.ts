@@ -11,7 +11,7 @@ import { pagesBelow } from '../../tree/list-objects.ts';
 import { readListed, STAYS_AFTER_MS } from '../../tree/read-file.ts';
 import { writeRecord } from '../../tree/records/sealed-record.ts';
 import { type CallOptions, openWork, type Tenant, type Work } from '../../tree/tenant.ts';
-import { type Finding, isAlarm, isLeft } from '../findings.ts';
+import { type Finding, weightOf } from '../findings.ts';
 import { readKeptFrom } from '../verify/kept-from.ts';
 import { verifySince } from '../verify/verify.ts';
 import {
@@ -84,8 +84,8 @@ export async function checkpointTree(
   const call = { signal, onProgress, actor };
   const line = since === undefined ? undefined : await lineIn(tenant, call, since);
   const compared = line && (await verifySince(tenant, line, { ...call, historyDays }));
-  const findings = compared?.findings.filter(isLeft) ?? [];
-  if (findings.some(isAlarm)) return { line: undefined, findings };
+  const findings = compared?.findings.filter((each) => weightOf(each) !== 'settled') ?? [];
+  if (findings.some((each) => weightOf(each) === 'alarm')) return { line: undefined, findings };
   const written = await writeCheckpoint(tenant, call, { above: line?.number });
   const { from, otherwise } = await readKeptFrom(await openWritten(tenant, call), historyDays);
   return { ...written, findings, ...(written.began.getTime() < from && { untold: otherwise }) };

@@ -6,7 +6,7 @@ import { eachConcurrently } from '../../tree/concurrency.ts';
 import type { Work } from '../../tree/tenant.ts';
 import { type CheckpointEntry, NO_VERSION } from '../checkpoints/checkpoint-record.ts';
 import { readCheckpoint, type SinceLine } from '../checkpoints/read-checkpoint.ts';
-import { type Finding, findingOf, isUntold, type SinceFinding } from '../findings.ts';
+import { type Finding, findingOf, type SinceFinding, weightOf } from '../findings.ts';
 import {
   type FileRecord,
   type Inspection,
@@ -127,7 +127,11 @@ export async function watchSince(work: Work, line: SinceLine): Promise<SinceWatc
       if (fault !== undefined) first.push({ kind: 'checkpoint', state: fault, number });
       if (epoch < head.epoch) first.push({ kind: 'keyring', expected: head.epoch, found: epoch });
       for (const path of exchanged) first.push({ kind: 'damaged', path });
-      return [...first, ...late, ...found.filter((each) => fault === undefined || !isUntold(each))];
+      return [
+        ...first,
+        ...late,
+        ...found.filter((each) => fault === undefined || weightOf(each) !== 'untold'),
+      ];
     },
   };
 }

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { isAlarm } from '../../admin/findings.ts';
+import { weightOf } from '../../admin/findings.ts';
 import { runOnAdmin } from '../run/admin.ts';
 import { type ChosenVerb, EXIT_FAILED, type Invocation } from '../run/invocation.ts';
 import { findingLine } from '../show/finding-lines.ts';
@@ -36,7 +36,7 @@ export function runCheckpoint({ since }: CheckpointArguments, invocation: Invoca
       );
       for (const finding of taken.findings) terminal.complain(findingLine(finding));
       if (taken.line === undefined) {
-        const alarms = taken.findings.filter(isAlarm).length;
+        const alarms = taken.findings.filter((each) => weightOf(each) === 'alarm').length;
         terminal.complain(
           `no checkpoint was written: ${counted(alarms, 'alarm')} since that line; do what is said above`,
         );

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { type Finding, isLeft, isUnderWay, isUntold } from '../../admin/findings.ts';
+import { type Finding, weightOf } from '../../admin/findings.ts';
 import type { KeyVersionUse } from '../../admin/keys/key-status.ts';
 import type { VerifyReport } from '../../admin/verify/verify.ts';
 import type { Progress } from '../../tree/tenant.ts';
@@ -82,16 +82,17 @@ interface Counts {
 }
 
 function countsOf({ findings }: Pick<VerifyReport, 'findings'>): Counts {
-  const left = findings.filter(isLeft);
-  return { left: left.length, untold: left.filter(isUntold).length, repaired: findings.length - left.length };
+  const weights = findings.map(weightOf).filter((weight) => weight !== 'settled');
+  const untold = weights.filter((weight) => weight === 'untold');
+  return { left: weights.length, untold: untold.length, repaired: findings.length - weights.length };
 }
 
 /** The mark of the gravest finding that is left. */
 function markOf(findings: readonly Finding[]): string {
-  const left = findings.filter(isLeft);
-  if (left.some((finding) => !isUntold(finding) && !isUnderWay(finding))) return 'FAIL  ';
-  if (left.some(isUnderWay)) return 'wait  ';
-  return left.length > 0 ? 'untold ' : 'ok    ';
+  const weights = new Set(findings.map(weightOf));
+  if (weights.has('alarm') || weights.has('fault')) return 'FAIL  ';
+  if (weights.has('under_way')) return 'wait  ';
+  return weights.has('untold') ? 'untold ' : 'ok    ';
 }
 
 function keyWords({ version, objects, active }: KeyVersionUse): string {

@@ -1,4 +1,4 @@
-import { type Finding, isLeft } from '../../admin/findings.ts';
+import { type Finding, weightOf } from '../../admin/findings.ts';
 import { readKeyStatus } from '../../admin/keys/key-status.ts';
 import { MemoryError, misconfigured } from '../../errors.ts';
 import { toBase64 } from '../../format/encoding.ts';
@@ -160,7 +160,7 @@ export async function openTenantView(
   function toldOf(finding: Finding): ResultOf<'verify'>['findings'][number] {
     const [, level = '', sentence = ''] = /^(\S+)\s+(.*)$/s.exec(lineOf(finding)) ?? [];
     const path = finding.kind === 'damaged' || finding.kind === 'clash' ? finding.path : undefined;
-    return { level, sentence, isLeft: isLeft(finding), ...(path !== undefined && { path }) };
+    return { level, sentence, isLeft: weightOf(finding) !== 'settled', ...(path !== undefined && { path }) };
   }
 }
 

@@ -1,6 +1,6 @@
 import type { SQSClient } from '@aws-sdk/client-sqs';
 import type { TenantExpiry } from '../../admin/expiry/expire.ts';
-import { isAlarm, isUntold } from '../../admin/findings.ts';
+import { weightOf } from '../../admin/findings.ts';
 import type { TenantId } from '../../format/object-keys.ts';
 import type { LogFields } from '../../logger.ts';
 import type { MemoryOptions } from '../../open/options/options.ts';
@@ -76,11 +76,11 @@ export async function expireTenant(
       if (checkpoints) {
         const taken = await checkpoint({ since: 'last', signal });
         if (taken.line === undefined) {
-          const alarms = taken.findings.filter(isAlarm).length;
+          const alarms = taken.findings.filter((each) => weightOf(each) === 'alarm').length;
           log.error('no checkpoint of a tenant: alarms since the last one', { tenant, alarms, ...fields });
         } else {
           const { line, files, unread, findings } = taken;
-          const untold = findings.filter(isUntold).length;
+          const untold = findings.filter((each) => weightOf(each) === 'untold').length;
           const counts = { files, unread: unread.length, untold };
           log.info('checkpoint of a tenant', { tenant, line, ...counts, ...fields });
         }

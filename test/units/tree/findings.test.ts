@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { countFindings, type Finding, isLeft, sortFindings } from '../../../src/admin/findings.ts';
+import { countFindings, type Finding, sortFindings, weightOf } from '../../../src/admin/findings.ts';
 import { classLogicalName, logicalName } from '../../../src/format/object-keys.ts';
 import { at } from '../../support/test-tree.ts';
 
@@ -30,10 +30,10 @@ it('only a finding that was mended leaves nothing to do', () => {
     { ...rename, state: 'finished' },
     { kind: 'duplicate', state: 'removed', older: A, newer: B },
   ];
-  expect(mended.map(isLeft)).toEqual([false, false]);
-  expect(isLeft({ ...rename, state: 'unfinished' })).toBe(true);
-  expect(isLeft({ kind: 'duplicate', state: 'not_removed', older: A, newer: B })).toBe(true);
-  expect(isLeft({ kind: 'damaged', path: A })).toBe(true);
+  expect(mended.map(weightOf)).toEqual(['settled', 'settled']);
+  expect(weightOf({ ...rename, state: 'unfinished' })).toBe('fault');
+  expect(weightOf({ kind: 'duplicate', state: 'not_removed', older: A, newer: B })).toBe('fault');
+  expect(weightOf({ kind: 'damaged', path: A })).toBe('alarm');
 });
 
 it('objects of no name are counted by kind, and not told where there is none', () => {

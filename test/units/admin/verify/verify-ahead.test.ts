@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { checkpointTree } from '../../../../src/admin/checkpoints/checkpoint.ts';
-import { isAlarm, isLeft, isUntold } from '../../../../src/admin/findings.ts';
+import { weightOf } from '../../../../src/admin/findings.ts';
 import { verifyTree } from '../../../../src/admin/verify/verify.ts';
 import { findingLine } from '../../../../src/cli/show/finding-lines.ts';
 import { createStamps } from '../../../../src/stamps.ts';
@@ -34,7 +34,7 @@ describe('what was written ahead of its reader', () => {
     const [found] = findings;
     if (found?.kind !== 'ahead') throw new Error('nothing was found');
     expect(Math.abs(found.aheadMs - hours * HOUR)).toBeLessThan(MINUTE);
-    expect([isLeft(found), isAlarm(found), isUntold(found)]).toEqual([true, false, false]);
+    expect(weightOf(found)).toBe('fault');
     expect(findingLine(found)).toMatch(
       /^FAIL {2}\/memories\/a was written \d[\d,]* hours ahead of the time now/,
     );
