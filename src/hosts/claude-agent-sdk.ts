@@ -9,10 +9,10 @@ import {
 } from '@anthropic-ai/claude-agent-sdk';
 import { z } from 'zod';
 import {
+  type CommandToolDefinition,
   commandInput,
   commandToolDefinitions,
   type FieldSchema,
-  type InputSchema,
   MEMORY_PROTOCOL,
   memoryToolDefinition,
 } from '../language/schema.ts';
@@ -109,7 +109,7 @@ export function createAgentMemoryServer(
  * Makes the schema of zod that the SDK takes. For input that the schema allows and the memory refuses, the model reads
  * the memory's own sentence.
  */
-function shapeOf({ properties, required }: InputSchema): Record<string, z.ZodType> {
+function shapeOf({ properties, required }: CommandToolDefinition['inputSchema']): Record<string, z.ZodType> {
   const fields = Object.entries(properties).map(([name, schema]) => {
     const type = typeOf(schema);
     return [name, required.includes(name) ? type : type.optional()] as const;

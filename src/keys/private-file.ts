@@ -3,7 +3,7 @@ import { misconfigured } from '../errors.ts';
 import { fileCodeOf, redactedFileCause } from '../store/failures.ts';
 
 /** The name of a file with a secret for messages, which leave out its path and its content. */
-export interface PrivateFile {
+interface PrivateFile {
   /** The setting that names it. */
   readonly label: string;
   /** The kind of file, such as `root key file`. */

@@ -5,8 +5,8 @@ import {
   type ServerContext,
   type Tool,
 } from '@modelcontextprotocol/server';
+import type { CommandName } from '../language/command.ts';
 import {
-  type CommandName,
   commandInput,
   commandToolDefinitions,
   MEMORY_PROTOCOL,

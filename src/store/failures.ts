@@ -10,6 +10,8 @@ export interface SdkFailure {
   readonly message: string;
   /** Node's code for a connection that failed. */
   readonly code: string | undefined;
+  /** The fault behind that code; undefined for codes that tell of something else. */
+  readonly network: NetworkFault | undefined;
   readonly status: number | undefined;
   /** Names the request to the provider. */
   readonly requestId: string | undefined;
@@ -30,10 +32,12 @@ export function readSdkFailure(error: unknown): SdkFailure {
     readonly $response?: { readonly statusCode?: number };
   };
   const name = typeof fields.Code === 'string' ? fields.Code : fields.name;
+  const code = typeof fields.code === 'string' ? fields.code : undefined;
   return {
     name: typeof name === 'string' ? name : '',
     message: typeof fields.message === 'string' ? fields.message : '',
-    code: typeof fields.code === 'string' ? fields.code : undefined,
+    code,
+    network: code === undefined ? undefined : networkFaultOf(code),
     status: fields.$metadata?.httpStatusCode ?? fields.$response?.statusCode,
     requestId: fields.$metadata?.requestId,
     attempts: fields.$metadata?.attempts,
@@ -97,8 +101,7 @@ const UNTRUSTED = /^(ERR_TLS_|ERR_SSL_|CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_
 /** The fault of a connection: no server was reached, it broke, or the other side could not be trusted. */
 type NetworkFault = 'unreached' | 'broken_off' | 'untrusted';
 
-/** The fault behind an error code of Node; undefined for codes that tell of something else. */
-export function networkFaultOf(code: string): NetworkFault | undefined {
+function networkFaultOf(code: string): NetworkFault | undefined {
   if (UNREACHED.has(code)) return 'unreached';
   if (BROKEN_OFF.has(code)) return 'broken_off';
   return UNTRUSTED.test(code) ? 'untrusted' : undefined;

@@ -2,7 +2,7 @@ import { type ErrorDetails, hasCode, MemoryError } from '../errors.ts';
 import { type KeptVersion, knowsNoVersions, type ObjectVersions, type RequestOptions } from './port.ts';
 
 /** A version that stays although it was to go, or that could not be judged, and why. */
-export interface LeftVersion {
+interface LeftVersion {
   readonly kept: KeptVersion;
   readonly error: unknown;
 }
@@ -16,7 +16,7 @@ export interface VersionsRemoval {
 }
 
 /** `gone`: it was listed, and is not there any more. `later`: the caller removes it behind all others. */
-export type VersionVerdict = 'remove' | 'keep' | 'later' | 'gone';
+type VersionVerdict = 'remove' | 'keep' | 'later' | 'gone';
 
 export interface RemovalRequest extends RequestOptions {
   readonly versions: ObjectVersions;

@@ -6,16 +6,16 @@ import { Decrypter } from 'age-encryption';
 import { createTarDecoder } from 'modern-tar';
 import { MemoryError, misconfigured } from '../../errors.ts';
 import { concat } from '../../format/encoding.ts';
-import { type PrivateFile, readPrivateFile } from '../../keys/private-file.ts';
+import { readPrivateFile } from '../../keys/private-file.ts';
 import { MEMORY_ROOT, type MemoryPath, parseMemoryPath } from '../../language/path.ts';
-import type { ExportedFile, ExportedFiles } from '../../page/server/export-view.ts';
+import type { ExportedFiles } from '../../page/server/export-view.ts';
 import { cannotRead, isPartial } from '../run/own-file.ts';
 
 /** The most bytes of an archive, which is held in memory as a whole. */
 const MOST_BYTES = 268_435_456;
 const AGE = 'age-encryption.org/v1';
 
-const IDENTITY: PrivateFile = {
+const IDENTITY = {
   label: '--identity',
   kind: 'identity file',
   remedy: 'name the file that "age-keygen" made',
@@ -47,7 +47,7 @@ export async function readExport(
 }
 
 async function readFolder(folder: string, maxBytes: number): Promise<ExportedFiles> {
-  const files: ExportedFile[] = [];
+  const files: ExportedFiles['files'][number][] = [];
   let foreign = 0;
   for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
     if (entry.isDirectory()) continue;
@@ -80,7 +80,7 @@ async function readArchive(
 ): Promise<ExportedFiles> {
   const bytes = Readable.toWeb(createReadStream(archive, { signal })) as ReadableStream<Uint8Array>;
   const tar = (await beginningOf(archive)) === AGE ? await decrypted(bytes, identity) : bytes;
-  const files: ExportedFile[] = [];
+  const files: ExportedFiles['files'][number][] = [];
   let [foreign, total] = [0, 0];
   try {
     for await (const { header, body } of tar.pipeThrough(createTarDecoder({ strict: true }))) {

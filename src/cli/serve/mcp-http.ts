@@ -5,7 +5,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createMcpHandler, isLegacyRequest, type McpServerFactory } from '@modelcontextprotocol/server';
 import { misconfigured } from '../../errors.ts';
-import { type PrivateFile, readPrivateFile } from '../../keys/private-file.ts';
+import { readPrivateFile } from '../../keys/private-file.ts';
 import {
   type BoundedServer,
   createBoundedServer,
@@ -81,7 +81,7 @@ export async function serveHttp(options: HttpOptions): Promise<void> {
   }
 }
 
-const TOKEN_FILE: PrivateFile = {
+const TOKEN_FILE = {
   label: '--token-file',
   kind: 'token file',
   remedy: 'make one with "openssl rand -hex 32"',

@@ -12,14 +12,7 @@ import {
 import { FACTS_BYTES, sealedSize } from '../../format/sizes.ts';
 import type { MemoryPath } from '../../language/path.ts';
 import type { KeptVersion, ObjectVersions } from '../../store/port.ts';
-import {
-  type LeftVersion,
-  type RemovalRequest,
-  removalFailure,
-  removeVersions,
-  type VersionsRemoval,
-  type VersionVerdict,
-} from '../../store/remove-versions.ts';
+import { type RemovalRequest, removalFailure, removeVersions } from '../../store/remove-versions.ts';
 import { eachConcurrently } from '../../tree/concurrency.ts';
 import { openStored } from '../../tree/read-file.ts';
 import type { Work } from '../../tree/tenant.ts';
@@ -84,7 +77,7 @@ export async function removeKeptVersions(
   const keyOf = (id: string): ObjectKey => classKey(layout, 'history', id);
   let { text } = given;
   // A bucket may keep what an earlier run has taken out.
-  const search = async (kept: KeptVersion): Promise<VersionVerdict> => {
+  const search: RemovalRequest['judge'] = async (kept) => {
     const id = own.find((each) => keyOf(each) === kept.key);
     if (id === undefined || text !== undefined) return 'keep';
     const opened = await openKept(work, { versions, kept }, classLogicalName('history', id));
@@ -99,7 +92,7 @@ export async function removeKeptVersions(
   const sought = { ...given, text };
   const looks = new Map<string, VersionFinding>();
   const last = new Set<string>();
-  const judge = async (kept: KeptVersion): Promise<VersionVerdict> => {
+  const judge: RemovalRequest['judge'] = async (kept) => {
     const look = await lookAt(work, { versions, kept, sought });
     looks.set(nameOf(kept), look);
     if (look.holds === 'gone') return 'gone';
@@ -114,9 +107,9 @@ export async function removeKeptVersions(
   if (others === 'no_versions') return undefined;
 
   const unlisted = [...failures, ...others.unlisted];
-  const needsText = ({ kept }: LeftVersion): boolean => looks.get(nameOf(kept))?.holds !== 'by_id';
-  const isTextNeeded = unlisted.length > 0 || others.left.some(needsText);
-  const judgeOwn = async (kept: KeptVersion): Promise<VersionVerdict> => {
+  const isTextNeeded =
+    unlisted.length > 0 || others.left.some(({ kept }) => looks.get(nameOf(kept))?.holds !== 'by_id');
+  const judgeOwn: RemovalRequest['judge'] = async (kept) => {
     if (!last.has(nameOf(kept))) return 'keep';
     if (isTextNeeded) throw neededToGoOn();
     return 'remove';
@@ -141,7 +134,7 @@ export async function removeKeptVersions(
 function removeFrom(
   work: Work,
   request: Pick<RemovalRequest, 'versions' | 'judge'> & { readonly places: readonly string[] },
-): Promise<VersionsRemoval | 'no_versions'> {
+): ReturnType<typeof removeVersions> {
   const { versions, judge, places } = request;
   const { signal } = work.call;
   return removeVersions({

@@ -1,5 +1,5 @@
 import { MemoryError, type MemoryErrorCode } from '../../errors.ts';
-import { networkFaultOf, readSdkFailure, redactedCause, type SdkFailure } from '../../store/failures.ts';
+import { readSdkFailure, redactedCause, type SdkFailure } from '../../store/failures.ts';
 import { WRAP_REFUSED } from '../root-key.ts';
 
 type KmsFailure = readonly [MemoryErrorCode, string];
@@ -93,10 +93,11 @@ function quotesAnswer(error: unknown, { status }: SdkFailure): boolean {
   return error instanceof SyntaxError || (status !== undefined && status < 300);
 }
 
-function classify({ name, code = '', status }: SdkFailure): KmsFailure {
+function classify(failure: SdkFailure): KmsFailure {
+  const { name, status } = failure;
   const known = Object.hasOwn(BY_NAME, name) ? BY_NAME[name] : undefined;
   if (known !== undefined) return known;
-  return status === undefined ? byNetwork(name, code) : byStatus(status);
+  return status === undefined ? byNetwork(failure) : byStatus(status);
 }
 
 function byStatus(status: number): KmsFailure {
@@ -106,17 +107,17 @@ function byStatus(status: number): KmsFailure {
   return status >= 500 && status !== 501 ? FAILED : NOT_KMS;
 }
 
-function byNetwork(name: string, code: string): KmsFailure {
-  if (networkFaultOf(code) === 'unreached')
+function byNetwork({ name, code, network }: SdkFailure): KmsFailure {
+  if (network === 'unreached')
     return ['unavailable', 'KMS cannot be reached: check the endpoint and the network.'];
-  if (networkFaultOf(code) === 'broken_off')
+  if (network === 'broken_off')
     return [
       'unavailable',
       'The connection to KMS broke: check the endpoint and the network, then try again.',
     ];
   // The SDK calls a connection that broke a TimeoutError too.
   if (name === 'TimeoutError' || code === 'ETIMEDOUT') return LATE;
-  if (networkFaultOf(code) === 'untrusted') {
+  if (network === 'untrusted') {
     return [
       'misconfigured',
       'The certificate of KMS is not trusted, or its endpoint does not speak TLS: check the scheme of the endpoint and the certificate.',

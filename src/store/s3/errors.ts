@@ -1,5 +1,5 @@
 import { MemoryError, type MemoryErrorCode } from '../../errors.ts';
-import { FULL, networkFaultOf, readSdkFailure, redactedCause, type SdkFailure } from '../failures.ts';
+import { FULL, readSdkFailure, redactedCause, type SdkFailure } from '../failures.ts';
 
 const SERVICE = 'The object store';
 
@@ -123,8 +123,8 @@ export function s3CodeOf(error: unknown): string {
 /** Tells whether an attempt failed before any byte of the request can have reached the server. */
 export function wasNeverSent(error: unknown): boolean {
   if (error instanceof MemoryError) return true;
-  const { code, message } = readSdkFailure(error);
-  if (code !== undefined) return networkFaultOf(code) === 'unreached' || networkFaultOf(code) === 'untrusted';
+  const { code, network, message } = readSdkFailure(error);
+  if (code !== undefined) return network === 'unreached' || network === 'untrusted';
   return message.includes('did not establish a connection');
 }
 
@@ -153,14 +153,14 @@ function byStatus(status: number): CodedMessage {
 
 function byNetwork(error: SdkFailure): CodedMessage {
   const code = error.code ?? '';
-  if (networkFaultOf(code) === 'unreached')
+  if (error.network === 'unreached')
     return ['unavailable', 'The object store cannot be reached: check the endpoint and the network.'];
-  if (networkFaultOf(code) === 'broken_off')
+  if (error.network === 'broken_off')
     return [
       'unavailable',
       'The connection to the object store broke: check the endpoint and the network, then try again.',
     ];
-  if (networkFaultOf(code) === 'untrusted') {
+  if (error.network === 'untrusted') {
     return [
       'misconfigured',
       'The certificate of the object store is not trusted, or it does not speak TLS: check the scheme of the endpoint and the certificate.',
