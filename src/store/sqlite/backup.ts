@@ -5,6 +5,7 @@ import { createSqliteConnection, makeDatabase } from './connection.ts';
 import { absolute, databaseFile } from './database-file.ts';
 import { isFull } from './errors.ts';
 import { listingStart } from './listing.ts';
+import type { Statements } from './statements.ts';
 
 interface BackupRequest {
   /** The path of the store. Other processes may go on writing to it. */
@@ -77,11 +78,11 @@ export async function backUpSqlite(request: BackupRequest): Promise<{ readonly o
 
 /** A state of the store: another writer gives it another version, of which each connection has its own count. */
 interface StoreState {
-  readonly database: DatabaseSync;
+  readonly database: Statements;
   readonly version: unknown;
 }
 
-function momentOf(database: DatabaseSync): StoreState {
+function momentOf(database: Statements): StoreState {
   return { database, version: database.prepare('PRAGMA data_version').get()?.['data_version'] };
 }
 
@@ -98,7 +99,7 @@ interface CopiedRow {
 
 /** Makes one part of the copy, from a key on, equal to the store. Each version has an ETag of its own. */
 function copyPart(
-  source: DatabaseSync,
+  source: Statements,
   copy: DatabaseSync,
   from: Uint8Array,
 ): { readonly objects: number; readonly next: Uint8Array | undefined } {
@@ -137,7 +138,7 @@ function countWithin(rows: readonly CopiedRow[]): number {
 }
 
 function rowsBetween(
-  database: DatabaseSync,
+  database: Statements,
   from: Uint8Array,
   end: Uint8Array | undefined,
 ): readonly CopiedRow[] {
@@ -149,7 +150,7 @@ function rowsBetween(
   return rows as unknown as readonly CopiedRow[];
 }
 
-function countObjects(database: DatabaseSync): number {
+function countObjects(database: Statements): number {
   return Number(database.prepare('SELECT count(*) AS count FROM objects').get()?.['count']);
 }
 

@@ -9,6 +9,7 @@ import { type JoinedWrite, joinWrites, type SqliteWork } from './joined-writes.t
 import { loadNodeSqlite } from './node-sqlite.ts';
 import { inTurn } from './operation-queue.ts';
 import { type DiskReserve, diskReserve, JOURNAL_BYTES } from './reserve.ts';
+import { keepStatements, type Statements } from './statements.ts';
 
 const { DatabaseSync: Database } = loadNodeSqlite();
 
@@ -65,7 +66,7 @@ interface WriteOptions {
 
 interface SqliteConnection {
   /** Runs `work` on one consistent state of the file. */
-  read<T>(work: (database: DatabaseSync) => T, signal?: AbortSignal): Promise<T>;
+  read<T>(work: (database: Statements) => T, signal?: AbortSignal): Promise<T>;
   /**
    * Runs `work` in a durable transaction, which it may share with other writes that wait; `outcome_unknown` when the
    * file system failed at its COMMIT. On a full disk it runs once more, with the reserve released: a change that finds
@@ -82,6 +83,7 @@ export function createSqliteConnection(options: ConnectionOptions): SqliteConnec
   const path = options.path === IN_MEMORY ? IN_MEMORY : absolute(options.path);
   let reserve: DiskReserve | undefined;
   let database: DatabaseSync | undefined;
+  let statements: Statements | undefined;
   /** The pages that `database` may have; undefined: no bound. */
   let growsTo: number | undefined;
   let closed = false;
@@ -89,6 +91,7 @@ export function createSqliteConnection(options: ConnectionOptions): SqliteConnec
   const discard = (): void => {
     const last = database;
     database = undefined;
+    statements = undefined;
     try {
       last?.close();
     } catch {
@@ -109,9 +112,11 @@ export function createSqliteConnection(options: ConnectionOptions): SqliteConnec
     return database;
   };
 
-  const attempt = <T>(begin: string, work: (database: DatabaseSync) => T): T => {
+  const attempt = <T>(begin: string, work: (database: Statements) => T): T => {
     try {
-      return transact(opened(), begin, work);
+      const kept = statements ?? keepStatements(opened());
+      statements = kept;
+      return transact(kept, begin, work);
     } catch (error) {
       if (breaksConnection(error) || isBroken(error)) discard();
       throw error;
@@ -122,7 +127,7 @@ export function createSqliteConnection(options: ConnectionOptions): SqliteConnec
    * Bounds the growth of the file; called within a transaction. @param pages that the file may grow by; undefined: no
    * bound.
    */
-  const boundGrowth = (database: DatabaseSync, pages: number | undefined): void => {
+  const boundGrowth = (database: Statements, pages: number | undefined): void => {
     const bound = pages === undefined ? undefined : Number(pragma(database, 'page_count')) + pages;
     if (bound === growsTo) return;
     database.exec(`PRAGMA max_page_count = ${bound ?? MOST_PAGES}`);
@@ -230,7 +235,7 @@ function beginInTurn<T>(begin: () => void, attemptOnce: () => T): T | Promise<T>
   });
 }
 
-function transact<T>(database: DatabaseSync, begin: string, work: (database: DatabaseSync) => T): T {
+function transact<T>(database: Statements, begin: string, work: (database: Statements) => T): T {
   database.exec(begin);
   let result: T;
   try {
@@ -251,7 +256,7 @@ function transact<T>(database: DatabaseSync, begin: string, work: (database: Dat
   return result;
 }
 
-function rollBack(database: DatabaseSync): void {
+function rollBack(database: Statements): void {
   try {
     database.exec('ROLLBACK');
   } catch {
@@ -317,7 +322,7 @@ function emptyFile(): MemoryError {
   return new MemoryError('misconfigured', 'The SQLite file is empty.');
 }
 
-function initialize(database: DatabaseSync): void {
+function initialize(database: Statements): void {
   if (isNew(database)) database.exec(SCHEMA);
 }
 
@@ -325,7 +330,7 @@ function initialize(database: DatabaseSync): void {
  * Tells whether a file is empty. Asked within a transaction: another process may be making the file a store at this
  * moment.
  */
-function isNew(database: DatabaseSync): boolean {
+function isNew(database: Statements): boolean {
   const application = pragma(database, 'application_id');
   const version = pragma(database, 'user_version');
   const isEmpty = database.prepare('SELECT 1 FROM sqlite_schema').get() === undefined;
@@ -339,6 +344,6 @@ function isNew(database: DatabaseSync): boolean {
   return false;
 }
 
-function pragma(database: DatabaseSync, name: string): unknown {
+function pragma(database: Statements, name: string): unknown {
   return database.prepare(`PRAGMA ${name}`).get()?.[name];
 }

@@ -1,7 +1,7 @@
-import type { DatabaseSync } from 'node:sqlite';
 import { hasCode } from '../../errors.ts';
 import { isBusy } from './errors.ts';
 import { gather, inTurn } from './operation-queue.ts';
+import type { Statements } from './statements.ts';
 
 /** The most that one transaction holds, so that other processes and the rest of this one have their turn. */
 const MOST_WRITES = 64;
@@ -14,7 +14,7 @@ interface Manner {
   readonly keepsFreed: boolean;
 }
 
-export type SqliteWork<T> = (database: DatabaseSync, manner: Manner) => T;
+export type SqliteWork<T> = (database: Statements, manner: Manner) => T;
 
 export interface JoinedWrite<T> {
   /** Called directly before the work, perhaps more than once. An error that it throws is the outcome. */

@@ -1,7 +1,7 @@
-import type { DatabaseSync } from 'node:sqlite';
 import type { ObjectKey } from '../../format/object-keys.ts';
 
 import type { ETag, ListedObject } from '../port.ts';
+import type { Statements } from './statements.ts';
 
 const encoder = new TextEncoder();
 
@@ -42,13 +42,13 @@ export function listingStart(prefix: string, startAfter: string | undefined): Ui
 }
 
 /** Reads one page: all rows at once, with keys as text. Reading row by row takes half as long again. */
-export function readPage(database: DatabaseSync, { prefix, from, maxKeys }: KeyRange): KeyPage {
+export function readPage(database: Statements, { prefix, from, maxKeys }: KeyRange): KeyPage {
   const end = prefixEnd(keyBytes(prefix));
   const select = database.prepare(
     `SELECT CAST(key AS TEXT) AS name, etag, last_modified, length(body) AS size FROM objects
-     WHERE key >= ? ${end === undefined ? '' : 'AND key < ?'} ORDER BY key LIMIT ${maxKeys + 1}`,
+     WHERE key >= ? ${end === undefined ? '' : 'AND key < ?'} ORDER BY key LIMIT ?`,
   );
-  const rows = end === undefined ? select.all(from) : select.all(from, end);
+  const rows = end === undefined ? select.all(from, maxKeys + 1) : select.all(from, end, maxKeys + 1);
   const listed = (rows as unknown as readonly ListedRow[]).map(({ name, etag, size, last_modified }) => ({
     key: name,
     etag,

@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import type { DatabaseSync } from 'node:sqlite';
 import { MemoryError } from '../../errors.ts';
 import type { ObjectKey } from '../../format/object-keys.ts';
 import type { Pause } from '../../time.ts';
@@ -25,6 +24,7 @@ import {
 import { createSqliteConnection } from './connection.ts';
 import { isDiskFull, noRoomToKeep } from './errors.ts';
 import { keyBytes, listingStart, readPage } from './listing.ts';
+import type { Statements } from './statements.ts';
 
 interface SqliteStoreOptions {
   /** A file in an existing directory, or `:memory:` for a store that ends with the process. */
@@ -158,7 +158,7 @@ interface ObjectRow {
 }
 
 function selectObject(
-  database: DatabaseSync,
+  database: Statements,
   key: ObjectKey,
   request: Pick<GetOptions, 'maxBytes' | 'ifNoneMatch'> | undefined,
 ): ObjectRow | undefined {
@@ -182,7 +182,7 @@ function toStored(row: ObjectRow, servedAt: number, request?: GetOptions): Store
 }
 
 function putObject(
-  database: DatabaseSync,
+  database: Statements,
   { sendBy, ...target }: PutTarget & Pick<PutOptions, 'sendBy'>,
   now: number,
 ): WriteResult {
@@ -194,7 +194,7 @@ function putObject(
 
 /** Makes changes as one, once all conditions hold. */
 function makeChanges(
-  database: DatabaseSync,
+  database: Statements,
   {
     puts,
     deletes,
@@ -220,7 +220,7 @@ function named<C>(key: ObjectKey, conflict: C | undefined): readonly { key: Obje
 }
 
 function refusalOf(
-  database: DatabaseSync,
+  database: Statements,
   { key, mode }: Pick<PutTarget, 'key' | 'mode'>,
 ): 'exists' | 'changed' | 'missing' | undefined {
   if (mode === 'overwrite') return undefined;
@@ -234,7 +234,7 @@ function refuseLate(sendBy: SendBound | undefined): void {
   if (late !== undefined) throw late;
 }
 
-function writeObject(database: DatabaseSync, { key, body }: PutTarget, now: number): ETag {
+function writeObject(database: Statements, { key, body }: PutTarget, now: number): ETag {
   const etag = `"${randomBytes(16).toString('hex')}"` as ETag;
   database
     .prepare('INSERT OR REPLACE INTO objects (key, etag, last_modified, body) VALUES (?, ?, ?, ?)')
@@ -242,27 +242,24 @@ function writeObject(database: DatabaseSync, { key, body }: PutTarget, now: numb
   return etag;
 }
 
-function deleteObject(database: DatabaseSync, target: DeleteTarget): readonly DeleteFailure[] {
+function deleteObject(database: Statements, target: DeleteTarget): readonly DeleteFailure[] {
   const conflicts = named(target.key, conflictOf(database, target));
   if (conflicts.length === 0) eraseObject(database, target);
   return conflicts;
 }
 
-function conflictOf(
-  database: DatabaseSync,
-  { key, ifMatch }: DeleteTarget,
-): 'changed' | 'missing' | undefined {
+function conflictOf(database: Statements, { key, ifMatch }: DeleteTarget): 'changed' | 'missing' | undefined {
   if (ifMatch === undefined) return undefined;
   const current = currentETag(database, keyBytes(key));
   if (current === ifMatch) return undefined;
   return current === undefined ? 'missing' : 'changed';
 }
 
-function eraseObject(database: DatabaseSync, { key }: DeleteTarget): void {
+function eraseObject(database: Statements, { key }: DeleteTarget): void {
   database.prepare('DELETE FROM objects WHERE key = ?').run(keyBytes(key));
 }
 
-function currentETag(database: DatabaseSync, id: Uint8Array): ETag | undefined {
+function currentETag(database: Statements, id: Uint8Array): ETag | undefined {
   const row = database.prepare('SELECT etag FROM objects WHERE key = ?').get(id);
   return (row as Pick<ObjectRow, 'etag'> | undefined)?.etag;
 }

@@ -5,12 +5,13 @@ import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { MemoryError } from '../../../../src/errors.ts';
 import { createSqliteConnection } from '../../../../src/store/sqlite/connection.ts';
+import type { Statements } from '../../../../src/store/sqlite/statements.ts';
 import { type LongWait, onLongWait } from '../../../../src/waits.ts';
 
 describe('a COMMIT that fails for an unknown reason', () => {
   let folder: string;
   let connection: ReturnType<typeof createSqliteConnection>;
-  let used: DatabaseSync[];
+  let used: Statements[];
   beforeEach(() => {
     folder = mkdtempSync(join(tmpdir(), 'sqlite-connection-'));
     connection = createSqliteConnection({ path: join(folder, 'memory.db'), busyTimeoutMs: 1_000 });
@@ -20,9 +21,9 @@ describe('a COMMIT that fails for an unknown reason', () => {
     connection.close();
     rmSync(folder, { recursive: true });
   });
-  const note = (database: DatabaseSync): number => used.push(database);
+  const note = (database: Statements): number => used.push(database);
   /** Work behind which there is no transaction left to commit. */
-  const spoil = (database: DatabaseSync): void => {
+  const spoil = (database: Statements): void => {
     note(database);
     database.exec('COMMIT');
   };
@@ -40,7 +41,7 @@ describe('a COMMIT that fails for an unknown reason', () => {
       statSync(join(folder, 'memory.db-reserve'), { throwIfNoEntry: false })?.size;
     await connection.write(() => {});
     const whole = reserved();
-    const spoilOnReserve = (database: DatabaseSync): void => {
+    const spoilOnReserve = (database: Statements): void => {
       if (note(database) === 1) throw Object.assign(new Error('full, says the test'), { errcode: 13 });
       spoil(database);
     };
@@ -60,7 +61,7 @@ describe('a COMMIT that fails for an unknown reason', () => {
 describe('work that throws', () => {
   it('leaves nothing written, and no transaction on the connection, which the next verb uses', async () => {
     const connection = createSqliteConnection({ path: ':memory:', busyTimeoutMs: 1_000 });
-    const count = (database: DatabaseSync): unknown =>
+    const count = (database: Statements): unknown =>
       database.prepare('SELECT count(*) AS count FROM made').get()?.['count'];
     try {
       await connection.write((database) => database.exec('CREATE TABLE made (n INTEGER)'));
@@ -77,6 +78,22 @@ describe('work that throws', () => {
       await connection.write((database) => database.exec('INSERT INTO made VALUES (2)'));
       expect(await connection.read(count)).toBe(1);
     } finally {
+      connection.close();
+    }
+  });
+});
+
+describe('a statement', () => {
+  it('is compiled once a connection, and answers for the values of each call', async () => {
+    const prepare = vi.spyOn(DatabaseSync.prototype, 'prepare');
+    const connection = createSqliteConnection({ path: ':memory:', busyTimeoutMs: 1_000 });
+    const half = (value: number): Promise<unknown> =>
+      connection.read((database) => database.prepare('SELECT ? / 2 AS half').get(value)?.['half']);
+    try {
+      expect([await half(2), await half(4), await half(6)]).toEqual([1, 2, 3]);
+      expect(prepare.mock.calls.filter(([sql]) => sql.includes('half'))).toHaveLength(1);
+    } finally {
+      prepare.mockRestore();
       connection.close();
     }
   });
