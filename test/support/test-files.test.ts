@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, globSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { LONGEST } from './longest-first.ts';
 import { filesThatRunAlone, slowFiles } from './test-files.ts';
@@ -15,6 +15,10 @@ describe('slowFiles', () => {
     ]) {
       expect(slow).not.toContain(file);
     }
+  });
+
+  it.each(slowFiles())('leaves out what is there: %s', (path) => {
+    expect(globSync(path)).not.toEqual([]);
   });
 });
 

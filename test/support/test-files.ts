@@ -1,10 +1,17 @@
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
-/** Many seeds, many inputs, and the template of the cloud, which takes seconds to make. */
-const TAKES_LONG: readonly string[] = ['simulation', 'fuzz', 'infra'].map(
-  (part) => `test/${part}/**/*.test.ts`,
-);
+/**
+ * Many seeds, many inputs, meetings of two processes at every request, growth by size, and the template of the cloud,
+ * which takes seconds to make.
+ */
+const TAKES_LONG: readonly string[] = [
+  ...['simulation', 'fuzz', 'infra', 'redactions', 'pairs', 'units/cdk'].map(
+    (part) => `test/${part}/**/*.test.ts`,
+  ),
+  'test/properties/cost-by-size.test.ts',
+  'test/units/history/agreed-plan.test.ts',
+];
 
 /** What stays in a process: a module in another's place, a global tracer, watches in the memory of libsodium. */
 const STAYS_BEHIND =
