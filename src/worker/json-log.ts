@@ -1,4 +1,5 @@
 import { isForTheOperator, MemoryError } from '../errors.ts';
+import { heardLogger } from '../listeners.ts';
 import type { LogFields, Logger } from '../logger.ts';
 import { isoOf } from '../time.ts';
 
@@ -42,6 +43,11 @@ export function createJsonLogger({ write, level = 'info', clock = Date.now }: Js
     };
   };
   return withFields(() => ({}));
+}
+
+/** Wraps a log of the caller's, whose failure changes nothing. */
+export function heardJsonLogger(logger: JsonLogger): JsonLogger {
+  return { ...heardLogger(logger), with: (fields) => heardJsonLogger(logger.with(fields)) };
 }
 
 /** Answers the word for a line about anything that was thrown. */

@@ -3,7 +3,8 @@ import { loadPeer, MemoryError } from '../errors.ts';
 import type { TenantId } from '../format/object-keys.ts';
 import { createRecent } from '../recent.ts';
 import { redactedCause } from '../store/failures.ts';
-import { untilRenewal } from '../store/s3/callers-credentials.ts';
+import { answeredInTime, untilRenewal } from '../store/s3/callers-credentials.ts';
+import { inTime, untilAborted } from '../time.ts';
 
 /** Temporary credentials that reach one tenant's objects and keys, and no other tenant's. */
 export interface TenantCredentials {
@@ -46,6 +47,30 @@ export function createTenantCredentials(
 }
 
 /**
+ * Finds the provider of a tenant's credentials and asks it, so that a refusal is known before anything else; undefined
+ * where all tenants are reached with the credentials of the process.
+ *
+ * @throws MemoryError `access_denied` where the deployment has no provider for the tenant, or none that gives
+ * credentials; `unavailable` where it does not answer within 60 s; `aborted`.
+ */
+export async function credentialsOf(
+  given: ((tenant: TenantId) => TenantCredentialProvider) | undefined,
+  tenant: TenantId,
+  signal: AbortSignal,
+): Promise<TenantCredentialProvider | undefined> {
+  if (given === undefined) return undefined;
+  const provider: unknown = given(tenant);
+  // Without a provider the tenant would be reached with the credentials of the process, which reach others, too.
+  if (typeof provider !== 'function') {
+    if (provider instanceof Promise) provider.catch(() => {});
+    throw new MemoryError('access_denied', 'there is no provider of credentials for the tenant');
+  }
+  const answered = provider as TenantCredentialProvider;
+  await untilAborted(answeredInTime(answered)(), signal);
+  return answered;
+}
+
+/**
  * Asks STS for credentials of the tenant.
  *
  * @throws MemoryError `access_denied` when the role may not be assumed for the tenant, else `unavailable`.
@@ -58,23 +83,22 @@ async function assumeRole(
     name: '@aws-sdk/client-sts',
     of: 'a role for each tenant',
   });
-  const { Credentials } = await sts
-    .send(
-      new AssumeRoleCommand({
-        RoleArn: roleArn,
-        RoleSessionName: `sealed-memory-${tenant}`.slice(0, 64),
-        DurationSeconds: SESSION_SECONDS,
-        Tags: [{ Key: 'tenant', Value: tenant }],
-      }),
-      { abortSignal: AbortSignal.timeout(WITHIN_MS) },
-    )
-    .catch((error: unknown) => {
-      // The words of STS name the roles, the session and the account.
-      const cause = redactedCause(error, 'STS');
-      throw REFUSALS.has(cause.name)
-        ? new MemoryError('access_denied', 'the tenant role may not be assumed', { cause })
-        : new MemoryError('unavailable', 'no credentials for the tenant were given', { cause });
-    });
+  const command = new AssumeRoleCommand({
+    RoleArn: roleArn,
+    RoleSessionName: `sealed-memory-${tenant}`.slice(0, 64),
+    DurationSeconds: SESSION_SECONDS,
+    Tags: [{ Key: 'tenant', Value: tenant }],
+  });
+  const { Credentials } = await inTime(
+    () => sts.send(command, { abortSignal: AbortSignal.timeout(WITHIN_MS) }),
+    { late: () => new Error(), ms: WITHIN_MS },
+  ).catch((error: unknown) => {
+    // The words of STS name the roles, the session and the account.
+    const cause = redactedCause(error, 'STS');
+    throw REFUSALS.has(cause.name)
+      ? new MemoryError('access_denied', 'the tenant role may not be assumed', { cause })
+      : new MemoryError('unavailable', 'no credentials for the tenant were given', { cause });
+  });
   const { AccessKeyId, SecretAccessKey, SessionToken, Expiration } = Credentials ?? {};
   if (!AccessKeyId || !SecretAccessKey || !SessionToken || !Expiration) {
     throw new MemoryError('unavailable', 'the token service gave incomplete credentials');

@@ -3,23 +3,25 @@ import type { SQSClient } from '@aws-sdk/client-sqs';
 import type { SQSBatchResponse, SQSEvent } from 'aws-lambda';
 import { NO_USAGE, type TurnUsage } from '../agent/turn-outcome.ts';
 import type { MessagesClient, TurnRequest } from '../agent/turn-request.ts';
-import { checkWholeNumber } from '../errors.ts';
+import { checkWholeNumber, MemoryError } from '../errors.ts';
 import { parseTenantId, type TenantId } from '../format/object-keys.ts';
 import type { LogFields } from '../logger.ts';
 import type { MemoryOptions } from '../open/options/options.ts';
 import { createTenantPool, type TenantPool } from '../open/pool.ts';
+import { inTime } from '../time.ts';
 import { createReceipts } from '../turns/receipts.ts';
 import { turnActor } from '../turns/turn-trace.ts';
-import { codeOf, type JsonLogger } from './json-log.ts';
+import { codeOf, heardJsonLogger, type JsonLogger } from './json-log.ts';
 import { createDirectHandler, type DirectAnswer, type LambdaContext } from './queue/direct-handler.ts';
 import type { Replies } from './queue/replies.ts';
 import { createSqsHandler, type DeliverRequest } from './queue/sqs-handler.ts';
-import type { TenantCredentialProvider } from './tenant-credentials.ts';
+import { credentialsOf, type TenantCredentialProvider } from './tenant-credentials.ts';
 import { createConversations } from './turn/conversations.ts';
 import { deliverTurn } from './turn/deliver-turn.ts';
 import { type Delivery, failureOf } from './turn/delivery.ts';
 import { openPrompt } from './turn/sealed-prompt.ts';
 import { createTokenBudget } from './turn/token-budget.ts';
+import type { TurnAnswer } from './turn/turn-answer.ts';
 import { parseTurnMessage, parseTurnText, type TurnMessage } from './turn/turn-message.ts';
 import { inTurnSpan, type TurnSpan } from './turn/turn-span.ts';
 
@@ -77,6 +79,8 @@ export interface Worker extends AsyncDisposable {
 const RESERVE_MS = 10_000;
 /** The part of `RESERVE_MS` for the count of the turn's tokens. */
 const COUNT_WITHIN_MS = 3_000;
+/** The part of `RESERVE_MS` for the end of a delivery whose reply is not taken. */
+const CLOSE_WITHIN_MS = 2_000;
 /**
  * The time after which a turn is free again, from the moment on at which the function that held it must have ended
  * (milliseconds).
@@ -94,7 +98,8 @@ const requestsOfTurn = new AsyncLocalStorage<{ count: number }>();
  *
  * @throws MemoryError `misconfigured` when an option is missing, unknown or malformed.
  */
-export function createWorker(options: WorkerOptions): Worker {
+export function createWorker(given: WorkerOptions): Worker {
+  const options = { ...given, logger: heardJsonLogger(given.logger) };
   const { queue, logger: log, tokensPerDay } = options;
   if (tokensPerDay !== undefined) {
     checkWholeNumber('tokensPerDay', tokensPerDay, { least: 1, most: Number.MAX_SAFE_INTEGER });
@@ -220,9 +225,8 @@ async function deliverOne(
   const remainingMs = (): number => context.getRemainingTimeInMillis() - RESERVE_MS;
   const signal = AbortSignal.timeout(Math.max(0, Math.floor(functionMs - RESERVE_MS)));
   try {
-    const credentials = options.credentials?.(tenant);
     // The credentials are asked for here, so that a refusal keeps its own code.
-    await credentials?.();
+    const credentials = await credentialsOf(options.credentials, tenant, signal);
     const { memory, context: place } = await pool.open(tenant, {
       credentials,
       actor: turnActor(message.turn),
@@ -266,7 +270,7 @@ async function deliverOne(
           });
       }
       if (delivery.state !== 'answered') return delivery;
-      await options.replies?.send(message, delivery.answer);
+      await reply(options, message, { ...delivery, leftMs: context.getRemainingTimeInMillis() });
       return { ...delivery, ...(message.answer && { form: message.answer }) };
     } finally {
       await memory.close();
@@ -274,4 +278,18 @@ async function deliverOne(
   } catch (error) {
     return failureOf(error, signal);
   }
+}
+
+/**
+ * Says that the turn was answered, as long as the function runs.
+ *
+ * @throws MemoryError `unavailable` where no answer came; the error of the caller's replies.
+ */
+async function reply(
+  { replies }: WorkerOptions,
+  message: TurnMessage,
+  { answer, leftMs }: { readonly answer: TurnAnswer; readonly leftMs: number },
+): Promise<void> {
+  const late = (): MemoryError => new MemoryError('unavailable', 'the reply could not be sent');
+  await inTime(() => replies?.send(message, answer), { late, ms: Math.max(0, leftMs - CLOSE_WITHIN_MS) });
 }

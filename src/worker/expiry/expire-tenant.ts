@@ -7,7 +7,7 @@ import type { MemoryOptions } from '../../open/options/options.ts';
 import { createTenantPool, type TenantPool } from '../../open/pool.ts';
 import { codeOf, type JsonLogger } from '../json-log.ts';
 import type { LambdaContext } from '../queue/direct-handler.ts';
-import type { TenantCredentialProvider } from '../tenant-credentials.ts';
+import { credentialsOf, type TenantCredentialProvider } from '../tenant-credentials.ts';
 
 export interface ScheduledExpiryOptions {
   /** The options of the store and the root keys. */
@@ -66,8 +66,7 @@ export async function expireTenant(
   const { pool, tenant, dryRun = false, checkpoints = false, logger: log, fields = {} } = options;
   const signal = AbortSignal.timeout(options.remainingMs);
   try {
-    const credentials = options.credentials?.(tenant);
-    await credentials?.();
+    const credentials = await credentialsOf(options.credentials, tenant, signal);
     const { memory, expire, checkpoint } = await pool.open(tenant, { credentials });
     try {
       const report = await expire({ dryRun: dryRun ? 'files' : false, signal });

@@ -4,10 +4,10 @@ import { parseTenantId, type TenantId } from '../../format/object-keys.ts';
 import type { TenantPool } from '../../open/pool.ts';
 import { redactedCause } from '../../store/failures.ts';
 import { isoOf } from '../../time.ts';
-import { codeOf } from '../json-log.ts';
+import { codeOf, heardJsonLogger } from '../json-log.ts';
 import type { LambdaContext } from '../queue/direct-handler.ts';
 import { receivesOf } from '../queue/queue-records.ts';
-import { loadSqs, within } from '../queue/replies.ts';
+import { ask, loadSqs } from '../queue/replies.ts';
 import { expireTenant, remainingOf, type ScheduledExpiryOptions, withExpiryPool } from './expire-tenant.ts';
 
 /** A message of the queue: one tenant of a run, or the place where a run's list of tenants goes on. */
@@ -48,9 +48,10 @@ const MOST_RECEIVES = 3;
  * @throws MemoryError `misconfigured` when an option is missing, unknown or malformed; `unavailable` when the queue
  * takes no message.
  */
-export function createExpiry(options: ScheduledExpiryOptions): ScheduledExpiry {
+export function createExpiry(given: ScheduledExpiryOptions): ScheduledExpiry {
+  const options = { ...given, logger: heardJsonLogger(given.logger) };
   return (event, context) =>
-    withExpiryPool<ExpiryPlan | SQSBatchResponse>(options, (pool) => {
+    withExpiryPool<ExpiryPlan | SQSBatchResponse>(given, (pool) => {
       if (isQueueEvent(event)) return expireRecords({ ...options, pool, context }, event.Records);
       return plan({ ...options, pool, context }, { run: isoOf(options.clock?.() ?? Date.now()) });
     });
@@ -129,7 +130,7 @@ async function send({ queue }: Expiring, tasks: readonly ExpiryTask[]): Promise<
         QueueUrl: queue.url,
         Entries: batch.map((task, index) => ({ Id: String(index), MessageBody: JSON.stringify(task) })),
       });
-      const answer = await queue.sqs.send(command, within()).catch((error: unknown) => {
+      const answer = await ask((within) => queue.sqs.send(command, within)).catch((error: unknown) => {
         throw notSent(redactedCause(error, 'SQS'));
       });
       if ((answer.Failed ?? []).length > 0) throw notSent();

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { SQSClient } from '@aws-sdk/client-sqs';
 import { loadPeer, MemoryError } from '../../errors.ts';
 import { redactedCause } from '../../store/failures.ts';
+import { inTime } from '../../time.ts';
 import type { TurnAnswer } from '../turn/turn-answer.ts';
 import type { TurnMessage } from '../turn/turn-message.ts';
 
@@ -29,9 +30,13 @@ export function loadSqs(): Promise<typeof import('./sqs-sdk.ts')> {
 /** The time for all attempts of one request, in milliseconds. */
 const WITHIN_MS = 10_000;
 
-/** Makes the signal of a request: a queue that gives no answer must leave time for the release of a turn. */
-export function within(): { readonly abortSignal: AbortSignal } {
-  return { abortSignal: AbortSignal.timeout(WITHIN_MS) };
+/** The options of a request, whose signal the client of a queue obeys. */
+type Within = { readonly abortSignal: AbortSignal };
+
+/** Sends a request: a queue that gives no answer must leave time for the release of a turn. */
+export function ask<T>(send: (within: Within) => Promise<T>): Promise<T> {
+  const late = (): DOMException => new DOMException('The queue did not answer.', 'TimeoutError');
+  return inTime(() => send({ abortSignal: AbortSignal.timeout(WITHIN_MS) }), { late, ms: WITHIN_MS });
 }
 
 /** The most bytes of a reply that carries its text. A message of SQS holds 1 MiB; a longer text stays in the store. */
@@ -54,7 +59,7 @@ export function createReplies({ sqs, queueUrl, mode }: RepliesOptions): Replies 
         MessageBody: fits ? full : JSON.stringify(pointer),
         ...(isFifo && { MessageGroupId: tenant, MessageDeduplicationId: fingerprint(tenant, turn) }),
       });
-      await sqs.send(command, within()).catch((error: unknown) => {
+      await ask((within) => sqs.send(command, within)).catch((error: unknown) => {
         const cause = redactedCause(error, 'SQS');
         throw new MemoryError('unavailable', 'the reply could not be sent', { cause });
       });

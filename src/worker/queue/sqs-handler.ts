@@ -5,7 +5,7 @@ import type { JsonLogger } from '../json-log.ts';
 import type { Delivery, NotAnswered } from '../turn/delivery.ts';
 import type { LambdaContext } from './direct-handler.ts';
 import { FIRST_SENT, groupsOf, isFifo, receivesOf, type Sending, sendingOf } from './queue-records.ts';
-import { loadSqs, within } from './replies.ts';
+import { ask, loadSqs } from './replies.ts';
 
 interface SqsHandlerOptions {
   readonly sqs: Pick<SQSClient, 'send'>;
@@ -248,7 +248,7 @@ async function send(
       ? { MessageDeduplicationId: record.messageId }
       : { DelaySeconds: Math.min(LONGEST_DELAY_SECONDS, Math.ceil(seconds)) }),
   });
-  return sqs.send(command, within()).then(
+  return ask((within) => sqs.send(command, within)).then(
     () => true,
     (error: unknown) => {
       log.warn('a message could not be sent on', { code: nameOf(error) });
@@ -273,7 +273,7 @@ async function changeVisibility(
       ReceiptHandle: receiptHandle,
       VisibilityTimeout: Math.min(LONGEST_VISIBILITY_SECONDS, Math.max(0, Math.ceil(seconds))),
     });
-    await sqs.send(command, within());
+    await ask((within) => sqs.send(command, within));
   } catch (error) {
     log.warn('the visibility of a message could not be changed', { code: nameOf(error) });
   }

@@ -1,6 +1,8 @@
 import { runTurn } from '../../agent/run-turn.ts';
 import { NO_USAGE, type TurnOutcome, type TurnUsage } from '../../agent/turn-outcome.ts';
 import type { MessagesClient, TurnRequest } from '../../agent/turn-request.ts';
+import { MemoryError } from '../../errors.ts';
+import { inTime, throwIfAborted } from '../../time.ts';
 import type { Memory } from '../../tool/memory-tool.ts';
 import { codeOf, type JsonLogger } from '../json-log.ts';
 import { type Delivery, KEY_REFUSED, NO_CLIENT } from './delivery.ts';
@@ -38,11 +40,18 @@ export async function askClaude(
 ): Promise<TurnOutcome | Delivery> {
   const { message, memory, turn, signal, log } = request;
   const before = progress.latest?.usage ?? NO_USAGE;
-  const clientFor = async (refused?: MessagesClient): Promise<MessagesClient | undefined> =>
-    request.client(refused).catch((error: unknown) => {
+  const clientFor = async (refused?: MessagesClient): Promise<MessagesClient | undefined> => {
+    const late = (): MemoryError => new MemoryError('timeout', 'no client of Claude was given in time');
+    try {
+      const client = await inTime(() => request.client(refused), { signal, late });
+      if (typeof client.beta.messages.toolRunner === 'function') return client;
+      throw new MemoryError('misconfigured', 'what was given is no client of Claude');
+    } catch (error) {
       log.error('there is no client of Claude', { code: codeOf(error) });
+      throwIfAborted(signal);
       return undefined;
-    });
+    }
+  };
   const run = (client: MessagesClient): Promise<TurnOutcome> =>
     runTurn({
       ...turn,
