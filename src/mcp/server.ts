@@ -12,6 +12,7 @@ import {
   MEMORY_PROTOCOL,
   memoryToolDefinition,
 } from '../language/schema.ts';
+import { heard } from '../listeners.ts';
 import type { Memory } from '../tool/memory-tool.ts';
 import { mcpContent } from './content.ts';
 import { serveResources } from './resources.ts';
@@ -23,7 +24,7 @@ export interface MemoryServerOptions {
   readonly instructions?: string;
   /**
    * Hears an error of listing or reading resources that the operator must know. The memory's own logger hears of
-   * commands.
+   * commands. Its own failure changes nothing.
    */
   readonly onFailure?: (error: unknown) => void;
 }
@@ -58,7 +59,7 @@ export function createMemoryServer(memory: Memory, options: MemoryServerOptions 
     return { content: mcpContent(result.content), isError: result.isError };
   });
 
-  serveResources(server, memory.files, { onFailure });
+  serveResources(server, memory.files, { onFailure: heard(onFailure) });
   return mcp;
 }
 

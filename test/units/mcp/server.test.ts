@@ -297,4 +297,28 @@ describe('the resources of an MCP server', () => {
     ]);
     expect(failures).toMatchObject([{ code: 'access_denied' }, { code: 'access_denied' }]);
   });
+
+  it.each([
+    [
+      'throws',
+      () => {
+        throw new Error('words of the host');
+      },
+    ],
+    ['rejects', () => Promise.reject(new Error('words of the host'))],
+    ['never ends', () => new Promise(() => {})],
+  ])('tell the client the same sentence where what hears of failures %s', async (_, onFailure) => {
+    const unhandled: unknown[] = [];
+    const note = (error: unknown): void => void unhandled.push(error);
+    process.on('unhandledRejection', note);
+    const store = interceptStore(openSqliteObjectStore({ path: ':memory:' }), async () => {
+      throw new MemoryError('access_denied', 'The bucket "private" refused the role.');
+    });
+    const client = await connect(await open({ store, lazy: true }), { onFailure });
+    const told = await client.readResource({ uri: 'memory:///memories/b' }).catch(({ message }) => message);
+    await new Promise((resolve) => setImmediate(resolve));
+    process.off('unhandledRejection', note);
+    expect(told).toBe('Error: Access to /memories/b is not permitted');
+    expect(unhandled).toEqual([]);
+  });
 });
