@@ -1,6 +1,9 @@
 /** CI tries more of the same than fits into the minutes of `npm test`: more seeds, more attempts, more kills. */
 export const THOROUGH: boolean = process.env['TEST_THOROUGH'] === '1';
 
+/** The inner loop: a sample of what `npm test` tries. */
+export const QUICK: boolean = process.env['TEST_QUICK'] === '1';
+
 /** How much is tried in a usual run, and how much with `TEST_THOROUGH=1`. */
 export function amount({ usual, thorough }: { readonly usual: number; readonly thorough: number }): number {
   return THOROUGH ? thorough : usual;
