@@ -25,7 +25,7 @@ const NO_NEWLINE = ' (no newline)';
 
 /** Reads a transcript: a title, and lines that begin with `$ ` with their answers below. */
 export function parseTranscript(text: string): Transcript {
-  const lines = text.split('\n');
+  const lines = text.replace(/\n$/, '').split('\n');
   const title = lines.slice(0, lines.indexOf('')).join(' ');
   const steps: { typed: string; input: string; answer: string[] }[] = [];
   let end: string | undefined;
@@ -43,10 +43,11 @@ export function parseTranscript(text: string): Transcript {
       steps.push({ typed, input: '', answer: [] });
       end = mark;
       isRemark = false;
-    } else if (line.startsWith(REMARK)) isRemark = true;
-    else if (!isRemark) step?.answer.push(line);
+    } else if (line.startsWith(REMARK)) {
+      isRemark = true;
+      if (step?.answer.at(-1) === '') step.answer.pop();
+    } else if (!isRemark) step?.answer.push(line);
   }
-  for (const { answer } of steps) while (answer.at(-1) === '') answer.pop();
   return { title, steps };
 }
 
@@ -144,8 +145,15 @@ export class Names {
 }
 
 /** What an author wants a name for: versions, whole and short, and ETags. */
-const MADE_UP =
-  /(?<=")[\w-]{22}(?=")|(?<=[ \t]|^)v(?=[\w-]*[A-Z\d_-])[\w-]{8}(?=[ \t:]|$)|(?<=")[\da-f]{32}(?=\\?")/g;
+const MADE_UP = new RegExp(
+  [
+    '(?<=")[\\w-]{22}(?=")',
+    '(?<=[ \\t]|^)v(?=[\\w-]*[A-Z\\d_-])[\\w-]{8}(?=[ \\t:]|$)',
+    '(?<=")[\\da-f]{32}(?=\\\\?")',
+    '(?<=["/:])[\\w-]{43}(?=$|["./])',
+  ].join('|'),
+  'g',
+);
 
 const NAME = /\{(\*|here|version|(?:v|V|id|n)\d+)\}/g;
 const SHAPES: Readonly<Record<string, string>> = {
