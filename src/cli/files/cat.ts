@@ -1,12 +1,11 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { MemoryError } from '../../errors.ts';
-import { toBase64 } from '../../format/encoding.ts';
-import { decodeText, encodeText } from '../../language/text.ts';
+import { encodeText } from '../../language/text.ts';
 import { type ChosenVerb, forReaders, type Invocation } from '../run/invocation.ts';
 import { readFile, runOnFiles } from '../run/memory.ts';
 import { pathArgument } from '../run/typed.ts';
 import { counted } from '../show/report.ts';
-import { textFor } from '../show/shown.ts';
+import { contentFields, textFor } from '../show/shown.ts';
 
 /** Declares `cat`. */
 export function declareCat(program: Command, run: ChosenVerb<typeof runCat>): void {
@@ -36,18 +35,13 @@ export function runCat(paths: readonly string[], { lines }: CatArguments, invoca
       for (const path of paths) {
         const bytes = await readFile(run, path);
         const wanted = lines === undefined ? bytes : linesOf(bytes, lines, path);
-        if (flags.json === true) await report.entry({ path, ...contentOf(wanted) }, '');
+        if (flags.json === true) await report.entry({ path, ...contentFields(wanted) }, '');
         else await terminal.out(terminal.isForEyes ? textFor(wanted, path) : wanted);
       }
       if (flags.json === true) await report.done({ files: paths.length });
       return 0;
     }, invocation),
   );
-}
-
-function contentOf(bytes: Uint8Array) {
-  const text = decodeText(bytes);
-  return text === undefined ? { base64: toBase64(bytes) } : { text };
 }
 
 function linesOf(bytes: Uint8Array, { first, last }: LineRange, path: string): Uint8Array {

@@ -5,6 +5,7 @@ import type { ChosenVerb, Invocation } from '../run/invocation.ts';
 import { type FileRun, readFile, runOnFiles } from '../run/memory.ts';
 import { cannotWrite, existsAlready, writeOwnFile } from '../run/own-file.ts';
 import { pathArgument } from '../run/typed.ts';
+import { contentFields } from '../show/shown.ts';
 
 /** Declares `get`. */
 export function declareGet(program: Command, run: ChosenVerb<typeof runGet>): void {
@@ -19,7 +20,10 @@ export function declareGet(program: Command, run: ChosenVerb<typeof runGet>): vo
     );
 }
 
-/** Writes one file to one of the user's, which is replaced with `force` alone. */
+/**
+ * Writes one file to one of the user's, which is replaced with `force` alone, or to standard output; with `--json` its
+ * content stands in the line there.
+ */
 export function runGet(
   path: string,
   { to = basename(path), force = false }: { readonly to?: string | undefined; readonly force?: boolean },
@@ -27,9 +31,11 @@ export function runGet(
 ) {
   const get = async (run: FileRun): Promise<number> => {
     const bytes = await readFile(run, path);
-    if (to === '-') await invocation.terminal.out(bytes);
-    else await writeOwn(to, bytes, { force });
-    await invocation.report.done({ path, to, size: bytes.length });
+    const { terminal, report, flags } = invocation;
+    const isInJson = to === '-' && flags.json === true;
+    if (to !== '-') await writeOwn(to, bytes, { force });
+    else if (!isInJson) await terminal.out(bytes);
+    await report.done({ path, to, size: bytes.length, ...(isInJson && contentFields(bytes)) });
     return 0;
   };
   const interrupted = to === '-' ? {} : { interrupted: 'nothing was written; run it again' };

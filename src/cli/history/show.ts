@@ -1,11 +1,9 @@
 import type { Command } from 'commander';
-import { toBase64 } from '../../format/encoding.ts';
-import { decodeText } from '../../language/text.ts';
 import { runOnAdmin } from '../run/admin.ts';
 import { type ChosenVerb, forReaders, type Invocation } from '../run/invocation.ts';
 import { ofAdmin, tellHistoryOff } from '../run/tenant-state.ts';
 import { pathArgument, versionArgument } from '../run/typed.ts';
-import { textFor } from '../show/shown.ts';
+import { contentFields, textFor } from '../show/shown.ts';
 
 /** Declares `show`. */
 export function declareShow(program: Command, run: ChosenVerb<typeof runShow>): void {
@@ -33,8 +31,7 @@ export function runShow(
         );
         const { bytes } = found;
         if (flags.json === true) {
-          const text = decodeText(bytes);
-          const content = text === undefined ? { base64: toBase64(bytes) } : { text };
+          const content = contentFields(bytes);
           await report.done({ path: found.path, version: found.version, ...content, ...state });
         } else await terminal.out(terminal.isForEyes ? textFor(bytes, path) : bytes);
         return 0;

@@ -1,4 +1,5 @@
 import { MemoryError } from '../../errors.ts';
+import { toBase64 } from '../../format/encoding.ts';
 import { decodeText } from '../../language/text.ts';
 import { isoOf } from '../../time.ts';
 
@@ -27,4 +28,10 @@ export function textFor(bytes: Uint8Array, path: string): string {
   const text = decodeText(bytes);
   if (text !== undefined) return text;
   throw new MemoryError('not_text', `${path} is not text: "sealed-memory get" writes it to a file.`);
+}
+
+/** Makes the fields that hold a content in a line of JSON: its text, or base64 where it is none. */
+export function contentFields(bytes: Uint8Array): { readonly text: string } | { readonly base64: string } {
+  const text = decodeText(bytes);
+  return text === undefined ? { base64: toBase64(bytes) } : { text };
 }
