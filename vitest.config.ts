@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 import { defineConfig } from 'vitest/config';
+import { plantBugs } from './test/seeded-bugs/plant.ts';
 import { ClosingLines } from './test/support/closing-lines.ts';
 import { seedOfRun } from './test/support/draws.ts';
 import { LongestFirst } from './test/support/longest-first.ts';
@@ -20,6 +21,7 @@ const ofHosts = ['test/units/hosts/**/*.test.ts'];
 const LIMIT_MS = process.env['TEST_THOROUGH'] === '1' ? 120_000 : 60_000;
 
 export default defineConfig({
+  plugins: [plantBugs()],
   test: {
     reporters: ['default', new ClosingLines()],
     // On two cores Vitest would take one: half of what tests do is to wait for processes, servers and leases.

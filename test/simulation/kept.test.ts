@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { amount } from '../support/thorough.ts';
-import { CI_SEEDS } from './seeds.ts';
+import { CI_SEEDS, keepingOf, keptSeedsOf } from './seeds.ts';
 import type { StoreClass } from './sim-store.ts';
 import { type SimulationOptions, simulate } from './simulate.ts';
 import { THEMES } from './workload.ts';
@@ -38,12 +38,12 @@ const FROZEN: readonly Pick<
 
 describe('many processes of a tenant that keeps history', () => {
   for (const { name: themeName } of THEMES) {
-    const seeds = amount({ usual: 4, thorough: 16 });
+    const seeds = amount({ usual: 4, thorough: keptSeedsOf(themeName, 'kept') });
     it(`leave a log of what happened, and of nothing else: ${themeName}, ${seeds} seeds`, {
       timeout: 120_000,
     }, async () => {
       for (let seed = 1; seed <= seeds; seed++) {
-        const keeping = seed % 4 === 0 ? 'turned on' : 'always';
+        const keeping = keepingOf(seed);
         for (const storeClass of CLASSES) {
           const { complaint } = await simulate({ seed, storeClass, themeName, keeping });
           expect(complaint, `seed ${seed}, ${storeClass}`).toBeUndefined();
@@ -56,7 +56,7 @@ describe('many processes of a tenant that keeps history', () => {
     expect((await simulate(frozen)).complaint).toBeUndefined();
   });
 
-  const ofEach = amount({ usual: 2, thorough: 12 });
+  const ofEach = amount({ usual: 2, thorough: keptSeedsOf('files', 'taken back') });
   it(`leave such a log beside one that undoes and restores, ${ofEach} seeds of each theme`, {
     timeout: 120_000,
   }, async () => {

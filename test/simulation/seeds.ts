@@ -1,4 +1,5 @@
 import { amount } from '../support/thorough.ts';
+import type { Keeping } from './process.ts';
 import type { Theme } from './workload.ts';
 
 /**
@@ -22,4 +23,15 @@ export const CI_SEEDS: Readonly<Record<Theme['name'], number>> = {
 /** Those of this run. */
 export function seedsOf(theme: Theme['name']): number {
   return amount({ usual: Math.ceil(CI_SEEDS[theme] / 5), thorough: CI_SEEDS[theme] });
+}
+
+/** How many of each theme CI runs of a tenant that keeps history, and of one in which a process takes back as well. */
+export function keptSeedsOf(theme: Theme['name'], history: 'kept' | 'taken back'): number {
+  if (history === 'taken back') return 12;
+  return theme === 'one file' ? 40 : 16;
+}
+
+/** Every fourth tenant turns its history on while processes work. */
+export function keepingOf(seed: number): Keeping {
+  return seed % 4 === 0 ? 'turned on' : 'always';
 }

@@ -2,11 +2,11 @@ import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
 /**
- * Many seeds, many inputs, meetings of two processes at every request, growth by size, and the template of the cloud,
- * which takes seconds to make.
+ * Many seeds, many inputs, bugs that are planted one by one, meetings of two processes at every request, growth by size,
+ * and the template of the cloud, which takes seconds to make.
  */
 const TAKES_LONG: readonly string[] = [
-  ...['simulation', 'fuzz', 'infra', 'redactions', 'pairs', 'units/cdk'].map(
+  ...['simulation', 'seeded-bugs/runs', 'fuzz', 'infra', 'redactions', 'pairs', 'units/cdk'].map(
     (part) => `test/${part}/**/*.test.ts`,
   ),
   'test/properties/cost-by-size.test.ts',

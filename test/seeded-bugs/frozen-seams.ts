@@ -1,13 +1,13 @@
 import { MemoryError } from '../../src/errors.ts';
 import type { ObjectKey } from '../../src/format/object-keys.ts';
 import { isResentConflict, type ListedObject } from '../../src/store/port.ts';
-import { type Command, underWay } from './history.ts';
-import type { Bug } from './process.ts';
-import { LAYOUT, pathOf } from './tenant.ts';
+import { type Command, underWay } from '../simulation/history.ts';
+import type { Bug } from '../simulation/process.ts';
+import { LAYOUT, pathOf } from '../simulation/tenant.ts';
 
 /** Mistakes that were made once, as they look from the store. */
-export const FROZEN_BUGS = {
-  copiedOverMoved: {
+export const FROZEN_SEAMS: Readonly<Record<string, () => Bug>> = {
+  'a new file in a moved directory copied over the one that was moved before': () => ({
     above: (store) => ({
       ...store,
       async put(key, body, options) {
@@ -19,8 +19,8 @@ export const FROZEN_BUGS = {
           : store.put(key, body, { ...options, mode: { ifMatch: found.etag } });
       },
     }),
-  },
-  secondRoundTakesAll: {
+  }),
+  'a file created while its directory is deleted taken by a second round': () => ({
     above: (store) => ({
       ...store,
       async delete(targets, options) {
@@ -36,8 +36,8 @@ export const FROZEN_BUGS = {
         return failures;
       },
     }),
-  },
-  lostBatchChangedNothing: {
+  }),
+  'a batch without an answer told as one that changed nothing': () => ({
     above: (store) => ({
       ...store,
       delete: (targets, options) =>
@@ -46,8 +46,8 @@ export const FROZEN_BUGS = {
           throw new MemoryError('unavailable', 'nothing was deleted');
         }),
     }),
-  },
-  resendSpeaksForTheFirst: {
+  }),
+  'a resend that is refused taken for the first attempt': () => ({
     above: (store) => ({
       ...store,
       put: (key, body, options) =>
@@ -56,8 +56,8 @@ export const FROZEN_BUGS = {
           return { conflict: options.mode === 'create' ? 'exists' : 'changed' };
         }),
     }),
-  },
-  failedLookChangedNothing: {
+  }),
+  'a create that landed told as unavailable when the look after it fails': () => ({
     above: (store) => ({
       ...store,
       put: (key, body, options) =>
@@ -67,8 +67,8 @@ export const FROZEN_BUGS = {
           throw error;
         }),
     }),
-  },
-} satisfies Readonly<Record<string, Bug>>;
+  }),
+};
 
 function commandNow(): Command | undefined {
   return underWay.getStore()?.command;

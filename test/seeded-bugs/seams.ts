@@ -2,27 +2,17 @@ import { MemoryError } from '../../src/errors.ts';
 import { TOMBSTONE_BYTES } from '../../src/format/sizes.ts';
 import type { DeleteTarget, ETag, ObjectStore, WriteResult } from '../../src/store/port.ts';
 import { createSightings } from '../../src/tree/sightings.ts';
-import { type Command, underWay } from './history.ts';
-import { createLastSeenSightings } from './last-seen.ts';
-import type { Bug } from './process.ts';
-import type { StoreClass } from './sim-store.ts';
-import { LAYOUT, pathOf } from './tenant.ts';
-import type { Theme } from './workload.ts';
+import { type Command, underWay } from '../simulation/history.ts';
+import { createLastSeenSightings } from '../simulation/last-seen.ts';
+import type { Bug } from '../simulation/process.ts';
+import { LAYOUT, pathOf } from '../simulation/tenant.ts';
+import { FROZEN_SEAMS } from './frozen-seams.ts';
+import { KEPT_SEAMS } from './kept-seams.ts';
 
-export interface SeededBug extends Bug {
-  readonly storeClasses: readonly StoreClass[];
-  /** The theme in which it shows soonest. */
-  readonly themeName: Theme['name'];
-}
-
-export const BOTH: readonly StoreClass[] = ['guarded', 'unguarded'];
 const REGISTER = `${LAYOUT.tenantPrefix}journal/register`;
 
-/** Mistakes that the protocols are there to avoid: each of them has to be found. */
-export const BUGS: Readonly<Record<string, SeededBug>> = {
-  'no If-Match on edits': {
-    themeName: 'one file',
-    storeClasses: BOTH,
+const TREE_SEAMS: Readonly<Record<string, () => Bug>> = {
+  'no If-Match on edits': () => ({
     above: (store) => ({
       ...store,
       put: (key, body, options) =>
@@ -32,10 +22,8 @@ export const BUGS: Readonly<Record<string, SeededBug>> = {
           isFile(key) && typeof options.mode === 'object' ? { mode: 'overwrite' } : options,
         ),
     }),
-  },
-  'a blind resend after 412': {
-    themeName: 'one file',
-    storeClasses: BOTH,
+  }),
+  'a blind resend after 412': () => ({
     above: (store) => ({
       ...store,
       async put(key, body, options) {
@@ -45,10 +33,8 @@ export const BUGS: Readonly<Record<string, SeededBug>> = {
         return found === undefined ? answer : store.put(key, body, { mode: { ifMatch: found.etag } });
       },
     }),
-  },
-  'no undo in create clashes': {
-    themeName: 'clashes',
-    storeClasses: BOTH,
+  }),
+  'no undo in create clashes': () => ({
     above(store) {
       const created = new Set<ETag>();
       return {
@@ -66,10 +52,8 @@ export const BUGS: Readonly<Record<string, SeededBug>> = {
         },
       };
     },
-  },
-  'a file built on that may be taken back': {
-    themeName: 'edited clashes',
-    storeClasses: BOTH,
+  }),
+  'a file built on that may be taken back': () => ({
     sightings() {
       const sightings = createSightings();
       const isBuilding = (): boolean => {
@@ -78,24 +62,18 @@ export const BUGS: Readonly<Record<string, SeededBug>> = {
       };
       return { ...sightings, stays: (stored) => isBuilding() || sightings.stays(stored) };
     },
-  },
-  'a delete batch resent without a new listing': {
-    themeName: 'directories',
-    storeClasses: BOTH,
+  }),
+  'a delete batch resent without a new listing': () => ({
     above: (store) => ({ ...store, delete: resent(store) }),
     below: (store) => ({ ...store, delete: resent(store) }),
-  },
-  'a plain DELETE instead of the guarded one': {
-    themeName: 'one file',
-    storeClasses: BOTH,
+  }),
+  'a plain DELETE instead of the guarded one': () => ({
     above: (store) => ({
       ...store,
       delete: (targets, options) => store.delete(unconditional(targets), options),
     }),
-  },
-  'a tombstone overwritten young': {
-    themeName: 'one file',
-    storeClasses: ['unguarded'],
+  }),
+  'a tombstone overwritten young': () => ({
     below: (store) => ({
       ...store,
       async head(key, options) {
@@ -103,10 +81,8 @@ export const BUGS: Readonly<Record<string, SeededBug>> = {
         return found?.size === TOMBSTONE_BYTES ? { ...found, servedAt: found.servedAt + 3_600_000 } : found;
       },
     }),
-  },
-  'no lease check before a delete batch': {
-    themeName: 'moving directories',
-    storeClasses: BOTH,
+  }),
+  'no lease check before a delete batch': () => ({
     above(store) {
       const holders = new Set<unknown>();
       return {
@@ -121,10 +97,8 @@ export const BUGS: Readonly<Record<string, SeededBug>> = {
         },
       };
     },
-  },
-  'the register set idle before the deletes': {
-    themeName: 'moving directories',
-    storeClasses: BOTH,
+  }),
+  'the register set idle before the deletes': () => ({
     above(store) {
       const held = new Map<unknown, DeleteTarget[]>();
       return {
@@ -150,20 +124,14 @@ export const BUGS: Readonly<Record<string, SeededBug>> = {
         },
       };
     },
-  },
-  'cached text trusted for an error': {
-    themeName: 'one file',
-    storeClasses: BOTH,
+  }),
+  'cached text trusted for an error': () => ({
     above: (store) => ({ ...store, get: unasked(store, (command) => EDITS.includes(command)) }),
-  },
-  'stale text not revalidated': {
-    themeName: 'one file',
-    storeClasses: BOTH,
+  }),
+  'stale text not revalidated': () => ({
     above: (store) => ({ ...store, get: unasked(store, (command) => command === 'view') }),
-  },
-  'a directory that has gone': {
-    themeName: 'clashes',
-    storeClasses: BOTH,
+  }),
+  'a directory that has gone': () => ({
     above(store) {
       const directories = new Set<string>();
       const isKnown = (key: string): boolean => directories.has(key.replace(/\.sealed$/, '/'));
@@ -189,15 +157,11 @@ export const BUGS: Readonly<Record<string, SeededBug>> = {
         },
       };
     },
-  },
-  'the version seen last taken for the only right one': {
-    themeName: 'busy readers',
-    storeClasses: BOTH,
+  }),
+  'the version seen last taken for the only right one': () => ({
     sightings: createLastSeenSightings,
-  },
-  'the moment of an answer taken for that of its request': {
-    themeName: 'busy readers',
-    storeClasses: BOTH,
+  }),
+  'the moment of an answer taken for that of its request': () => ({
     sightings() {
       const sightings = createSightings();
       return {
@@ -207,8 +171,11 @@ export const BUGS: Readonly<Record<string, SeededBug>> = {
         sawNothing: (sighting) => sightings.sawNothing({ ...sighting, since: sightings.begin() }),
       };
     },
-  },
+  }),
 };
+
+/** What stands around each process of a simulation in place of what is right, by the names of the bugs. */
+export const SEAMS: Readonly<Record<string, () => Bug>> = { ...TREE_SEAMS, ...FROZEN_SEAMS, ...KEPT_SEAMS };
 
 const EDITS: readonly Command['command'][] = ['str_replace', 'insert'];
 

@@ -4,24 +4,16 @@ import { ID_BYTES } from '../../src/format/wrap.ts';
 import { VERSION_SAVER } from '../../src/history/save/version-saver.ts';
 import { parseMemoryPath } from '../../src/language/path.ts';
 import { openWork, type Tenant } from '../../src/tree/tenant.ts';
-import { isBelow } from './answer.ts';
-import { BOTH, type SeededBug } from './bugs.ts';
-import { type Operation, underWay } from './history.ts';
-import { LAYOUT, pathOf } from './tenant.ts';
+import { isBelow } from '../simulation/answer.ts';
+import { type Operation, underWay } from '../simulation/history.ts';
+import type { Bug } from '../simulation/process.ts';
+import { LAYOUT, pathOf } from '../simulation/tenant.ts';
 
-export interface KeptBug extends SeededBug {
-  /** What is wrong with the log then. */
-  readonly problem: string;
-}
-
-/** Mistakes that history is kept from: each of them has to be found. */
-export const KEPT_BUGS: Readonly<Record<string, () => KeptBug>> = {
+/** The same for bugs of what history keeps. */
+export const KEPT_SEAMS: Readonly<Record<string, () => Bug>> = {
   'a version saved after the PUT that replaces it': () => {
     const held = new Map<Operation | undefined, (() => Promise<void>)[]>();
     return {
-      problem: 'a version is missing',
-      themeName: 'one file',
-      storeClasses: BOTH,
       saver: (saver) => ({
         ...saver,
         async saveReplaced(...version) {
@@ -45,9 +37,6 @@ export const KEPT_BUGS: Readonly<Record<string, () => KeptBug>> = {
     };
   },
   'a version saved without create-only': () => ({
-    problem: 'a record is written over',
-    themeName: 'one file',
-    storeClasses: BOTH,
     above: (store) => ({
       ...store,
       put: (key, body, options) =>
@@ -63,9 +52,6 @@ export const KEPT_BUGS: Readonly<Record<string, () => KeptBug>> = {
   'the record of a directory written before its rename is decided': () => {
     let contexts: readonly Tenant[] = [];
     return {
-      problem: 'a rename is written down that may be taken back',
-      themeName: 'contested directories',
-      storeClasses: BOTH,
       saver(saver, context) {
         if (!contexts.includes(context)) contexts = [...contexts, context];
         return saver;
@@ -87,9 +73,6 @@ export const KEPT_BUGS: Readonly<Record<string, () => KeptBug>> = {
   'a predecessor taken from an earlier read': () => {
     const first = new Map<string, Uint8Array>();
     return {
-      problem: 'a version names another before it',
-      themeName: 'one file',
-      storeClasses: BOTH,
       saver: (saver) => ({
         ...saver,
         async saveReplaced(work, path, version, before) {
@@ -105,9 +88,6 @@ export const KEPT_BUGS: Readonly<Record<string, () => KeptBug>> = {
   'an edit that keeps its id when it is judged on another base': () => {
     const drawn = new Map<Operation, Uint8Array>();
     return {
-      problem: 'an id does not name one version',
-      themeName: 'one file',
-      storeClasses: BOTH,
       random: (random) => (length) => {
         const operation = underWay.getStore();
         if (length !== ID_BYTES || operation === undefined) return random(length);
@@ -118,18 +98,12 @@ export const KEPT_BUGS: Readonly<Record<string, () => KeptBug>> = {
     };
   },
   'edits of two actors merged': () => ({
-    problem: 'a version names another writer',
-    themeName: 'one file',
-    storeClasses: BOTH,
     actor(actor, others) {
       const [other] = others;
       return other === undefined ? actor : other.actor;
     },
   }),
   'a delete that saves nothing': () => ({
-    problem: 'a version is missing',
-    themeName: 'one file',
-    storeClasses: BOTH,
     saver: (saver) => ({
       ...saver,
       saveListed: (work, files) =>
@@ -137,9 +111,6 @@ export const KEPT_BUGS: Readonly<Record<string, () => KeptBug>> = {
     }),
   }),
   'a delete written down before it is certain': () => ({
-    problem: 'a rename or delete is told of too often',
-    themeName: 'one file',
-    storeClasses: BOTH,
     saver: (saver) => ({
       ...saver,
       async saveListed(work, files) {

@@ -1,0 +1,39 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { SEEDED_BUGS } from './catalogue.ts';
+import { SEAMS } from './seams.ts';
+
+const titlesOf = (page: string): readonly string[] =>
+  [...readFileSync(`docs/${page}.md`, 'utf8').matchAll(/^## (.+)$/gm)].map(
+    ([, title]) => `${page}: ${title}`,
+  );
+const chapters = ['protocols', 'history'].flatMap(titlesOf);
+
+describe('the catalogue of seeded bugs', () => {
+  it('has more than fifty, each under a name of its own', () => {
+    expect(SEEDED_BUGS.length).toBeGreaterThan(50);
+    const names = SEEDED_BUGS.map(({ name }) => name.replace(/\W+/g, '-'));
+    expect(new Set(names).size).toBe(names.length);
+  });
+
+  it('breaks chapters that are there', () => {
+    const broken = new Set<string>(SEEDED_BUGS.map(({ breaks }) => breaks));
+    expect([...broken].filter((chapter) => !chapters.includes(chapter))).toEqual([]);
+  });
+
+  it.each(SEEDED_BUGS)('finds the place and the judge of a bug: $name', ({ name, planted, seenBy }) => {
+    expect(Object.hasOwn(SEAMS, name)).toBe(planted === 'seam');
+    if (planted !== 'seam') {
+      expect(readFileSync(planted.file, 'utf8').split(planted.replaces)).toHaveLength(2);
+      expect(planted.by).not.toBe(planted.replaces);
+    }
+    if (seenBy.run !== 'suite') return;
+    const source = readFileSync(seenBy.file, 'utf8').replaceAll("\\'", "'");
+    expect(source).toContain(seenBy.title);
+  });
+
+  it('has a bug for each seam', () => {
+    const names = SEEDED_BUGS.map(({ name }) => name);
+    expect(Object.keys(SEAMS).filter((name) => !names.includes(name))).toEqual([]);
+  });
+});

@@ -1,0 +1,56 @@
+import type { Theme } from '../simulation/workload.ts';
+
+/** A mistake that somebody might make in the code. */
+export interface SeededBug {
+  /** What is done wrong. */
+  readonly name: string;
+  /** The page of `docs/` and the chapter of it whose promise is broken then. */
+  readonly breaks: `${'protocols' | 'history'}: ${string}`;
+  /** The run of CI that turns red. */
+  readonly seenBy: Judge;
+  /** `seam`: what `SEAMS` has under the name of the bug stands around a process. Else one text stands in place of another. */
+  readonly planted: 'seam' | PlantedText;
+}
+
+export interface PlantedText {
+  /** From the root of the repository. */
+  readonly file: string;
+  /** It stands there once. */
+  readonly replaces: string;
+  readonly by: string;
+}
+
+type Judge = SimulationJudge | SuiteJudge;
+
+/** The seeds that CI runs of a theme: one of them turns red, on each class of store that is meant. */
+export interface SimulationJudge {
+  readonly run: 'simulation';
+  readonly theme: Theme['name'];
+  /** Both unless one is named. */
+  readonly store?: 'guarded' | 'unguarded';
+  /** The seeds of a tenant that keeps history; `taken back`: with a process that undoes and restores. */
+  readonly history?: 'kept' | 'taken back';
+  /** A seed that met the bug once. CI runs it beside the others. */
+  readonly seed?: number;
+  /** What the judge says; anything unless given. */
+  readonly says?: string;
+}
+
+/** A suite of tests. */
+export interface SuiteJudge {
+  readonly run: 'suite';
+  readonly file: `test/${string}.test.ts`;
+  /** The title of the test that turns red, as it is written there. */
+  readonly title: string;
+}
+
+export function inSimulation(
+  theme: Theme['name'],
+  more: Omit<SimulationJudge, 'run' | 'theme'> = {},
+): SimulationJudge {
+  return { run: 'simulation', theme, ...more };
+}
+
+export function inSuite(file: SuiteJudge['file'], title: string): SuiteJudge {
+  return { run: 'suite', file, title };
+}
