@@ -6,12 +6,8 @@ import { pipeline } from 'node:stream/promises';
 import { createMcpHandler, isLegacyRequest, type McpServerFactory } from '@modelcontextprotocol/server';
 import { misconfigured } from '../../errors.ts';
 import { readPrivateFile } from '../../keys/private-file.ts';
-import {
-  type BoundedServer,
-  createBoundedServer,
-  type ServerBounds,
-} from '../../page/server/bounded-server.ts';
-import { foreignSiteOf, LOOPBACK, listenOnLoopback } from '../../page/server/loopback.ts';
+import type { ServerBounds } from '../../page/server/bounded-server.ts';
+import { foreignSiteOf, type LocalServer, listenOnLoopback } from '../../page/server/loopback.ts';
 import { MAX_LINE_BYTES } from './lines.ts';
 import { createSessions, type ParsedBody } from './mcp-sessions.ts';
 
@@ -54,9 +50,10 @@ export async function serveHttp(options: HttpOptions): Promise<void> {
   const modern = createMcpHandler(factory, { legacy: 'reject', onerror });
   const sessions = createSessions(factory);
 
-  const { server, readBody } = createBoundedServer({ ...BOUNDS, ...bounds });
-  const port = await listenOnLoopback(server, { port: options.port, option: '--http' });
-  const isAllowed = createGuard({ port, token });
+  const place = { port: options.port, option: '--http' };
+  const local = await listenOnLoopback({ ...BOUNDS, ...bounds }, place);
+  const { server, readBody, origin } = local;
+  const isAllowed = createGuard({ port: local.port, token });
   server.on('request', (request: IncomingMessage, response: ServerResponse) => {
     const refused = isAllowed(request);
     if (refused !== undefined) {
@@ -64,20 +61,19 @@ export async function serveHttp(options: HttpOptions): Promise<void> {
       refuse(response, refused);
       return;
     }
-    void respond({ request, response, readBody }, async (asked, body) =>
+    void respond({ request, response, readBody, origin }, async (asked, body) =>
       (await isLegacyRequest(asked, body?.parsedBody))
         ? sessions.fetch(asked, body)
         : modern.fetch(asked, body),
     );
   });
   try {
-    const url = `http://${LOOPBACK}:${port}${PATH}`;
+    const url = `${origin}${PATH}`;
     await onListening(given === undefined ? { url, token } : { url });
     if (!signal.aborted) await once(signal, 'abort');
   } finally {
     await Promise.all([modern.close(), sessions.close()]);
-    server.close();
-    server.closeAllConnections();
+    local.close();
   }
 }
 
@@ -132,23 +128,24 @@ function refuse(response: ServerResponse, { status, message, headers, code = SER
   response.end(JSON.stringify({ jsonrpc: '2.0', id: null, error: { code, message } }));
 }
 
-interface Exchange extends Pick<BoundedServer, 'readBody'> {
+interface Exchange extends Pick<LocalServer, 'readBody' | 'origin'> {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
 }
 
 /** Answers through `fetch`. A client that closes the connection aborts the signal of its request. */
 async function respond(
-  { request, response, readBody }: Exchange,
+  { request, response, readBody, origin }: Exchange,
   fetch: (request: Request, body: ParsedBody | undefined) => Promise<Response>,
 ): Promise<void> {
   const gone = new AbortController();
   response.on('close', () => gone.abort());
   try {
     // Read once, within the bounds of the server: the handlers would hold several copies.
-    const body = request.method === 'POST' ? await readJson({ request, response, readBody }) : undefined;
+    const body =
+      request.method === 'POST' ? await readJson({ request, response, readBody, origin }) : undefined;
     if (body !== undefined && 'status' in body) return refuse(response, body);
-    const answer = await fetch(requestOf(request, gone.signal), body);
+    const answer = await fetch(requestOf(request, origin, gone.signal), body);
     response.writeHead(answer.status, Object.fromEntries(answer.headers));
     if (answer.body === null) response.end();
     else await pipeline(Readable.fromWeb(answer.body), response);
@@ -170,10 +167,14 @@ async function readJson({ readBody, ...exchange }: Exchange): Promise<ParsedBody
 }
 
 /** Makes a request from a message, without its body. */
-function requestOf({ method = 'GET', url = '', rawHeaders }: IncomingMessage, signal: AbortSignal): Request {
+function requestOf(
+  { method = 'GET', url = '', rawHeaders }: IncomingMessage,
+  origin: string,
+  signal: AbortSignal,
+): Request {
   const headers = new Headers();
   for (let index = 0; index + 1 < rawHeaders.length; index += 2) {
     headers.append(rawHeaders[index] ?? '', rawHeaders[index + 1] ?? '');
   }
-  return new Request(new URL(url, `http://${LOOPBACK}`), { method, headers, signal });
+  return new Request(new URL(url, origin), { method, headers, signal });
 }

@@ -1,9 +1,10 @@
 import { basename, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { misconfigured } from '../../errors.ts';
-import { exportQuestions } from '../../page/server/export-view.ts';
+import type { PageView } from '../../page/server/answer-questions.ts';
+import { openExportView } from '../../page/server/export-view.ts';
 import { readAssets, servePage } from '../../page/server/serve-page.ts';
-import { openTenantView, type PageView, QUESTION_BYTES } from '../../page/server/tenant-view.ts';
+import { openTenantView } from '../../page/server/tenant-view.ts';
 import type { ChosenVerb, Invocation } from '../run/invocation.ts';
 import { readFileLimit, readMemoryOptions } from '../run/settings.ts';
 import { PORT, wholeNumber } from '../run/typed.ts';
@@ -50,7 +51,7 @@ export async function runOpen(
   const assets = readAssets(new URL('../page/', import.meta.url));
   await using view = await (archive === undefined
     ? openMemoryView(options, invocation)
-    : openExportView(archive, options, invocation));
+    : readExportView(archive, options, invocation));
   await using browser = browserFor(process.platform, { wanted });
   await servePage({
     port,
@@ -81,7 +82,7 @@ function openMemoryView(
 }
 
 /** Neither a store nor a key is needed, and none is asked. */
-async function openExportView(
+async function readExportView(
   archive: string,
   { write, identity }: OpenArguments,
   invocation: Invocation,
@@ -93,9 +94,5 @@ async function openExportView(
   const files = await report.during('reading the export', () =>
     readExport(archive, { ...(identity !== undefined && { identity }), maxBytes, signal }),
   );
-  return {
-    questions: exportQuestions(files, { name: basename(resolve(archive)), maxBytes }),
-    maxQuestionBytes: QUESTION_BYTES,
-    async [Symbol.asyncDispose]() {},
-  };
+  return openExportView(files, { name: basename(resolve(archive)), maxBytes });
 }

@@ -15,6 +15,16 @@ export interface Asking<L = unknown> {
 /** The questions that the page may ask, by name. Each resolves to the last line. */
 export type Questions = Readonly<Record<string, (given: GivenFields, asking: Asking) => Promise<object>>>;
 
+/** What a page shows: a memory, or an export. */
+export interface PageView extends AsyncDisposable {
+  readonly questions: Questions;
+  /** The most bytes of one question. */
+  readonly maxQuestionBytes: number;
+}
+
+/** The longest question that writes nothing. */
+export const QUESTION_BYTES = 65_536;
+
 /** Answers one question, whose fields were read. */
 type Answerer<N extends QuestionName> = (
   fields: FieldsOf<N>,

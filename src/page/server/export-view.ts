@@ -4,7 +4,7 @@ import { isWithin, MEMORY_ROOT, type MemoryPath } from '../../language/path.ts';
 import { viewFile } from '../../language/view.ts';
 import { untilAborted } from '../../time.ts';
 import type { Facts } from '../protocol.ts';
-import { type Questions, questionsOf } from './answer-questions.ts';
+import { type PageView, QUESTION_BYTES, questionsOf } from './answer-questions.ts';
 import { contentOf } from './content.ts';
 import { searchFiles } from './search-files.ts';
 
@@ -25,11 +25,11 @@ export interface ExportedFiles {
   readonly foreign: number;
 }
 
-/** Answers what a page asks of an export: nothing is sealed, watched or written, and there are no versions. */
-export function exportQuestions(
+/** Opens an export for a page: nothing is sealed, watched or written, and there are no versions. */
+export function openExportView(
   { files, foreign }: ExportedFiles,
   { name, maxBytes }: { readonly name: string; readonly maxBytes: number },
-): Questions {
+): PageView {
   const byPath = new Map(files.map((file) => [file.path, file]));
   const read = async (path: MemoryPath): Promise<Uint8Array> => {
     const file = byPath.get(path);
@@ -44,7 +44,7 @@ export function exportQuestions(
     canWrite: false,
     isExport: true,
   };
-  return questionsOf({
+  const questions = questionsOf({
     facts: async () => facts,
     async watch(_, { signal, send }) {
       const changed = files.map(({ path, size, modified }) => ({
@@ -87,4 +87,5 @@ export function exportQuestions(
       return searchFiles(places, text, asking);
     },
   });
+  return { questions, maxQuestionBytes: QUESTION_BYTES, async [Symbol.asyncDispose]() {} };
 }

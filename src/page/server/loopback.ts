@@ -1,29 +1,50 @@
 import { once } from 'node:events';
-import type { IncomingHttpHeaders, Server } from 'node:http';
+import type { IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { misconfigured } from '../../errors.ts';
 import { fileCodeOf } from '../../store/failures.ts';
+import { type BoundedServer, createBoundedServer, type ServerBounds } from './bounded-server.ts';
 
 /** The address to which programs of this machine alone can connect. */
-export const LOOPBACK = '127.0.0.1';
+const LOOPBACK = '127.0.0.1';
+
+/** A bounded server to which programs of this machine alone can connect. */
+export interface LocalServer extends BoundedServer {
+  readonly port: number;
+  /** The beginning of its URLs, without a slash behind it. */
+  readonly origin: string;
+  /** Ends the serving, and cuts what is still running. */
+  close(): void;
+}
 
 /**
- * Lets a server listen on loopback; returns its port.
+ * Makes a server that listens on loopback.
  *
  * @throws MemoryError `misconfigured` when the port cannot be had, which names the `option` that chooses it.
  */
 export async function listenOnLoopback(
-  server: Server,
-  { port, option }: { /** 0: any that is free. */ readonly port: number; readonly option: string },
-): Promise<number> {
+  bounds: ServerBounds,
+  { port: wanted, option }: { /** 0: any that is free. */ readonly port: number; readonly option: string },
+): Promise<LocalServer> {
+  const bounded = createBoundedServer(bounds);
+  const { server } = bounded;
   try {
-    server.listen({ host: LOOPBACK, port });
+    server.listen({ host: LOOPBACK, port: wanted });
     await once(server, 'listening');
   } catch (error) {
     const code = fileCodeOf(error) ?? 'unknown error';
-    throw misconfigured(`Port ${port} of ${LOOPBACK} cannot be had (${code}): give ${option} another one.`);
+    throw misconfigured(`Port ${wanted} of ${LOOPBACK} cannot be had (${code}): give ${option} another one.`);
   }
-  return (server.address() as AddressInfo).port;
+  const { port } = server.address() as AddressInfo;
+  return {
+    ...bounded,
+    port,
+    origin: `http://${LOOPBACK}:${port}`,
+    close() {
+      server.close();
+      server.closeAllConnections();
+    },
+  };
 }
 
 /**

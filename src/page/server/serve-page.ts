@@ -4,9 +4,9 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { misconfigured } from '../../errors.ts';
 import { PLACES } from '../protocol.ts';
 import { failureLine, type Questions } from './answer-questions.ts';
-import { type BoundedServer, createBoundedServer, type ServerBounds } from './bounded-server.ts';
+import type { ServerBounds } from './bounded-server.ts';
 import { createGuard, type Guard, type RequestRefusal } from './guard.ts';
-import { LOOPBACK, listenOnLoopback } from './loopback.ts';
+import { type LocalServer, listenOnLoopback } from './loopback.ts';
 import type { GivenFields } from './read-fields.ts';
 
 /** A file of the page itself. */
@@ -68,9 +68,10 @@ const HEADERS: Readonly<Record<string, string>> = {
 export async function servePage(options: PageOptions): Promise<void> {
   const { assets, questions, maxQuestionBytes, onListening, onOpened, bounds, signal } = options;
   const bodiesBytes = QUESTIONS_BYTES + maxQuestionBytes;
-  const { server, readBody } = createBoundedServer({ ...BOUNDS, bodiesBytes, ...bounds });
-  const port = await listenOnLoopback(server, { port: options.port, option: '--port' });
-  const guard = createGuard(port);
+  const place = { port: options.port, option: '--port' };
+  const local = await listenOnLoopback({ ...BOUNDS, bodiesBytes, ...bounds }, place);
+  const { server, readBody } = local;
+  const guard = createGuard(local.port);
   server.on('request', (request: IncomingMessage, response: ServerResponse) => {
     const asked = { request, response, guard, readBody };
     const served = { ...asked, assets, questions, maxQuestionBytes, onOpened, signal };
@@ -78,11 +79,10 @@ export async function servePage(options: PageOptions): Promise<void> {
     serve(served).catch(() => response.destroy());
   });
   try {
-    await onListening(`http://${LOOPBACK}:${port}/#${guard.token}`);
+    await onListening(`${local.origin}/#${guard.token}`);
     if (!signal.aborted) await once(signal, 'abort');
   } finally {
-    server.close();
-    server.closeAllConnections();
+    local.close();
   }
 }
 
@@ -91,7 +91,7 @@ interface Served
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly guard: Guard;
-  readonly readBody: BoundedServer['readBody'];
+  readonly readBody: LocalServer['readBody'];
 }
 
 async function serve(served: Served): Promise<void> {

@@ -16,7 +16,7 @@ import { runCommand } from '../../tool/commands.ts';
 import type { Memory } from '../../tool/memory-tool.ts';
 import { openWork, type Progress } from '../../tree/tenant.ts';
 import type { Facts, LineOf, ResultOf } from '../protocol.ts';
-import { type Asking, type Questions, questionsOf } from './answer-questions.ts';
+import { type Asking, type PageView, QUESTION_BYTES, questionsOf } from './answer-questions.ts';
 import { answerChanges } from './changes.ts';
 import { contentOf } from './content.ts';
 import { answerCarryOut, answerPlan } from './plans.ts';
@@ -24,17 +24,8 @@ import { searchedTree, searchFiles } from './search-files.ts';
 import { answerVersions, createWriterNames } from './versions.ts';
 import { watchTree } from './watch-tree.ts';
 
-/** A memory as a page asks for it. */
-export interface PageView extends AsyncDisposable {
-  readonly questions: Questions;
-  /** The most bytes of one question. */
-  readonly maxQuestionBytes: number;
-}
-
 /** The actor of what the page writes, for events and for the history. */
 const PAGE_ACTOR = 'page';
-/** The longest question that writes nothing. */
-export const QUESTION_BYTES = 65_536;
 /** The longest question that deletes a directory: it lists the files, some 80,000 of them. */
 const LIST_BYTES = 8_388_608;
 

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { serveHttp } from '../../../src/cli/serve/mcp-http.ts';
 import { createMemoryServer } from '../../../src/mcp/server.ts';
 import { openMemory } from '../../../src/open/open-memory.ts';
-import { createBoundedServer, type ServerBounds } from '../../../src/page/server/bounded-server.ts';
+import type { ServerBounds } from '../../../src/page/server/bounded-server.ts';
 import { listenOnLoopback } from '../../../src/page/server/loopback.ts';
 import { askRaw, serveQuestions, signIn } from '../../support/page-site.ts';
 
@@ -202,8 +202,7 @@ describe.each(Object.entries(SITES))('%s', { timeout: 60_000 }, (_name, open) =>
 describe('a bounded server', { timeout: 60_000 }, () => {
   /** Answers when it is told to, where `isHeld`; else with the length of the body, of which it takes 1,000 bytes. */
   const serve = async ({ isHeld = false } = {}) => {
-    const { server, readBody } = createBoundedServer(PATIENT);
-    const port = await listenOnLoopback(server, { port: 0, option: '--port' });
+    const { server, readBody, port } = await listenOnLoopback(PATIENT, { port: 0, option: '--port' });
     const held: ServerResponse[] = [];
     server.on('request', async (request, response) => {
       if (isHeld) {

@@ -18,7 +18,7 @@ import { readExport } from '../../../src/cli/files/read-export.ts';
 import type { Flags } from '../../../src/cli/run/invocation.ts';
 import { runOpen } from '../../../src/cli/serve/open.ts';
 import type { ResultOf } from '../../../src/page/protocol.ts';
-import { exportQuestions } from '../../../src/page/server/export-view.ts';
+import { openExportView } from '../../../src/page/server/export-view.ts';
 import { invocationOf } from '../../doubles/invocation.ts';
 
 const HOSTILE = '</pre><script>alert(1)</script>&lt;b&gt;\u202Etxt.\u0007';
@@ -102,7 +102,7 @@ describe('open EXPORT', () => {
   it('asks neither a store nor a key, and has nothing that writes', async () => {
     await exportTo('out', {});
     const files = await readExport(join(folder, 'out'), { maxBytes: 1_000, signal });
-    const questions = exportQuestions(files, { name: 'out', maxBytes: 1_000 });
+    const { questions } = openExportView(files, { name: 'out', maxBytes: 1_000 });
     expect(Object.keys(questions).sort()).toEqual(['directory', 'facts', 'file', 'search', 'watch']);
     const asking = { signal, send: async () => {} };
     expect(await questions['file']?.({ path: '/memories/notes/plan.md' }, asking)).toMatchObject({

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { openMemory } from '../../../src/open/open-memory.ts';
 import type { Costed, QuestionName, ResultOf } from '../../../src/page/protocol.ts';
-import { openTenantView, type PageView } from '../../../src/page/server/tenant-view.ts';
+import type { PageView } from '../../../src/page/server/answer-questions.ts';
+import { openTenantView } from '../../../src/page/server/tenant-view.ts';
 import { openSqliteObjectStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { interceptStore } from '../../doubles/intercepted-store.ts';
 import {

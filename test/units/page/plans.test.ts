@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { ResultOf } from '../../../src/page/protocol.ts';
-import { openTenantView, type PageView } from '../../../src/page/server/tenant-view.ts';
+import type { PageView } from '../../../src/page/server/answer-questions.ts';
+import { openTenantView } from '../../../src/page/server/tenant-view.ts';
 import { DAY_MS } from '../../../src/time.ts';
 import { openAgent } from '../../support/page-site.ts';
 

@@ -3,7 +3,8 @@ import { fileKey } from '../../../src/format/object-keys.ts';
 import { parseMemoryPath } from '../../../src/language/path.ts';
 import { openTenant } from '../../../src/open/open-memory.ts';
 import type { Costed, ResultOf, TreeChange } from '../../../src/page/protocol.ts';
-import { openTenantView, type PageView } from '../../../src/page/server/tenant-view.ts';
+import type { PageView } from '../../../src/page/server/answer-questions.ts';
+import { openTenantView } from '../../../src/page/server/tenant-view.ts';
 import { openWork } from '../../../src/tree/tenant.ts';
 import { type AgentSite, listedOnly, openAgent } from '../../support/page-site.ts';
 

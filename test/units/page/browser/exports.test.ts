@@ -6,7 +6,7 @@ import { expect, it } from 'vitest';
 import { runExport } from '../../../../src/cli/files/export.ts';
 import { runPut } from '../../../../src/cli/files/put.ts';
 import { readExport } from '../../../../src/cli/files/read-export.ts';
-import { exportQuestions } from '../../../../src/page/server/export-view.ts';
+import { openExportView } from '../../../../src/page/server/export-view.ts';
 import { invocationOf } from '../../../doubles/invocation.ts';
 import { builtPage, serveQuestions } from '../../../support/page-site.ts';
 import { content, describePage, find, row, violationsOf } from './stage.ts';
@@ -54,7 +54,7 @@ describePage('exports in Chromium', ({ browser, stack }) => {
       maxBytes: 1_000_000,
       signal: new AbortController().signal,
     });
-    const questions = exportQuestions(files, { name: 'out', maxBytes: 1_000_000 });
+    const { questions } = openExportView(files, { name: 'out', maxBytes: 1_000_000 });
     const served = stack().use(await serveQuestions(questions, await builtPage()));
     strays.length = 0;
     await page.goto(served.address);
