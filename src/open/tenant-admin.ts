@@ -8,15 +8,14 @@ import type { RewrapOptions, RewrapReport, RotateOptions, RotateReport } from '.
 import type { ShredOptions, ShredReport } from '../admin/keys/shred.ts';
 import type { HistorySwitch } from '../admin/keys/turn-history.ts';
 import type { VerifyOptions, VerifyReport } from '../admin/verify/verify.ts';
-import { checkWholeNumber, MemoryError, misconfigured } from '../errors.ts';
+import { MemoryError } from '../errors.ts';
 import { fileKey, parseFileKey } from '../format/object-keys.ts';
 import type { History } from '../history/history.ts';
-import { LEAST_TTL_MS, LONGEST_TTL_MS, type LoadedKeyring } from '../keys/keyring-cache.ts';
-import { createKeyringEditor } from '../keys/keyring-editor.ts';
+import type { LoadedKeyring } from '../keys/keyring-cache.ts';
 import { parseMemoryPath } from '../language/path.ts';
+import { lazily } from '../lazily.ts';
 import { heardVerbs } from '../listeners.ts';
 import type { RequestOptions } from '../store/port.ts';
-import { refuseWriting } from '../tree/tenant.ts';
 import { openTenant } from './open-memory.ts';
 import { CALL, guarded, guardedHistory, type KnownNames, SIGNAL } from './options/known-options.ts';
 import type { MemoryOptions } from './options/options.ts';
@@ -124,8 +123,26 @@ export async function openTenantAdmin(given: MemoryOptions): Promise<TenantAdmin
     await close();
     await watch?.closed();
   };
-  const { store, layout, keyrings, clock, stamps, random, pause } = context;
-  const editor = createKeyringEditor({ store, layout, rootKeys, guard, clock: stamps.now, random });
+  const { layout, keyrings } = context;
+  const operator = lazily(
+    (call) => call(),
+    async () =>
+      (await import('../admin/operator-verbs.ts')).createOperatorVerbs(context, {
+        rootKeys,
+        guard,
+        versions,
+      }),
+    {
+      keyStatus: [0],
+      rootKeyStatus: [0],
+      rotate: [0],
+      migrate: [0],
+      rewrapRoot: [0],
+      switchHistory: [1],
+      shred: [0],
+      export: [0],
+    },
+  );
 
   async function loadKeyring({ signal }: RequestOptions): Promise<LoadedKeyring> {
     const loaded = await keyrings.load({ signal });
@@ -135,30 +152,7 @@ export async function openTenantAdmin(given: MemoryOptions): Promise<TenantAdmin
 
   const verbs: TenantAdmin = {
     tenant: layout.tenant,
-    keyStatus: async ({ signal } = {}) => {
-      const { readKeyStatus } = await import('./admin-verbs.ts');
-      return readKeyStatus({ rootKeys, editor, signal });
-    },
-    rootKeyStatus: async ({ signal } = {}) => {
-      const { readRootKeyStatus } = await import('./admin-verbs.ts');
-      return readRootKeyStatus({ rootKeys, editor, signal });
-    },
-    rotate: async (request) => {
-      refuseWriting(context);
-      const { rotateKey } = await import('./admin-verbs.ts');
-      return rotateKey({ editor, clock: stamps.now, random }, request);
-    },
-    migrate: async (request) => {
-      refuseWriting(context);
-      checkTtl(request?.ttlMs, LEAST_TTL_MS);
-      const { migrateObjects } = await import('./admin-verbs.ts');
-      return migrateObjects(context, { ...request, editor });
-    },
-    rewrapRoot: async (request) => {
-      refuseWriting(context);
-      const { rewrapRoot } = await import('./admin-verbs.ts');
-      return rewrapRoot({ editor, rootKeys }, request);
-    },
+    ...operator,
     history: guardedHistory(
       openHistory((call) => call(), {
         context,
@@ -169,24 +163,6 @@ export async function openTenantAdmin(given: MemoryOptions): Promise<TenantAdmin
         retentionDays: settings.history.days,
       }),
     ),
-    switchHistory: async (to, request) => {
-      refuseWriting(context);
-      if (to !== 'on' && to !== 'off' && to !== 'anew')
-        throw misconfigured('History is turned on or off, or begun anew.');
-      // A tenant without a write gets its keyring here.
-      if (to === 'on') await keyrings.load({ create: true, signal: request?.signal });
-      const { turnTenantHistory } = await import('./admin-verbs.ts');
-      return turnTenantHistory({ editor, stamps }, to, request);
-    },
-    shred: async (request) => {
-      refuseWriting(context);
-      checkTtl(request?.ttlMs, 0);
-      const { shredTenant } = await import('./admin-verbs.ts');
-      const report = await shredTenant({ store, layout, versions, clock, pause }, request);
-      // The look meets the marker, and the keys leave this process too.
-      await keyrings.look().catch(() => undefined);
-      return report;
-    },
     encodeName: async (path, request = {}) => {
       const { names } = await loadKeyring(request);
       return fileKey(layout, names, parseMemoryPath(path));
@@ -207,17 +183,9 @@ export async function openTenantAdmin(given: MemoryOptions): Promise<TenantAdmin
       }
       return parts.expire(request);
     },
-    export: async (request) => {
-      const { exportTree } = await import('./admin-verbs.ts');
-      return exportTree(context, request);
-    },
     close: closeWatched,
     [Symbol.asyncDispose]: closeWatched,
   };
   const admin = heardVerbs(verbs, context.logger);
   return guarded('admin', watch?.verbs('admin', admin, settings.actor) ?? admin, OPTIONS);
-}
-
-function checkTtl(ttlMs: number | undefined, least: number): void {
-  if (ttlMs !== undefined) checkWholeNumber('ttlMs', ttlMs, { least, most: LONGEST_TTL_MS });
 }

@@ -1,11 +1,10 @@
 import { type Finding, weightOf } from '../../admin/findings.ts';
-import { readKeyStatus } from '../../admin/keys/key-status.ts';
+import { createOperatorVerbs } from '../../admin/operator-verbs.ts';
 import { MemoryError, misconfigured } from '../../errors.ts';
 import { toBase64 } from '../../format/encoding.ts';
 import { fileKey } from '../../format/object-keys.ts';
 import { sealedSize } from '../../format/sizes.ts';
 import { createHistory } from '../../history/history.ts';
-import { createKeyringEditor } from '../../keys/keyring-editor.ts';
 import { parseCommand } from '../../language/command.ts';
 import { viewFile } from '../../language/view.ts';
 import { openTenant } from '../../open/open-memory.ts';
@@ -52,8 +51,8 @@ export async function openTenantView(
   }
   // Requests are counted where something listens to events.
   const { parts, settings, base, close } = await openTenant({ onEvent: () => {}, ...own, readOnly: true });
-  const { context, tree, rootKeys, guard } = parts;
-  const { store, layout, maxFileBytes, clock, random } = context;
+  const { context, tree } = parts;
+  const { store, layout, maxFileBytes } = context;
   try {
     await parts.reach();
   } catch (error) {
@@ -70,7 +69,7 @@ export async function openTenantView(
   };
   const names = createWriterNames(context);
   const history = createHistory(context, tree, { retentionDays: settings.history.days });
-  const editor = createKeyringEditor({ store, layout, rootKeys, guard, clock, random });
+  const operator = createOperatorVerbs(context, parts);
 
   let writing: Promise<Memory> | undefined;
   const openToWrite = async (): Promise<Memory> => {
@@ -136,7 +135,7 @@ export async function openTenantView(
       const { files, bytes, findings } = verification;
       return { files, bytes, findings: findings.map(toldOf) };
     },
-    keys: async (_, { signal }) => ({ status: await readKeyStatus({ rootKeys, editor, signal }) }),
+    keys: async (_, { signal }) => ({ status: await operator.keyStatus({ signal }) }),
   });
   return {
     questions,
