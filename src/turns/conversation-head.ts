@@ -1,14 +1,15 @@
 import { objectRefused } from '../format/object.ts';
-import { type Lease, type LeasedKind, readLeased } from '../tree/records/leased-record.ts';
 import { numberIn } from '../tree/records/record-values.ts';
 import {
   decodeFields,
   encodeFields,
   parseStoredText,
+  readRecord,
   type StoredText,
 } from '../tree/records/sealed-record.ts';
 import type { Work } from '../tree/tenant.ts';
 import { CLASS } from './conversation-id.ts';
+import type { Lease } from './turn-records.ts';
 
 /**
  * The record of a conversation that is changed by If-Match alone: it tells where the conversation is, and who works on
@@ -40,7 +41,8 @@ export const NO_HEAD: ConversationHead = { version: 0 };
  * for malformed content.
  */
 export async function readHead(work: Work, id: string): Promise<ConversationHead> {
-  return (await readLeased(work, CONVERSATION_HEAD, id))?.content ?? NO_HEAD;
+  const record = await readRecord(work, { cls: CLASS, id, maxBytes: HEAD_BYTES });
+  return record === undefined ? NO_HEAD : parseHead(record.content);
 }
 
 export function encodeHead(head: ConversationHead): Uint8Array {
@@ -61,14 +63,6 @@ export function parseHead(bytes: Uint8Array): ConversationHead {
   if (behind === undefined && (turn !== undefined || stored !== undefined)) throw objectRefused();
   return { version, ...behind, ...(held && { held }) };
 }
-
-/** The heads of conversations, each of which one turn at a time may change. */
-export const CONVERSATION_HEAD: LeasedKind<ConversationHead> = {
-  cls: CLASS,
-  maxBytes: HEAD_BYTES,
-  decode: parseHead,
-  leaseIn: ({ held }) => held,
-};
 
 function parseHold(value: unknown): Hold | undefined {
   const { turn, owner, leaseMs: lease } = Object(value) as Readonly<Record<string, unknown>>;

@@ -1,6 +1,5 @@
 import { objectRefused } from '../format/object.ts';
 import { decodeText, encodeText } from '../language/text.ts';
-import type { Lease, LeasedKind } from '../tree/records/leased-record.ts';
 import { numberIn } from '../tree/records/record-values.ts';
 import {
   decodeFields,
@@ -9,6 +8,14 @@ import {
   type StoredText,
 } from '../tree/records/sealed-record.ts';
 import { parseTurnTrace } from './turn-trace.ts';
+
+/** The right of one owner to change a record, as the record holds it. */
+export interface Lease {
+  /** A random name, so that the owner knows its lease again after a migration has re-bound the record. */
+  readonly owner: string;
+  /** Milliseconds from the record's last change on, by the server's clock. */
+  readonly leaseMs: number;
+}
 
 /** The record of a turn besides its answer. `message` stands for the message that began the turn. */
 export type Receipt =
@@ -45,14 +52,6 @@ export function parseReceipt(content: Uint8Array): Receipt {
   if (state !== 'running' || typeof owner !== 'string' || leaseMs === undefined) throw objectRefused();
   return { state, owner, leaseMs, ...begun };
 }
-
-/** The receipts, each of which one worker at a time may change. */
-export const RECEIPT: LeasedKind<Receipt> = {
-  cls: 'receipts',
-  maxBytes: RECEIPT_BYTES,
-  decode: parseReceipt,
-  leaseIn: (receipt) => (receipt.state === 'running' ? receipt : undefined),
-};
 
 /** Decodes a count of tokens. @throws MemoryError `integrity` for malformed content. */
 export function parseCount(content: Uint8Array): number {

@@ -20,7 +20,7 @@ export interface Room extends Folder {
 export const MOST_NOUNS = 14;
 
 /** The exported names that one room imports of another: its walls, as thick as they are. Fewer is better. */
-export const NAMES_ACROSS = 550;
+export const NAMES_ACROSS = 538;
 
 /** Every folder of `src`, the rooms from the ground up. docs/architecture.md shows it: `npm run write rooms`. */
 export const FOLDERS = {
@@ -145,10 +145,10 @@ export const FOLDERS = {
   'tree/records': {
     has: 'sealed records beside the files: written, read, listed by class',
     offers: {
-      '*': ['record-values', 'sealed-record', 'update-record'],
+      '*': ['record-values', 'sealed-record'],
       'admin history': ['write-before-delete'],
       'admin history sessions': ['list-ids'],
-      'turns worker': ['leased-record'],
+      'admin history worker': ['update-record'],
     },
   },
   'tree/rename': {
@@ -168,13 +168,12 @@ export const FOLDERS = {
   },
   turns: {
     floor: 6,
-    has: 'what a worker leaves of a turn: receipts, leases, traces, the heads of stored conversations',
+    has: 'what a worker leaves of a turn: receipts, answers, conversations, traces; how they are written and read',
     never: 'queues, Claude',
     offers: {
       'admin history worker': ['turn-records'],
       'admin worker': ['conversation-head', 'conversation-id'],
       'cli history worker': ['turn-trace'],
-      worker: ['receipts', 'turn-lease'],
     },
   },
   sessions: {
@@ -400,14 +399,21 @@ export const FOLDERS = {
     has: 'turns from a queue, each answered once',
     never: 'how a tree is stored',
     offers: {
+      '*': ['json-log'],
       'worker/expiry': ['tenant-credentials'],
-      'worker/expiry worker/queue worker/turn': ['json-log'],
     },
   },
   'worker/expiry': {
     has: 'expiry runs over all tenants',
     offers: {
       worker: ['expire-tenant', 'expiry-queue'],
+    },
+  },
+  'worker/leases': {
+    has: 'the right to a turn and to a conversation, and what its owner stores under it',
+    offers: {
+      'worker worker/turn': ['conversations', 'receipts'],
+      'worker/turn': ['conversation', 'conversation-lease', 'turn-lease'],
     },
   },
   'worker/queue': {
@@ -421,8 +427,9 @@ export const FOLDERS = {
   'worker/turn': {
     has: 'one turn: its message, its basis, the reply asked for, its progress, its delivery',
     offers: {
-      worker: ['conversations', 'deliver-turn', 'sealed-prompt', 'token-budget', 'turn-span'],
-      'worker worker/queue': ['delivery', 'turn-answer', 'turn-message'],
+      worker: ['deliver-turn', 'sealed-prompt', 'token-budget', 'turn-span'],
+      'worker worker/leases worker/queue': ['turn-answer'],
+      'worker worker/queue': ['delivery', 'turn-message'],
     },
   },
   cdk: {

@@ -1,9 +1,9 @@
-import type { Receipts, TurnClaim } from '../../turns/receipts.ts';
-import type { TurnLease } from '../../turns/turn-lease.ts';
 import { codeOf } from '../json-log.ts';
+import type { ConversationLease } from '../leases/conversation-lease.ts';
+import type { Conversations } from '../leases/conversations.ts';
+import type { Receipts, TurnClaim } from '../leases/receipts.ts';
+import type { TurnLease } from '../leases/turn-lease.ts';
 import { type AskRequest, askClaude } from './ask-claude.ts';
-import type { ConversationLease } from './conversation-lease.ts';
-import type { Conversations } from './conversations.ts';
 import {
   CONVERSATION_BUSY,
   type Delivery,

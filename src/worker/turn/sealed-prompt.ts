@@ -10,7 +10,7 @@ import { openRecord, readRecord, sealRecord, writeRecord } from '../../tree/reco
 import { openToWrite, refuseWriting, type Tenant, type Work } from '../../tree/tenant.ts';
 import { CLASS, promptId } from '../../turns/conversation-id.ts';
 import { parsePrompt } from '../../turns/turn-records.ts';
-import { MAX_CONVERSATION_BYTES } from './conversation.ts';
+import { MAX_CONVERSATION_BYTES } from '../leases/conversation.ts';
 import { parseTurnMessage, SEALED_INLINE_BYTES, STORED_PROMPT, type TurnMessage } from './turn-message.ts';
 
 /** A prompt, and the one turn that it is for: names of the caller's, 1–256 characters each. */

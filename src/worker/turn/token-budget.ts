@@ -10,8 +10,8 @@ import {
 } from '../../tree/records/sealed-record.ts';
 import { updateRecord } from '../../tree/records/update-record.ts';
 import { openToWrite, type Tenant, type Work } from '../../tree/tenant.ts';
-import { keyedHash } from '../../turns/turn-lease.ts';
 import { parseCount } from '../../turns/turn-records.ts';
+import { keyedHash } from '../leases/turn-lease.ts';
 import type { Delivery } from './delivery.ts';
 
 /**

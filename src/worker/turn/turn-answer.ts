@@ -4,10 +4,10 @@ import { openTenant } from '../../open/open-memory.ts';
 import type { MemoryOptions } from '../../open/options/options.ts';
 import type { RequestOptions } from '../../store/port.ts';
 import { encodeFields } from '../../tree/records/sealed-record.ts';
-import { createReceipts } from '../../turns/receipts.ts';
-import { MAX_ANSWER_BYTES } from '../../turns/turn-lease.ts';
 import { parseAnswer } from '../../turns/turn-records.ts';
 import type { TurnTouches } from '../../turns/turn-trace.ts';
+import { createReceipts } from '../leases/receipts.ts';
+import { MAX_ANSWER_BYTES } from '../leases/turn-lease.ts';
 
 /** The final end of a turn, as it is stored with its receipt. */
 export interface TurnAnswer {

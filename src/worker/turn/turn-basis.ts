@@ -9,9 +9,9 @@ import { MemoryError } from '../../errors.ts';
 import type { RequestOptions } from '../../store/port.ts';
 import { encodeFields } from '../../tree/records/sealed-record.ts';
 import type { TurnTouches } from '../../turns/turn-trace.ts';
-import { MAX_CONVERSATION_BYTES } from './conversation.ts';
-import type { ConversationLease } from './conversation-lease.ts';
-import type { ConversationClaim, Conversations } from './conversations.ts';
+import { MAX_CONVERSATION_BYTES } from '../leases/conversation.ts';
+import type { ConversationLease } from '../leases/conversation-lease.ts';
+import type { ConversationClaim, Conversations } from '../leases/conversations.ts';
 import type { TurnMessage } from './turn-message.ts';
 
 /** The basis of a turn: its stored conversation, or nothing where the message brings its own. */

@@ -2,10 +2,10 @@ import { NO_USAGE } from '../../agent/turn-outcome.ts';
 import type { TurnProgress } from '../../agent/turn-progress.ts';
 import { encodeFields } from '../../tree/records/sealed-record.ts';
 import { NO_TOUCHES } from '../../tree/touches.ts';
-import type { TurnLease } from '../../turns/turn-lease.ts';
 import { parseProgress } from '../../turns/turn-records.ts';
 import type { TurnTouches } from '../../turns/turn-trace.ts';
 import { codeOf, type JsonLogger } from '../json-log.ts';
+import type { TurnLease } from '../leases/turn-lease.ts';
 import { countBefore, type TurnBasis, withoutOtherThoughts } from './turn-basis.ts';
 
 /**

@@ -2,7 +2,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { openAdmin } from '../../../src/open/open-admin.ts';
 import { openMemory, openTenant } from '../../../src/open/open-memory.ts';
 import type { MemoryOptions } from '../../../src/open/options/options.ts';
-import { createConversations } from '../../../src/worker/turn/conversations.ts';
+import { createConversations } from '../../../src/worker/leases/conversations.ts';
 import { openPrompt } from '../../../src/worker/turn/sealed-prompt.ts';
 import { openAnswers } from '../../../src/worker/turn/turn-answer.ts';
 import { parseTurnMessage, STORED_PROMPT } from '../../../src/worker/turn/turn-message.ts';

@@ -5,7 +5,7 @@ import { createNames, type Names } from '../../../src/format/names.ts';
 import { loadSodium } from '../../../src/format/sodium.ts';
 import { pageId, transcriptId } from '../../../src/sessions/session-key.ts';
 import { bodyId, headId, promptId } from '../../../src/turns/conversation-id.ts';
-import { keyedHash } from '../../../src/turns/turn-lease.ts';
+import { keyedHash } from '../../../src/worker/leases/turn-lease.ts';
 import { added, fromHex, input } from '../../support/format-vectors.ts';
 
 const { recordIds } = added;

@@ -16,7 +16,7 @@ import { readRecord, writeRecord } from '../../../src/tree/records/sealed-record
 import { readRegister } from '../../../src/tree/rename/register.ts';
 import { parseHead } from '../../../src/turns/conversation-head.ts';
 import { parseCount, parseProgress, parsePrompt, parseReceipt } from '../../../src/turns/turn-records.ts';
-import { decodeConversation } from '../../../src/worker/turn/conversation.ts';
+import { decodeConversation } from '../../../src/worker/leases/conversation.ts';
 import { decodeAnswer } from '../../../src/worker/turn/turn-answer.ts';
 import { added, fromHex } from '../../support/format-vectors.ts';
 import { createSite } from '../../support/test-tree.ts';

@@ -10,7 +10,7 @@ import { confirmedPut, type Stamp } from '../../../src/tree/confirmed-put.ts';
 import { createFile, overwriteFile, textWrite } from '../../../src/tree/create-file.ts';
 import type { Work } from '../../../src/tree/tenant.ts';
 import { createTree } from '../../../src/tree/tree.ts';
-import { createReceipts } from '../../../src/turns/receipts.ts';
+import { createReceipts } from '../../../src/worker/leases/receipts.ts';
 import { atFirst, noAnswer } from '../../doubles/intercepted-store.ts';
 import { createOperator, type KeyOperator } from '../../support/key-operator.ts';
 import {

@@ -4,7 +4,7 @@ import { type ExpiryOptions, type ExpiryReport, expireTree } from '../../../../s
 import { once } from '../../../../src/time.ts';
 import type { Progress } from '../../../../src/tree/tenant.ts';
 import { createTree } from '../../../../src/tree/tree.ts';
-import { createReceipts } from '../../../../src/turns/receipts.ts';
+import { createReceipts } from '../../../../src/worker/leases/receipts.ts';
 import type { Around } from '../../../doubles/intercepted-store.ts';
 import { keysOf } from '../../../support/bucket.ts';
 import { putRecord } from '../../../support/key-operator.ts';

@@ -4,7 +4,7 @@ import { type ExpiryOptions, type ExpiryReport, expireTree } from '../../../../s
 import { verifyTree } from '../../../../src/admin/verify/verify.ts';
 import type { ObjectKey } from '../../../../src/format/object-keys.ts';
 import { createTree } from '../../../../src/tree/tree.ts';
-import { createReceipts } from '../../../../src/turns/receipts.ts';
+import { createReceipts } from '../../../../src/worker/leases/receipts.ts';
 import { noAnswer } from '../../../doubles/intercepted-store.ts';
 import { keysOf } from '../../../support/bucket.ts';
 import { createOperator } from '../../../support/key-operator.ts';

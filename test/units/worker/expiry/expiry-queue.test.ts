@@ -9,10 +9,10 @@ import { openTenant } from '../../../../src/open/open-memory.ts';
 import { createMemoryPool } from '../../../../src/open/pool.ts';
 import type { ObjectStore } from '../../../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../../../src/store/sqlite/sqlite-store.ts';
-import { createReceipts } from '../../../../src/turns/receipts.ts';
 import type { ScheduledExpiryOptions } from '../../../../src/worker/expiry/expire-tenant.ts';
 import { createExpiry, type ExpiryPlan } from '../../../../src/worker/expiry/expiry-queue.ts';
 import { createJsonLogger } from '../../../../src/worker/json-log.ts';
+import { createReceipts } from '../../../../src/worker/leases/receipts.ts';
 import { interceptStore } from '../../../doubles/intercepted-store.ts';
 import { listingServer } from '../../../servers/listing-server.ts';
 

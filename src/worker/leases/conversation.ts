@@ -1,7 +1,7 @@
 import type { BetaMessageParam } from '@anthropic-ai/sdk/resources/beta';
 import { encodeFields } from '../../tree/records/sealed-record.ts';
 import { parseConversation } from '../../turns/turn-records.ts';
-import type { TurnAnswer } from './turn-answer.ts';
+import type { TurnAnswer } from '../turn/turn-answer.ts';
 
 /** A conversation as it is stored. */
 export interface Conversation {

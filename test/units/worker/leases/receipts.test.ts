@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { classKey } from '../../../src/format/object-keys.ts';
-import { createReceipts, type Receipts, type TurnClaim } from '../../../src/turns/receipts.ts';
-import type { TurnLease } from '../../../src/turns/turn-lease.ts';
-import { bytes, createSite, describeOnBothKinds, type TestSite } from '../../support/test-tree.ts';
+import { classKey } from '../../../../src/format/object-keys.ts';
+import { createReceipts, type Receipts, type TurnClaim } from '../../../../src/worker/leases/receipts.ts';
+import type { TurnLease } from '../../../../src/worker/leases/turn-lease.ts';
+import { bytes, createSite, describeOnBothKinds, type TestSite } from '../../../support/test-tree.ts';
 
 const LEASE = { leaseMs: 120_000, message: 'hello' };
 
@@ -127,8 +127,8 @@ describe('receipts', () => {
     const { names, keys } = work.keyring;
     const id = names.keyedHash('receipts', 'turn-1');
     const key = classKey(work.tenant.layout, 'receipts', id);
-    const { rebind } = await import('../../../src/format/object.ts');
-    const { classLogicalName } = await import('../../../src/format/object-keys.ts');
+    const { rebind } = await import('../../../../src/format/object.ts');
+    const { classLogicalName } = await import('../../../../src/format/object-keys.ts');
     const stored = await work.tenant.store.get(key);
     if (typeof stored !== 'object') throw new Error('there is no receipt');
     const name = classLogicalName('receipts', id);

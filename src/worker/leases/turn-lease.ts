@@ -1,17 +1,31 @@
-import { MemoryError } from '../errors.ts';
-import { decodeText, encodeText } from '../language/text.ts';
-import type { ETag, RequestOptions } from '../store/port.ts';
-import { throwing } from '../tree/concurrency.ts';
-import { type LeasedRecord, replaceLeased } from '../tree/records/leased-record.ts';
+import { MemoryError } from '../../errors.ts';
+import { decodeText, encodeText } from '../../language/text.ts';
+import type { ETag, RequestOptions } from '../../store/port.ts';
+import { throwing } from '../../tree/concurrency.ts';
 import {
   readRecord,
   type StoredRecord,
   type StoredText,
   writeRecord,
-} from '../tree/records/sealed-record.ts';
-import { rewriteRecord } from '../tree/records/update-record.ts';
-import type { Work } from '../tree/tenant.ts';
-import { encodeReceipt, RECEIPT, RECEIPT_BYTES, type Receipt, type Running } from './turn-records.ts';
+} from '../../tree/records/sealed-record.ts';
+import { rewriteRecord } from '../../tree/records/update-record.ts';
+import type { Work } from '../../tree/tenant.ts';
+import {
+  encodeReceipt,
+  parseReceipt,
+  RECEIPT_BYTES,
+  type Receipt,
+  type Running,
+} from '../../turns/turn-records.ts';
+import { type LeasedKind, type LeasedRecord, replaceLeased } from './leased-record.ts';
+
+/** The receipts, each of which one worker at a time may change. */
+export const RECEIPT: LeasedKind<Receipt> = {
+  cls: 'receipts',
+  maxBytes: RECEIPT_BYTES,
+  decode: parseReceipt,
+  leaseIn: (receipt) => (receipt.state === 'running' ? receipt : undefined),
+};
 
 /** The right to run one turn. */
 export interface TurnLease {

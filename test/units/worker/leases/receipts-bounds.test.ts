@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import { classKey, createLayout, parseTenantId } from '../../../src/format/object-keys.ts';
-import { envRootKey } from '../../../src/keys/env-root-key.ts';
-import { createKeyringCache } from '../../../src/keys/keyring-cache.ts';
-import { decodeFields, encodeFields, readRecord } from '../../../src/tree/records/sealed-record.ts';
-import type { Work } from '../../../src/tree/tenant.ts';
-import { createReceipts, type TurnClaim } from '../../../src/turns/receipts.ts';
-import { MAX_ANSWER_BYTES, type TurnLease } from '../../../src/turns/turn-lease.ts';
-import { putRecord } from '../../support/key-operator.ts';
-import { bytes, createSite, TEST_ROOT_KEY, type TestSite } from '../../support/test-tree.ts';
+import { classKey, createLayout, parseTenantId } from '../../../../src/format/object-keys.ts';
+import { envRootKey } from '../../../../src/keys/env-root-key.ts';
+import { createKeyringCache } from '../../../../src/keys/keyring-cache.ts';
+import { decodeFields, encodeFields, readRecord } from '../../../../src/tree/records/sealed-record.ts';
+import type { Work } from '../../../../src/tree/tenant.ts';
+import { createReceipts, type TurnClaim } from '../../../../src/worker/leases/receipts.ts';
+import { MAX_ANSWER_BYTES, type TurnLease } from '../../../../src/worker/leases/turn-lease.ts';
+import { putRecord } from '../../../support/key-operator.ts';
+import { bytes, createSite, TEST_ROOT_KEY, type TestSite } from '../../../support/test-tree.ts';
 
 const LEASE = { leaseMs: 120_000, message: 'hello' };
 const RUNNING = { state: 'running', owner: 'somebody', leaseMs: 60_000, message: 'hash' };

@@ -6,18 +6,18 @@ import { decodeText } from '../../language/text.ts';
 import type { ETag, RequestOptions } from '../../store/port.ts';
 import { createAges, DAY_MS } from '../../time.ts';
 import { deleteObjects } from '../../tree/confirmed-put.ts';
-import { type LeasedRecord, replaceLeased } from '../../tree/records/leased-record.ts';
 import { type StoredText, writeRecord } from '../../tree/records/sealed-record.ts';
 import { uncancelled, type Work } from '../../tree/tenant.ts';
 import {
-  CONVERSATION_HEAD,
   type ConversationHead,
   encodeHead,
   HEAD_BYTES,
   type Hold,
+  parseHead,
 } from '../../turns/conversation-head.ts';
 import { bodyId, CLASS } from '../../turns/conversation-id.ts';
 import { codeOf } from '../json-log.ts';
+import type { TurnAnswer } from '../turn/turn-answer.ts';
 import {
   type Conversation,
   conversationBehind,
@@ -25,7 +25,15 @@ import {
   lastAnswer,
   MAX_CONVERSATION_BYTES,
 } from './conversation.ts';
-import type { TurnAnswer } from './turn-answer.ts';
+import { type LeasedKind, type LeasedRecord, replaceLeased } from './leased-record.ts';
+
+/** The heads of conversations, each of which one turn at a time may change. */
+export const CONVERSATION_HEAD: LeasedKind<ConversationHead> = {
+  cls: CLASS,
+  maxBytes: HEAD_BYTES,
+  decode: parseHead,
+  leaseIn: ({ held }) => held,
+};
 
 /** The right to add one turn to a conversation. */
 export interface ConversationLease {

@@ -3,6 +3,20 @@ import { classKey } from '../../format/object-keys.ts';
 import { encodeText } from '../../language/text.ts';
 import type { RequestOptions } from '../../store/port.ts';
 import { attempts, throwing } from '../../tree/concurrency.ts';
+import { readRecord } from '../../tree/records/sealed-record.ts';
+import { MOST_ATTEMPTS } from '../../tree/records/update-record.ts';
+import { openToWrite, type Tenant, type Work } from '../../tree/tenant.ts';
+import { type ConversationHead, NO_HEAD, readHead } from '../../turns/conversation-head.ts';
+import { CLASS, headId } from '../../turns/conversation-id.ts';
+import { encodeAnswer, type TurnAnswer } from '../turn/turn-answer.ts';
+import { type Conversation, decodeConversation, lastAnswer, MAX_CONVERSATION_BYTES } from './conversation.ts';
+import {
+  CONVERSATION_HEAD,
+  type ConversationLease,
+  leaseConversation,
+  type StoredBody,
+  type TakenConversation,
+} from './conversation-lease.ts';
 import {
   type LeasedRecord,
   type LeasedVersion,
@@ -10,26 +24,8 @@ import {
   remainingMs,
   type Take,
   takeLeased,
-} from '../../tree/records/leased-record.ts';
-import { readRecord } from '../../tree/records/sealed-record.ts';
-import { MOST_ATTEMPTS } from '../../tree/records/update-record.ts';
-import { openToWrite, type Tenant, type Work } from '../../tree/tenant.ts';
-import {
-  CONVERSATION_HEAD,
-  type ConversationHead,
-  NO_HEAD,
-  readHead,
-} from '../../turns/conversation-head.ts';
-import { CLASS, headId } from '../../turns/conversation-id.ts';
-import { storeAnswer } from '../../turns/turn-lease.ts';
-import { type Conversation, decodeConversation, lastAnswer, MAX_CONVERSATION_BYTES } from './conversation.ts';
-import {
-  type ConversationLease,
-  leaseConversation,
-  type StoredBody,
-  type TakenConversation,
-} from './conversation-lease.ts';
-import { encodeAnswer, type TurnAnswer } from './turn-answer.ts';
+} from './leased-record.ts';
+import { storeAnswer } from './turn-lease.ts';
 
 /**
  * The state of a conversation for a turn. `ours`: no other turn changes the conversation until the lease ends.

@@ -3,7 +3,7 @@ import { shredTenant } from '../../../../src/admin/keys/shred.ts';
 import { verifyTree } from '../../../../src/admin/verify/verify.ts';
 import { createLayout, type ObjectKey, parseTenantId } from '../../../../src/format/object-keys.ts';
 import { ApiRefusal } from '../../../../src/testing/claude/api-refusal.ts';
-import { MAX_CONVERSATION_BYTES } from '../../../../src/worker/turn/conversation.ts';
+import { MAX_CONVERSATION_BYTES } from '../../../../src/worker/leases/conversation.ts';
 import { countCalls } from '../../../doubles/intercepted-store.ts';
 import {
   type ConversationSite,

@@ -1,6 +1,10 @@
-import { MemoryError } from '../errors.ts';
-import type { ETag, RequestOptions } from '../store/port.ts';
-import { throwing } from '../tree/concurrency.ts';
+import { MemoryError } from '../../errors.ts';
+import type { ETag, RequestOptions } from '../../store/port.ts';
+import { throwing } from '../../tree/concurrency.ts';
+import { writeRecord } from '../../tree/records/sealed-record.ts';
+import { MOST_ATTEMPTS } from '../../tree/records/update-record.ts';
+import { openToWrite, openWork, type Tenant, type Work } from '../../tree/tenant.ts';
+import { encodeReceipt, type Receipt, type Running } from '../../turns/turn-records.ts';
 import {
   type LeasedVersion,
   newLease,
@@ -9,20 +13,17 @@ import {
   type Take,
   type TakenRecord,
   takeLeased,
-} from '../tree/records/leased-record.ts';
-import { writeRecord } from '../tree/records/sealed-record.ts';
-import { MOST_ATTEMPTS } from '../tree/records/update-record.ts';
-import { openToWrite, openWork, type Tenant, type Work } from '../tree/tenant.ts';
+} from './leased-record.ts';
 import {
   keyedHash,
   leaseOn,
   type OwnReceipt,
+  RECEIPT,
   readAnswer,
   readProgress,
   replaceOwn,
   type TurnLease,
 } from './turn-lease.ts';
-import { encodeReceipt, RECEIPT, type Receipt, type Running } from './turn-records.ts';
 
 /**
  * The state of a delivered turn for its worker. `ours`: no other worker runs it, until the lease ends; `progress` is

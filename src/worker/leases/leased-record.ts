@@ -1,17 +1,10 @@
 import { toBase64url } from '../../format/encoding.ts';
 import type { ObjectClass } from '../../format/object-keys.ts';
 import type { ETag } from '../../store/port.ts';
-import type { Work } from '../tenant.ts';
-import { encodeFields, readRecord, type StoredRecord } from './sealed-record.ts';
-import { type AttemptBound, rewriteRecord, updateRecord } from './update-record.ts';
-
-/** The right of one owner to change a record, as the record holds it. */
-export interface Lease {
-  /** A random name, so that the owner knows its lease again after a migration has re-bound the record. */
-  readonly owner: string;
-  /** Milliseconds from the record's last change on, by the server's clock. */
-  readonly leaseMs: number;
-}
+import { encodeFields, readRecord, type StoredRecord } from '../../tree/records/sealed-record.ts';
+import { type AttemptBound, rewriteRecord, updateRecord } from '../../tree/records/update-record.ts';
+import type { Work } from '../../tree/tenant.ts';
+import type { Lease } from '../../turns/turn-records.ts';
 
 /** A kind of records that one owner at a time may change: each holds one JSON object. */
 export interface LeasedKind<Content extends object> {
