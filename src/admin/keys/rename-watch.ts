@@ -1,6 +1,6 @@
 import { hasCode } from '../../errors.ts';
 import { isWithin, type MemoryPath } from '../../language/path.ts';
-import { LEASE_MS, type RegisterState, type RenameEntry, readRegister } from '../../tree/rename/register.ts';
+import { type RegisterState, readRegister } from '../../tree/rename/register.ts';
 import type { Work } from '../../tree/tenant.ts';
 
 /** Tells which files belong to the rename of a directory that is under way, so that the migration leaves them alone. */
@@ -14,11 +14,11 @@ export interface RenameWatch {
 const LOOK_AGAIN_MS = 1_000;
 
 export function watchRenames(): RenameWatch {
-  const entryOf = async (work: Work): Promise<RenameEntry | undefined> => {
+  const entryOf = async (work: Work): Promise<RegisterState['entry']> => {
     const state = await readState(work);
-    return state !== undefined && state.ageMs <= LEASE_MS ? state.entry : undefined;
+    return state?.isLeased ? state.entry : undefined;
   };
-  let last: { readonly at: number; readonly entry: Promise<RenameEntry | undefined> } | undefined;
+  let last: { readonly at: number; readonly entry: ReturnType<typeof entryOf> } | undefined;
 
   return {
     isUnderWay: async (work) => (await entryOf(work)) !== undefined,

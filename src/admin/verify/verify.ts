@@ -7,7 +7,7 @@ import type { ListedObject } from '../../store/port.ts';
 import { inTurns } from '../../time.ts';
 import type { SealedVersion } from '../../tree/read-file.ts';
 import { createRenameRegister } from '../../tree/rename/finish-renames.ts';
-import { isRegister, LEASE_MS, type RenameEntry, readRegister } from '../../tree/rename/register.ts';
+import { isRegister, type RegisterState, readRegister } from '../../tree/rename/register.ts';
 import { type CallOptions, openWork, type Tenant, type Work } from '../../tree/tenant.ts';
 import { parseLine } from '../checkpoints/checkpoint-record.ts';
 import type { SinceLine } from '../checkpoints/read-checkpoint.ts';
@@ -86,7 +86,11 @@ export async function verifySince(
   const whole = await ofOneVersion(groups, history);
   const { own = [], others = [] } = Object.groupBy(whole, (group) => (isOwn(group) ? 'own' : 'others'));
   const renames = renameFindings(register, recovered, own.length);
-  const duplicates = await decideDuplicates(work, { groups: others, isRenaming: isAlive(register), repair });
+  const duplicates = await decideDuplicates(work, {
+    groups: others,
+    isRenaming: register.isLeased || register.fault !== undefined,
+    repair,
+  });
   // The comparison with the checkpoint comes first: then one model of the past serves both.
   const since = (await watch?.findings(work, { history, historyDays, renaming: register.entry?.from })) ?? [];
   const versions = await history.findings(work, { historyDays });
@@ -99,24 +103,25 @@ export async function verifySince(
   };
 }
 
-interface Register {
-  readonly entry: RenameEntry | undefined;
-  readonly ageMs: number;
+interface Register extends Pick<RegisterState, 'entry' | 'ageMs' | 'isLeased'> {
   /** The error by which it could not be opened. */
   readonly fault?: MemoryErrorCode;
 }
 
 function lookAtRegister(work: Work): Promise<Register> {
-  return unlessDamaged(readRegister(work), ({ code }) => ({ entry: undefined, ageMs: 0, fault: code }));
+  return unlessDamaged(readRegister(work), ({ code }) => ({
+    entry: undefined,
+    ageMs: 0,
+    isLeased: false,
+    fault: code,
+  }));
 }
 
-function isAlive({ entry, ageMs, fault }: Register): boolean {
-  return fault !== undefined || (entry !== undefined && ageMs <= LEASE_MS);
+interface FoundRename extends Pick<RegisterState, 'ageMs'> {
+  readonly entry: NonNullable<RegisterState['entry']>;
 }
 
-interface RecoveredRename {
-  readonly entry: RenameEntry;
-  readonly ageMs: number;
+interface RecoveredRename extends FoundRename {
   readonly failure: MemoryErrorCode | undefined;
 }
 
@@ -140,7 +145,7 @@ function causeOf(error: MemoryError): MemoryError {
 }
 
 function renameFindings(
-  { entry, ageMs, fault }: Register,
+  { entry, ageMs, isLeased, fault }: Register,
   recovered: RecoveredRename | undefined,
   files: number,
 ): readonly Finding[] {
@@ -152,11 +157,11 @@ function renameFindings(
   }
   const code = recovered?.failure;
   if (code !== undefined) return [{ ...renameFinding({ entry, ageMs }, 'unfinished', files), code }];
-  return [renameFinding({ entry, ageMs }, ageMs > LEASE_MS ? 'expired' : 'under_way', files)];
+  return [renameFinding({ entry, ageMs }, isLeased ? 'under_way' : 'expired', files)];
 }
 
 function renameFinding(
-  { entry, ageMs }: { readonly entry: RenameEntry; readonly ageMs: number },
+  { entry, ageMs }: FoundRename,
   state: RenameFinding['state'],
   files: number,
 ): RenameFinding {

@@ -6,10 +6,10 @@ import { ID_BYTES, NO_ID, nextBound } from '../../format/wrap.ts';
 import type { MemoryPath } from '../../language/path.ts';
 import type { DeleteFailure, DeleteOptions, ETag, ObjectStore } from '../../store/port.ts';
 import { attempts, eachConcurrently, throwing } from '../../tree/concurrency.ts';
-import { confirmedChange } from '../../tree/confirmed-change.ts';
 import { type FileVersion, reviewFile, reviewListed } from '../../tree/read-file.ts';
-import { readRecord, recordWrite } from '../../tree/records/sealed-record.ts';
-import { headSized, reviewStaying, sizedOf } from '../../tree/staying/staying.ts';
+import { readRecord } from '../../tree/records/sealed-record.ts';
+import { changeWithRecords } from '../../tree/records/write-before-delete.ts';
+import { readSized } from '../../tree/staying/staying.ts';
 import {
   type EndedFile,
   type HistorySaver,
@@ -59,14 +59,7 @@ export const VERSION_SAVER: HistorySaver = {
       beginning: isReplacedHere ? `${historyHash(work, path)}_` : undefined,
     });
   },
-  async readToSave(work, path) {
-    try {
-      return sizedOf(await reviewStaying(withoutLimit(work), path));
-    } catch (error) {
-      if (!hasCode(error, 'integrity')) throw error;
-      return headSized(work, path);
-    }
-  },
+  readToSave: (work, path) => readSized(withoutLimit(work), path),
   async saveListed(work, files) {
     const saved: EndedFile[] = [];
     const saveOne = async (file: ListedFile): Promise<void> => {
@@ -298,8 +291,8 @@ async function deleteBatch(
     const ended = leaving.flatMap((each) => (each.ended === undefined ? [] : [each.ended]));
     const records = leaving.flatMap(({ saved }) => saved ?? []);
     if (ended.length > 0) records.push(endRecord(work, deletedAt(work, at)(ended), nextBound(stamps.now())));
-    const conflicts = await confirmedChange(work, changeAll, {
-      writes: records.map(keptRecord).map((each) => recordWrite(work, each, { base: undefined, ...each })),
+    const conflicts = await changeWithRecords(work, changeAll, {
+      records: records.map(keptRecord),
       deletes: leaving.map(({ file: { key, etag } }) => ({ key, ifMatch: etag })),
       sendBy,
     });

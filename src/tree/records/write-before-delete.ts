@@ -1,5 +1,5 @@
 import { hasReason } from '../../errors.ts';
-import type { ETag, ListedObject } from '../../store/port.ts';
+import type { ETag, ListedObject, ObjectStore } from '../../store/port.ts';
 import { confirmedChange } from '../confirmed-change.ts';
 import type { Work } from '../tenant.ts';
 import { type RecordName, recordWrite, writeRecord } from './sealed-record.ts';
@@ -10,6 +10,25 @@ interface WriteBeforeDelete {
   readonly base: ETag | undefined;
   /** The objects that are deleted next. */
   readonly leaving?: readonly ListedObject[];
+}
+
+/** Files that are deleted, and the records that are written of them, in one change. */
+interface JoinedRecords extends Omit<Parameters<typeof confirmedChange>[2], 'writes'> {
+  /** Each replaces the version `base`, or is created. */
+  readonly records: readonly (Pick<RecordName, 'cls' | 'id'> & {
+    readonly content: Uint8Array;
+    readonly base?: ETag | undefined;
+  })[];
+}
+
+/** Writes records and deletes files as one change, with the promises of `confirmedChange`. */
+export function changeWithRecords(
+  work: Work,
+  changeAll: NonNullable<ObjectStore['changeAll']>,
+  { records, ...others }: JoinedRecords,
+): ReturnType<typeof confirmedChange> {
+  const writes = records.map((each) => recordWrite(work, each, { base: undefined, ...each }));
+  return confirmedChange(work, changeAll, { writes, ...others });
 }
 
 /**

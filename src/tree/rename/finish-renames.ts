@@ -68,7 +68,7 @@ export function createRenameRegister(): RenameRegister {
     async end() {
       known = undefined;
       const etag = await lease.end();
-      known = { entry: undefined, etag, ageMs: 0 };
+      known = { entry: undefined, etag, ageMs: 0, isLeased: false };
       return etag;
     },
   });

@@ -38,6 +38,8 @@ export interface RegisterState {
   readonly etag: ETag | undefined;
   /** Milliseconds since it was written, by the server's clock. */
   readonly ageMs: number;
+  /** True while the process that carries the rename out has its lease. */
+  readonly isLeased: boolean;
 }
 
 const REGISTER = { cls: 'journal', id: 'register' } as const;
@@ -55,9 +57,10 @@ export function isRegister(name: LogicalName): boolean {
  */
 export async function readRegister(work: Work): Promise<RegisterState> {
   const record = await readRecord(work, { ...REGISTER, maxBytes: MAX_BYTES });
-  if (record === undefined) return { entry: undefined, etag: undefined, ageMs: 0 };
+  if (record === undefined) return { entry: undefined, etag: undefined, ageMs: 0, isLeased: false };
   const { content, etag, ageMs } = record;
-  return { entry: parseEntry(content), etag, ageMs };
+  const entry = parseEntry(content);
+  return { entry, etag, ageMs, isLeased: entry !== undefined && ageMs <= LEASE_MS };
 }
 
 /**

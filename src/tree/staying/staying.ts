@@ -1,3 +1,4 @@
+import { hasCode } from '../../errors.ts';
 import { fileKey, type ObjectKey } from '../../format/object-keys.ts';
 import { contentLength } from '../../format/sizes.ts';
 import type { MemoryPath } from '../../language/path.ts';
@@ -55,6 +56,19 @@ export function headStaying(work: Work, path: MemoryPath): Promise<DatedMeta | u
 /** A file that was read, as a writer replaces it. */
 export function sizedOf(found: FileVersion | undefined): SizedVersion | undefined {
   return found && { etag: found.etag, size: found.content.length, version: found };
+}
+
+/**
+ * Reads a file as a writer replaces it, once it stays. One that cannot be opened is replaced unread. @throws MemoryError
+ * as `reviewStaying`, except `integrity`.
+ */
+export async function readSized(work: Work, path: MemoryPath): Promise<SizedVersion | undefined> {
+  try {
+    return sizedOf(await reviewStaying(work, path));
+  } catch (error) {
+    if (!hasCode(error, 'integrity')) throw error;
+    return headSized(work, path);
+  }
 }
 
 /** A file as a writer replaces it unread; undefined where there is none. One HEAD. */

@@ -43,14 +43,19 @@ describeOnBothKinds('the register of renames', (newSite) => {
   }
 
   it('that was never written says that nothing is under way', async () => {
-    expect(await readRegister(await open())).toEqual({ entry: undefined, etag: undefined, ageMs: 0 });
+    expect(await readRegister(await open())).toEqual({
+      entry: undefined,
+      etag: undefined,
+      ageMs: 0,
+      isLeased: false,
+    });
   });
 
   it('says what was written, and for how long by the clock of the server', async () => {
     const work = await open();
     const etag = etagOf(await writeRegister(work, ENTRY, undefined));
     await work.tenant.pause(1_500);
-    expect(await readRegister(work)).toEqual({ entry: ENTRY, etag, ageMs: 1_500 });
+    expect(await readRegister(work)).toEqual({ entry: ENTRY, etag, ageMs: 1_500, isLeased: true });
     const kept = { ...ENTRY, by: new Uint8Array(16).fill(5) };
     const next = etagOf(await writeRegister(work, kept, etag));
     expect(await readRegister(work)).toMatchObject({ entry: kept, etag: next });
