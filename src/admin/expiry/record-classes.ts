@@ -1,16 +1,12 @@
 import { unlessDamaged } from '../../errors.ts';
 import type { ObjectClass } from '../../format/object-keys.ts';
-import { MAX_CONTENT_BYTES } from '../../format/sizes.ts';
-import { readWholePast } from '../../history/past/read.ts';
+import { readNamedWriters } from '../../history/past/named-writers.ts';
 import { ACTOR_IN_USE_MS, type ActorRecord, readActor, renewActor } from '../../history/save/actors.ts';
-import { idOf, WHOLE_TREE } from '../../history/save/history-record.ts';
 import { parsePageId } from '../../sessions/session-key.ts';
 import { isMissing, isTooLate, type ListedObject, type SendBound } from '../../store/port.ts';
 import { createAges, DAY_MS } from '../../time.ts';
 import { eachConcurrently } from '../../tree/concurrency.ts';
 import { deleteObjects } from '../../tree/confirmed-put.ts';
-import { listDirectory } from '../../tree/list-directory.ts';
-import { readListed } from '../../tree/read-file.ts';
 import { type ListedId, pagesOfIds } from '../../tree/records/list-ids.ts';
 import type { Work } from '../../tree/tenant.ts';
 import { readHead as readConversation } from '../../turns/conversation-head.ts';
@@ -433,7 +429,7 @@ async function unnamedActors({ work, old, ageOf, now, limitMs }: ClassView): Pro
   const known = late.some(({ object }) => isDue(object)) ? await readActors(work, late) : [];
   // Such a record is for `verify` to name; the search here needs records that open.
   if (!known.some(({ object }) => isDue(object))) return { going: [] };
-  const named = await readNamed(work);
+  const named = await readNamedWriters(work);
   if (named === undefined) return { going: [] };
   const unnamed = known.filter(({ record }) => !named.has(record.writer));
   return {
@@ -459,26 +455,4 @@ async function readActors(work: Work, listed: readonly ListedId[]): Promise<read
   };
   await eachConcurrently(work.tenant, listed, readOne, ({ object }) => object.size);
   return known;
-}
-
-/**
- * Collects the hashes (base64url) of all actors that files and history name. Undefined: one of these cannot be opened.
- */
-async function readNamed({ tenant, ...rest }: Work): Promise<ReadonlySet<string> | undefined> {
-  const work = { ...rest, tenant: { ...tenant, maxFileBytes: MAX_CONTENT_BYTES } };
-  const { versions, leaves, files, damaged } = await readWholePast(work);
-  let isWhole = damaged.files.length + damaged.records.length === 0;
-  const named = new Set<string | undefined>(leaves.map(({ by }) => by));
-  for (const { writer, redacted } of versions.values()) named.add(writer).add(redacted?.by);
-  // A file that was renamed during the read may have been missed at both paths.
-  const { files: listed } = await listDirectory(work, WHOLE_TREE);
-  const late = listed.filter(({ path }) => !files.has(path));
-  const readLate = async (entry: (typeof late)[number]): Promise<void> => {
-    const file = await unlessDamaged(readListed(work, entry), () => {
-      isWhole = false;
-    });
-    if (file !== undefined) named.add(idOf(file.writer));
-  };
-  await eachConcurrently(work.tenant, late, readLate, ({ size }) => size);
-  return isWhole ? new Set([...named].filter((writer) => writer !== undefined)) : undefined;
 }

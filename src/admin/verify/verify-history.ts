@@ -1,5 +1,6 @@
-import { classLogicalName, type LogicalName } from '../../format/object-keys.ts';
+import { classLogicalName, type LogicalName, type ObjectKey } from '../../format/object-keys.ts';
 import { type Collector, createCollector } from '../../history/past/collect.ts';
+import { nameDamaged } from '../../history/past/damaged-records.ts';
 import type { Past } from '../../history/past/past.ts';
 import { isHistoryName } from '../../history/save/history-record.ts';
 import { eachConcurrently } from '../../tree/concurrency.ts';
@@ -8,7 +9,6 @@ import { identityOf, type VersionIdentity } from '../../tree/sightings.ts';
 import type { Work } from '../../tree/tenant.ts';
 import { type Finding, findingOf, type HistoryFinding } from '../findings.ts';
 import { type Inspection, inspectRecord, type ListedRecord } from '../scan.ts';
-import { nameDamaged } from './damaged-records.ts';
 import { readKeptFrom } from './kept-from.ts';
 
 /** The history of files, which a verification watches while it reads everything. */
@@ -37,7 +37,7 @@ const RECORDS = '/history/';
 export function watchHistory(): SeenHistory {
   const collector = createCollector();
   const identities = new Map<VersionIdentity, LogicalName>();
-  const damaged = new Map<LogicalName, ListedRecord>();
+  const damaged = new Map<LogicalName, ObjectKey>();
   const seen = new Set<LogicalName>();
 
   const saw = (record: ListedRecord, inspection: Inspection): boolean => {
@@ -53,7 +53,7 @@ export function watchHistory(): SeenHistory {
       inspection.state === 'whole' &&
       collector.addRecord(name.slice(RECORDS.length), inspection.version.content);
     if (isWhole) identities.set(identityOf(inspection.version.stored.body), name);
-    else if (isRefused(inspection) && isHistoryName(name)) damaged.set(name, record);
+    else if (isRefused(inspection) && isHistoryName(name)) damaged.set(name, record.object.key);
     return damaged.has(name);
   };
   const seeAgain = async (work: Work): Promise<readonly Finding[]> => {
@@ -83,11 +83,12 @@ export function watchHistory(): SeenHistory {
         past = await collector.past();
       }
       const missing = await findMissing(work, past, historyDays);
-      const wrong = await nameDamaged(work, { damaged, identities, past, missing });
+      const lost = missing.map(({ expected }) => expected);
+      const wrong = await nameDamaged(work, { damaged, identities, past, missing: lost });
       const named = new Set(wrong.map(({ expected }) => expected));
       return [
         ...missing.filter(({ expected }) => !named.has(expected)),
-        ...wrong,
+        ...wrong.map((each) => ({ kind: 'history', ...each }) as const),
         ...unredacted(past),
         ...doubled(past),
       ];

@@ -1,20 +1,33 @@
 import { hasCode } from '../../errors.ts';
 import { toBase64url } from '../../format/encoding.ts';
-import { classLogicalName, type LogicalName } from '../../format/object-keys.ts';
-import type { Past, VersionId } from '../../history/past/past.ts';
+import { classLogicalName, type LogicalName, type ObjectKey } from '../../format/object-keys.ts';
+import type { MemoryPath } from '../../language/path.ts';
+import { openStored } from '../../tree/read-file.ts';
+import { identityOf, type VersionIdentity } from '../../tree/sightings.ts';
+import type { Work } from '../../tree/tenant.ts';
 import {
   decodeHistoryRecord,
   historyHash,
   pathHashOfRecord,
   versionOfRecord,
   WHOLE_TREE,
-} from '../../history/save/history-record.ts';
-import type { MemoryPath } from '../../language/path.ts';
-import { openStored } from '../../tree/read-file.ts';
-import { identityOf, type VersionIdentity } from '../../tree/sightings.ts';
-import type { Work } from '../../tree/tenant.ts';
-import type { HistoryFinding } from '../findings.ts';
-import type { ListedRecord } from '../scan.ts';
+} from '../save/history-record.ts';
+import type { Past, VersionId } from './past.ts';
+
+/** The keys of damaged records, by the names at which they lie. */
+type DamagedRecords = ReadonlyMap<LogicalName, ObjectKey>;
+
+/** What is known of a damaged record. */
+interface NamedDamage {
+  /** `misplaced`: another record lies at its name. */
+  readonly state: 'damaged' | 'misplaced';
+  readonly name: LogicalName;
+  /** The id of the version that belongs there, or its beginning. */
+  readonly expected: string;
+  readonly path?: MemoryPath;
+  /** The version of the record that lies there. */
+  readonly found?: string;
+}
 
 /** The most damaged records whose owners are looked for. */
 const MOST_LOOKED_AT = 100;
@@ -23,19 +36,20 @@ const MOST_LOOKED_AT = 100;
 export async function nameDamaged(
   work: Work,
   seen: {
-    readonly damaged: ReadonlyMap<LogicalName, ListedRecord>;
+    readonly damaged: DamagedRecords;
     readonly identities: ReadonlyMap<VersionIdentity, LogicalName>;
     readonly past: Past;
-    readonly missing: readonly HistoryFinding[];
+    /** The ids of versions that are missing. */
+    readonly missing: readonly string[];
   },
-): Promise<readonly HistoryFinding[]> {
+): Promise<readonly NamedDamage[]> {
   const { damaged, past, missing } = seen;
   if (damaged.size === 0) return [];
   const pathOf = new Map(pathsIn(past).map((path) => [historyHash(work, path), path]));
   const versionOf = versionsByRecord(past);
   const lying = new Map<LogicalName, FoundRecord>();
-  for (const [name, record] of [...damaged].slice(0, MOST_LOOKED_AT)) {
-    const found = await whoseRecord(work, record, { ...seen, versionOf });
+  for (const [name, key] of [...damaged].slice(0, MOST_LOOKED_AT)) {
+    const found = await whoseRecord(work, { name, key }, { ...seen, versionOf });
     if (found !== undefined) lying.set(name, found);
   }
   // Two records that were exchanged tell of each other which version belongs at their names.
@@ -44,13 +58,12 @@ export async function nameDamaged(
     const id = name.slice('/history/'.length);
     const path = pathOf.get(pathHashOfRecord(id));
     const beginning = versionOfRecord(id);
-    const lost = missing.find(({ expected }) => expected.startsWith(beginning));
+    const lost = missing.find((expected) => expected.startsWith(beginning));
     const found = lying.get(name)?.version;
     return {
-      kind: 'history',
       state: found === undefined ? 'damaged' : 'misplaced',
       name,
-      expected: lost?.expected ?? versionAt.get(name) ?? beginning,
+      expected: lost ?? versionAt.get(name) ?? beginning,
       ...(path !== undefined && { path }),
       ...(found !== undefined && { found }),
     };
@@ -86,9 +99,9 @@ interface FoundRecord {
  */
 async function whoseRecord(
   work: Work,
-  { name, object: { key } }: ListedRecord,
+  { name, key }: { readonly name: LogicalName; readonly key: ObjectKey },
   seen: {
-    readonly damaged: ReadonlyMap<LogicalName, ListedRecord>;
+    readonly damaged: DamagedRecords;
     readonly identities: ReadonlyMap<VersionIdentity, LogicalName>;
     readonly versionOf: ReadonlyMap<LogicalName, VersionId>;
   },
