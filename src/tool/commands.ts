@@ -1,18 +1,13 @@
 import { hasCode, MemoryError } from '../errors.ts';
 import { toBase64 } from '../format/encoding.ts';
+import { applyEdit } from '../language/apply-edit.ts';
 import type { MemoryCommand } from '../language/command.ts';
-import { insertAfterLine, replaceOnce } from '../language/edit.ts';
 import { type ImageMediaType, imageMediaType } from '../language/image.ts';
 import { createDirectoryView } from '../language/listing.ts';
 import { MEMORY_ROOT, type MemoryPath } from '../language/path.ts';
-import {
-  editedSentence,
-  redactionNote,
-  type SentenceProfile,
-  successSentence,
-} from '../language/sentences.ts';
+import { type SentenceProfile, successSentence } from '../language/sentences.ts';
 import { decodeText, encodeText } from '../language/text.ts';
-import { editSnippet, viewFile } from '../language/view.ts';
+import { viewFile } from '../language/view.ts';
 import { letOthersRun } from '../time.ts';
 import type { DirectoryListing } from '../tree/list-directory.ts';
 import type { CallOptions } from '../tree/tenant.ts';
@@ -74,9 +69,8 @@ async function carryOut(context: CommandContext, command: MemoryCommand): Promis
     case 'create':
       return create(context, command);
     case 'str_replace':
-      return strReplace(context, command);
     case 'insert':
-      return insert(context, command);
+      return edit(context, command);
     case 'delete':
       return remove(context, command);
     case 'rename':
@@ -146,42 +140,31 @@ function showFile(command: CommandOf<'view'>, content: Uint8Array): MemoryConten
 
 async function create(context: CommandContext, command: CommandOf<'create'>): Promise<string> {
   const { tree, onExists } = context;
-  const { options, note } = watchingRedactions(context);
+  const { options, redacted } = watchingRedactions(context);
   const content = encodeText(command.fileText);
   const { path } = command.target;
   if (onExists === 'overwrite') await tree.overwrite(path, content, options);
   else await tree.create(path, content, options);
-  return `${successSentence(command)}${note()}`;
+  return successSentence(command, { redacted: redacted() });
 }
 
-async function strReplace(context: CommandContext, command: CommandOf<'str_replace'>): Promise<string> {
-  const { options, note } = watchingRedactions(context);
-  const snippet = await editText({ ...context, options }, command.target.path, (text) => {
-    const replacement = replaceOnce(text, command.oldStr, command.newStr);
-    return { text: replacement.text, result: editSnippet(replacement) };
-  });
-  // The snippet shows the text that was asked for, not the one written in its place.
-  return note() === '' ? successSentence(command, snippet) : `${editedSentence()}${note()}`;
+type EditCommand = CommandOf<'str_replace' | 'insert'>;
+
+async function edit(context: CommandContext, command: EditCommand): Promise<string> {
+  const { options, redacted } = watchingRedactions(context);
+  const snippet = await editText({ ...context, options }, command);
+  return successSentence(command, { ...(snippet !== undefined && { snippet }), redacted: redacted() });
 }
 
-async function insert(context: CommandContext, command: CommandOf<'insert'>): Promise<string> {
-  const { options, note } = watchingRedactions(context);
-  await editText({ ...context, options }, command.target.path, (text) => ({
-    text: insertAfterLine(text, command.insertLine, command.insertText),
-    result: undefined,
-  }));
-  return `${successSentence(command)}${note()}`;
-}
-
-/** Makes the options of the call, and the words that the reply adds when the policy had something replaced. */
+/** Makes the options of the call, and tells the rules by which the policy had something replaced. */
 function watchingRedactions({ options }: CommandContext): {
   readonly options: CallOptions;
-  readonly note: () => string;
+  readonly redacted: () => readonly string[];
 } {
   const watched = watchRedactions(options);
   return {
     options: watched.options,
-    note: () => redactionNote((watched.redacted()?.rules ?? []).map(({ rule }) => rule)),
+    redacted: () => (watched.redacted()?.rules ?? []).map(({ rule }) => rule),
   };
 }
 
@@ -189,17 +172,17 @@ function watchingRedactions({ options }: CommandContext): {
  * Edits a text. Throws `is_directory` in place of `not_found` where the profile tells the two apart, at the price of a
  * LIST.
  */
-async function editText<T>(
+async function editText(
   { tree, profile, options }: CommandContext,
-  path: MemoryPath,
-  edit: (text: string) => { readonly text: string; readonly result: T },
-): Promise<T> {
+  command: EditCommand,
+): Promise<string | undefined> {
+  const { path } = command.target;
   try {
     return await tree.edit(
       path,
       (content) => {
-        const { text, result } = edit(textOf(content));
-        return { content: encodeText(text), result };
+        const { text, snippet } = applyEdit(textOf(content), command);
+        return { content: encodeText(text), result: snippet };
       },
       options,
     );

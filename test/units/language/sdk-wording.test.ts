@@ -103,7 +103,7 @@ describe('the sdk profile', () => {
     const replacement = replaceOnce(text, edit.old_str, edit.new_str);
     const command = parseCommand(edit);
     if (command.command !== 'str_replace') throw new Error('not a str_replace');
-    expect(successSentence(command, editSnippet(replacement))).toBe(await sdkReply(tool, edit));
+    expect(successSentence(command, { snippet: editSnippet(replacement) })).toBe(await sdkReply(tool, edit));
 
     const insert = { command: 'insert', path: given, insert_line: 1, insert_text: 'new\n' };
     await sdkReply(tool, insert);

@@ -7,10 +7,10 @@ import { viewFile } from '../../../src/language/view.ts';
 import { create, inputs, insert, path, remove, rename, replace, say, view } from '../../support/replies.ts';
 import { viewDirectory } from '../../support/view-directory.ts';
 
-function succeed(input: unknown, snippet?: string): string {
+function succeed(input: unknown, snippet = ''): string {
   const command = parseCommand(input);
   if (command.command === 'view') throw new Error('a view has no success sentence');
-  return successSentence(command, snippet);
+  return successSentence(command, { snippet });
 }
 
 const codes: readonly MemoryErrorCode[] = [
