@@ -2,7 +2,7 @@ import type { MemoryCommand } from './command.ts';
 import { insertAfterLine, replaceOnce } from './edit.ts';
 import { editSnippet } from './view.ts';
 
-type EditCommand = Extract<MemoryCommand, { readonly command: 'str_replace' | 'insert' }>;
+type TextEdit = Extract<MemoryCommand, { readonly command: 'str_replace' | 'insert' }>;
 
 /** A text after an edit; `snippet` shows the change of `str_replace`. */
 interface EditedText {
@@ -15,7 +15,7 @@ interface EditedText {
  *
  * @throws MemoryError as `replaceOnce` and `insertAfterLine`.
  */
-export function applyEdit(text: string, command: EditCommand): EditedText {
+export function applyEdit(text: string, command: TextEdit): EditedText {
   if (command.command === 'insert') {
     return { text: insertAfterLine(text, command.insertLine, command.insertText) };
   }

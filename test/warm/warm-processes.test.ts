@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { isAlarm } from '../../src/admin/findings.ts';
+import { weightOf } from '../../src/admin/findings.ts';
 import type { MemoryError } from '../../src/errors.ts';
 import { openAdmin } from '../../src/open/open-admin.ts';
 import { openMemory } from '../../src/open/open-memory.ts';
@@ -224,7 +224,10 @@ describe.each(Object.keys(MEANWHILE).filter((name) => THOROUGH || name === USUAL
         for (const admin of [warm, coldAdmin]) {
           expect((await settled(admin.verify())).findings, what).toEqual([]);
           const { findings } = await settled(admin.verify({ since: taken.line }));
-          expect(findings.filter(isAlarm), what).toEqual([]);
+          expect(
+            findings.filter((each) => weightOf(each) === 'alarm'),
+            what,
+          ).toEqual([]);
           expect(await settled(admin.keyStatus()), what).toEqual(await settled(coldAdmin.keyStatus()));
           expect(await settled(admin.history.list()), what).toEqual(list);
         }
