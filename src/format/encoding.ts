@@ -78,7 +78,7 @@ export function domain(label: string): Uint8Array {
 
 /** Tells whether `bytes` hold `part` at `offset`. Unfit for secrets: it stops at the first difference. */
 export function hasBytesAt(bytes: Uint8Array, offset: number, part: Uint8Array): boolean {
-  return bytes.length >= offset + part.length && part.every((byte, index) => bytes[offset + index] === byte);
+  return part.every((byte, index) => bytes[offset + index] === byte);
 }
 
 /** Tells whether both hold the same bytes. Unfit for secrets: it stops at the first difference. */

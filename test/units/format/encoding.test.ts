@@ -4,6 +4,8 @@ import {
   bigU64,
   fromBase64,
   fromBase64url,
+  hasBytesAt,
+  sameBytes,
   toBase64,
   toBase64url,
   u16,
@@ -71,4 +73,23 @@ it.each([
   [bigU64(2n ** 64n - 1n), 'ffffffffffffffff'],
 ])('a number is written big-endian, in as many bytes as it says', (written, hex) => {
   expect(Buffer.from(written).toString('hex')).toBe(hex);
+});
+
+describe('bytes', () => {
+  const bytes = (...values: readonly number[]): Uint8Array => Uint8Array.from(values);
+
+  it('are the same where none differs and none is missing', () => {
+    expect(sameBytes(bytes(1, 2), bytes(1, 2))).toBe(true);
+    expect(sameBytes(bytes(), bytes())).toBe(true);
+    expect(sameBytes(bytes(1, 2), bytes(1, 3))).toBe(false);
+    expect(sameBytes(bytes(1), bytes(1, 2))).toBe(false);
+    expect(sameBytes(bytes(1, 2), bytes(1))).toBe(false);
+  });
+
+  it('lie at a place where all of them lie there', () => {
+    expect(hasBytesAt(bytes(1, 2, 3), 1, bytes(2, 3))).toBe(true);
+    expect(hasBytesAt(bytes(1, 2, 3), 1, bytes(3))).toBe(false);
+    expect(hasBytesAt(bytes(1, 2, 3), 2, bytes(3, 4))).toBe(false);
+    expect(hasBytesAt(bytes(1, 2, 3), 3, bytes(0))).toBe(false);
+  });
 });

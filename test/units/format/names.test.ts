@@ -248,6 +248,8 @@ describe('wiped names', () => {
     expect(() => names.encodeFile(['a', 'b'])).toThrow(aborted);
     expect(() => decode(names, [], text)).toThrow(aborted);
     expect(() => names.keyedHash('access', 'x')).toThrow(aborted);
+    expect(() => names.textHash(encodeText('x'))).toThrow(aborted);
+    expect(() => names.writerId('x')).toThrow(aborted);
   });
 });
 

@@ -7,6 +7,7 @@ import {
   directoryPrefix,
   fileKey,
   isScratchKey,
+  keyringPrefix,
   type Layout,
   OBJECT_CLASSES,
   type ObjectClass,
@@ -235,3 +236,12 @@ function describedPath(text: string): MemoryPath {
     ...Array.from({ length: Number(count) }, () => character.repeat(Number(length))),
   );
 }
+
+describe('keyringPrefix', () => {
+  it('begins the key of every keyring', () => {
+    expect([keyringPrefix(''), keyringPrefix('a/b')]).toEqual(['keyrings/', 'a/b/keyrings/']);
+    for (const prefix of ['', 'a/b']) {
+      expect(layoutOf(prefix, 'acme').keyring).toMatch(new RegExp(`^${keyringPrefix(prefix)}acme`));
+    }
+  });
+});

@@ -411,6 +411,7 @@ describe('readHeader', () => {
 
   it('gives nothing for what does not start like an object', () => {
     const object = vectorBytes('hello');
+    expect(readHeader(object.slice(0, 224))).toBeDefined();
     expect(readHeader(object.slice(0, 223))).toBeUndefined();
     for (let index = 0; index < 12; index++) {
       expect(readHeader(object.with(index, (object[index] ?? 0) ^ 1))).toBeUndefined();
