@@ -1,12 +1,12 @@
 import { hasCode, MemoryError } from '../../errors.ts';
 import { MAX_KEYRING_BYTES } from '../../format/keyring-bytes.ts';
-import type { OpenedObject } from '../../format/object.ts';
+import type { ObjectKey } from '../../format/object-keys.ts';
 import { sealedSize, TOMBSTONE_BYTES } from '../../format/sizes.ts';
 import { isTombstone } from '../../format/tombstone.ts';
-import { directoriesOf, segmentsOf } from '../../language/path.ts';
-import type { ObjectStore } from '../../store/port.ts';
+import { directoriesOf, type MemoryPath, segmentsOf } from '../../language/path.ts';
+import { KEYS_PER_REQUEST, type ObjectStore } from '../../store/port.ts';
 import { throwIfAborted } from '../../time.ts';
-import { readSealed } from '../../tree/read-file.ts';
+import { readSealed, type SealedVersion } from '../../tree/read-file.ts';
 import { type CallOptions, openWork, type Tenant, type Work } from '../../tree/tenant.ts';
 import { countFindings, type Finding, sortFindings } from '../findings.ts';
 import { eachRecord, type FileRecord, listFileRecords } from '../scan.ts';
@@ -27,8 +27,8 @@ export interface ExportReport {
 
 /**
  * Opens every file of the tenant, checks it and writes its content below the new folder `to`, under its path below
- * `/memories` and with its time. A file that is damaged or refused becomes a finding; the others are exported. The
- * folder appears with everything or not at all: a run that was cut off is simply run again. The export only reads the
+ * `/memories` and with its time. A file that is damaged or refused becomes a finding; the others are exported, those
+ * that another process renames meanwhile under their old path, the new one or both. The folder appears with everything or not at all: a run that was cut off is simply run again. The export only reads the
  * store.
  *
  * @throws MemoryError `key_unavailable` when the store has no keyring of the tenant; `misconfigured` when `to` is
@@ -92,35 +92,56 @@ function noKeyring(): MemoryError {
   );
 }
 
+/** The most often that files are listed while other processes rename, write or delete some. */
+const ROUNDS = 8;
+
+/**
+ * Writes each file that a listing shows. Where one was gone or another version when it was read, or the listing had
+ * several pages, a rename may have brought a file behind the listing: it lists them until that shows no new one.
+ */
 async function fill(folder: NewFolder, work: Work): Promise<ExportReport> {
-  const { records, ...counted } = await listFileRecords(work);
-  const directories = directoriesOf(records.map(({ path }) => path));
   const findings: Finding[] = [];
+  const [known, vanished] = [new Set<ObjectKey>(), new Set<MemoryPath>()];
   let [files, bytes] = [0, 0];
-  await eachRecord(work, records, async (file) => {
-    const { path } = file;
-    const opened = directories.has(path) ? 'clash' : await openFile(work, file);
-    if (opened === 'tombstone') return;
-    if (typeof opened === 'string') findings.push({ kind: opened, path });
-    else {
-      throwIfAborted(work.call.signal);
-      const { content, mtime } = opened;
-      const refusal = await folder.write({ segments: segmentsOf(path), content, mtime });
-      if (refusal === undefined) {
-        files++;
-        bytes += content.length;
-      } else findings.push({ kind: 'unwritable', path, code: refusal.refused });
-    }
-  });
-  findings.push(...countFindings(counted));
-  return { files, bytes, findings: sortFindings(findings) };
+  let counts: readonly Finding[] = [];
+  for (let round = 1, isWhole = false; round <= ROUNDS && !isWhole; round++) {
+    const { records, ...counted } = await listFileRecords(work);
+    counts = countFindings(counted);
+    const directories = directoriesOf(records.map(({ path }) => path));
+    const unread = records.filter(({ object }) => !known.has(object.key));
+    isWhole = round === 1 ? records.length < KEYS_PER_REQUEST : unread.length === 0;
+    for (const { object } of unread) known.add(object.key);
+    await eachRecord(work, unread, async (file) => {
+      const { path } = file;
+      const opened = directories.has(path) ? 'clash' : await openFile(work, file);
+      if (opened === 'tombstone') return;
+      if (opened === 'vanished') {
+        isWhole = false;
+        vanished.add(path);
+        known.delete(file.object.key);
+      } else if (typeof opened === 'string') findings.push({ kind: opened, path });
+      else {
+        vanished.delete(path);
+        throwIfAborted(work.call.signal);
+        const { content, mtime, stored } = opened;
+        if (stored.etag !== file.object.etag) isWhole = false;
+        const refusal = await folder.write({ segments: segmentsOf(path), content, mtime });
+        if (refusal === undefined) {
+          files++;
+          bytes += content.length;
+        } else findings.push({ kind: 'unwritable', path, code: refusal.refused });
+      }
+    });
+  }
+  for (const path of vanished) findings.push({ kind: 'vanished', path });
+  return { files, bytes, findings: sortFindings([...findings, ...counts]) };
 }
 
 /**
  * A file's content, or the reason why it is not exported. `tombstone`: a deletion was under way there, and its mark was
  * copied along.
  */
-type OpenedFile = OpenedObject | 'damaged' | 'too_large' | 'unreadable' | 'vanished' | 'tombstone';
+type OpenedFile = SealedVersion | 'damaged' | 'too_large' | 'unreadable' | 'vanished' | 'tombstone';
 
 async function openFile(work: Work, { name, object: { key, size } }: FileRecord): Promise<OpenedFile> {
   try {

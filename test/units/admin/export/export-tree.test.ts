@@ -28,7 +28,7 @@ import type { CallOptions } from '../../../../src/tree/tenant.ts';
 import { interceptStore } from '../../../doubles/intercepted-store.ts';
 import { copyToFolder, digestOf, textsIn } from '../../../support/object-folder.ts';
 import { PROGRAM_ENV } from '../../../support/program-env.ts';
-import { at, bytes } from '../../../support/test-tree.ts';
+import { at, bytes, openSite, type TestClient } from '../../../support/test-tree.ts';
 
 const ROOT_KEY = Buffer.alloc(32, 7).toString('base64');
 const PROCESS = fileURLToPath(new URL('../../../support/export-process.ts', import.meta.url));
@@ -280,4 +280,51 @@ describe.each(MODES)('exportTree of a memory with %s names', (names) => {
       expect(readdirSync(home)).toEqual(['backup', 'exported']);
     },
   );
+});
+
+describe('exportTree beside another process', () => {
+  /** Exports while the writer acts behind the first listing; what was written, by its path below the folder. */
+  async function exportedBeside(act: (writer: TestClient) => Promise<unknown>) {
+    const site = await openSite();
+    const writer = await site.client();
+    await writer.create('/memories/a', 'one');
+    await writer.create('/memories/b', 'two');
+    const { tenant, layout, intercept } = await site.client();
+    let hasActed = false;
+    intercept(async (call, proceed) => {
+      const answer = await proceed();
+      if (!hasActed && call.verb === 'list' && call.prefix === layout.data) {
+        hasActed = true;
+        await act(writer);
+      }
+      return answer;
+    });
+    const files: Record<string, string> = {};
+    const { findings } = await exportTree(tenant, { to: '' }, async () => ({
+      async write({ segments, content }) {
+        files[segments.join('/')] = new TextDecoder().decode(content);
+        return undefined;
+      },
+      finish: async () => {},
+      abandon: async () => {},
+    }));
+    expect(hasActed).toBe(true);
+    return { files, findings };
+  }
+
+  it('has a file that is renamed meanwhile, and the one that takes its place', async () => {
+    const beside = await exportedBeside(async (writer) => {
+      await writer.rename('/memories/a', '/memories/c');
+      await writer.create('/memories/a', 'three');
+    });
+    expect(beside).toEqual({ files: { a: 'three', b: 'two', c: 'one' }, findings: [] });
+  });
+
+  it('names the path that a file has left, and has the file', async () => {
+    const beside = await exportedBeside((writer) => writer.rename('/memories/a', '/memories/c'));
+    expect(beside).toEqual({
+      files: { b: 'two', c: 'one' },
+      findings: [{ kind: 'vanished', path: '/memories/a' }],
+    });
+  });
 });
