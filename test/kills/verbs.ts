@@ -1,0 +1,209 @@
+import { checkpointTree, writeCheckpoint } from '../../src/admin/checkpoints/checkpoint.ts';
+import { expireTree } from '../../src/admin/expiry/expire.ts';
+import { exportTree } from '../../src/admin/export/export-tree.ts';
+import type { Finding } from '../../src/admin/findings.ts';
+import { turnTenantHistory } from '../../src/admin/keys/turn-history.ts';
+import { verifyTree } from '../../src/admin/verify/verify.ts';
+import { MemoryError } from '../../src/errors.ts';
+import { toBase64url } from '../../src/format/encoding.ts';
+import type { HistoryEntry } from '../../src/history/past/entries.ts';
+import type { Around } from '../doubles/intercepted-store.ts';
+import { keyOf } from '../support/bucket.ts';
+import { historyOf } from '../support/history-site.ts';
+import { createOperator } from '../support/key-operator.ts';
+import { inTime, type TestClient } from '../support/test-tree.ts';
+import { newProcess, type Place, pathOf } from './tenant.ts';
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+/** How long processes go on with a keyring. */
+const TTL_MS = 5 * MINUTE;
+const actor = 'cyd';
+
+/** One verb of an operator. */
+export interface Verb {
+  /** What has happened before anybody meets. */
+  readonly prepare?: (place: Place) => Promise<unknown>;
+  /** Runs the verb; what it answers that it must not answer, whoever acts beside it. */
+  run(place: Place): Promise<readonly unknown[]>;
+  /** Codes with which it may refuse, or end before it is done. */
+  readonly refusals?: readonly string[];
+  /** True where a rename is under way: it takes along what is written meanwhile, as in neither order. */
+  readonly isMoving?: true;
+  /** What is wrong with what the verb has left, once nobody acts any more. */
+  readonly judge?: (place: Place) => Promise<readonly unknown[]>;
+}
+
+const quiet = async (run: Promise<unknown>): Promise<readonly unknown[]> => {
+  await run;
+  return [];
+};
+
+/** The versions of before that a log lacks. */
+const lacking = (entries: readonly HistoryEntry[], versions: Iterable<string>): readonly unknown[] => {
+  const listed = new Set(entries.map(({ version }) => version));
+  return [...versions].flatMap((version) => (listed.has(version) ? [] : [{ lacking: version }]));
+};
+
+const findingsOf = async ({ operator }: Place, options: Parameters<typeof verifyTree>[1]) =>
+  (await verifyTree(operator.tenant, options)).findings.filter(
+    ({ kind }) => kind !== 'rename' && kind !== 'duplicate',
+  );
+
+async function editorOf({ site, operator }: Place) {
+  return createOperator(site, operator);
+}
+
+async function migrate(place: Place, reencrypt: boolean): Promise<readonly Finding[]> {
+  const { rotate, migrate: run } = await editorOf(place);
+  await rotate();
+  const { problems } = await run({ reencrypt, wait: true, ttlMs: TTL_MS });
+  return problems;
+}
+
+const turn = async (place: Place, to: 'on' | 'off' | 'anew'): Promise<readonly unknown[]> => {
+  const { editor } = await editorOf(place);
+  return quiet(turnTenantHistory({ editor, stamps: inTime(() => Math.floor(place.site.time.clock())) }, to));
+};
+
+/** A rename whose process dies on its way to the first delete. */
+async function cutOff({ site }: Place, from: string, to: string): Promise<void> {
+  const renamer = await newProcess(site);
+  const dies: Around = async (call, proceed) => {
+    const isRemoval = call.verb === 'delete' || (call.verb === 'put' && call.body.length === 40);
+    if (isRemoval) throw new MemoryError('aborted', 'the process is dead');
+    await site.time.pause(2);
+    return proceed();
+  };
+  renamer.intercept(dies);
+  await renamer.tree.rename({ from: pathOf(from), to: pathOf(to) }).catch(() => undefined);
+}
+
+/** The files that nobody misses since the newest line, though all are gone that lay there before it. */
+async function unmissed({ site, lines, first }: Place): Promise<readonly unknown[]> {
+  const reader = await newProcess(site);
+  const old = [...(await filesOf(reader))].filter(([, { id }]) => first.has(id));
+  for (const [path] of old) await site.base.delete([{ key: await keyOf(reader, path) }]);
+  const { findings } = await verifyTree((await newProcess(site)).tenant, { since: lines.at(-1) });
+  // One that was renamed is missed where the line has it.
+  const missed = new Set(
+    findings.flatMap((finding) =>
+      finding.kind === 'since' ? [finding.path as string, finding.expected?.version] : [],
+    ),
+  );
+  return old.flatMap(([path, { id }]) => (missed.has(path) || missed.has(id) ? [] : [{ unmissed: path }]));
+}
+
+/** Compares what was exported with what lay in the tree all the time. */
+async function exportAll({ site, operator }: Place): Promise<readonly unknown[]> {
+  const reader = await newProcess(site);
+  const before = await filesOf(reader);
+  const exported = new Map<string, string>();
+  const { findings } = await exportTree(operator.tenant, { to: '' }, async () => ({
+    async write({ segments, content }) {
+      exported.set(`/memories/${segments.join('/')}`, new TextDecoder().decode(content));
+      return undefined;
+    },
+    finish: async () => {},
+    abandon: async () => {},
+  }));
+  const after = await filesOf(reader);
+  const told = new Set(findings.flatMap((finding) => ('path' in finding ? [finding.path as string] : [])));
+  const places = (files: ReadonlyMap<string, { readonly id: string }>, id: string) =>
+    [...files].filter(([, file]) => file.id === id).map(([path]) => path);
+  // A version that lay somewhere at the begin and lies somewhere at the end was there all the time.
+  return [...after].flatMap(([, { id, text }]) => {
+    const paths = [...places(before, id), ...places(after, id)];
+    const isThere = paths.some((path) => exported.get(path) === text || told.has(path));
+    return places(before, id).length === 0 || isThere ? [] : [{ missing: paths }];
+  });
+}
+
+async function filesOf(client: TestClient) {
+  const files = new Map<string, { readonly id: string; readonly text: string }>();
+  for (const path of await client.paths()) {
+    const version = await client.tree.readVersion(pathOf(path.slice('/memories/'.length)));
+    if (version === undefined) continue;
+    files.set(path, { id: toBase64url(version.id), text: new TextDecoder().decode(version.content) });
+  }
+  return files;
+}
+
+/** The verbs of operators that read or write more than one object. */
+export const VERBS: Readonly<Record<string, Verb>> = {
+  'keys rotate': { run: async (place) => quiet((await editorOf(place)).rotate()) },
+  'keys migrate': { run: (place) => migrate(place, false) },
+  'keys migrate --reencrypt': { run: (place) => migrate(place, true) },
+  verify: { run: (place) => findingsOf(place, {}) },
+  'verify --since': { run: (place) => findingsOf(place, { since: place.lines.at(-1) }) },
+  'verify --repair': {
+    async prepare(place) {
+      await cutOff(place, 'c', 'g');
+      await cutOff(place, 'd', 'h');
+      await place.site.time.pause(2 * MINUTE);
+    },
+    run: (place) => findingsOf(place, { repair: true }),
+    isMoving: true,
+  },
+  checkpoint: {
+    async run({ operator, lines }) {
+      lines.push((await writeCheckpoint(operator.tenant)).line);
+      return [];
+    },
+    judge: unmissed,
+  },
+  'checkpoint --since': {
+    async run({ operator, lines }) {
+      const report = await checkpointTree(operator.tenant, { since: lines.at(-1) });
+      if (report.line !== undefined) lines.push(report.line);
+      return report.findings;
+    },
+  },
+  expire: {
+    async prepare({ site }) {
+      const { tenant } = await newProcess(site);
+      await expireTree(tenant, { afterDays: 1 });
+      await site.time.pause(48 * HOUR);
+      await expireTree(tenant, { afterDays: 1 });
+      await site.time.pause(2 * HOUR);
+    },
+    run: ({ operator }) => quiet(expireTree(operator.tenant, { afterDays: 1, historyDays: 300 })),
+    // A migration has bound its marks again.
+    refusals: ['unavailable'],
+  },
+  export: { run: exportAll },
+  log: { run: async ({ operator, known }) => lacking(await historyOf(operator).list(), known) },
+  'log --limit': {
+    run: async ({ operator, known }) =>
+      lacking(await historyOf(operator).list(undefined, { limit: 40 }), known),
+  },
+  'log PATH': {
+    run: async ({ operator, version }) => lacking(await historyOf(operator).list('/memories/a'), [version]),
+  },
+  trace: { run: ({ operator }) => quiet(historyOf(operator).trace({ path: '/memories/a' })) },
+  'tenant history off': { run: (place) => turn(place, 'off') },
+  'tenant history anew': { run: (place) => turn(place, 'anew') },
+  undo: { run: ({ operator }) => quiet(historyOf(operator).undo({ writer: 'bad', actor })) },
+  'undo --force': {
+    run: ({ operator }) => quiet(historyOf(operator).undo({ writer: 'bad', actor, force: true })),
+  },
+  'restore-at': { run: ({ operator, moment }) => quiet(historyOf(operator).restoreAt(moment, { actor })) },
+  'restore-at --below': {
+    run: ({ operator, moment }) =>
+      quiet(historyOf(operator).restoreAt(moment, { actor, below: '/memories/d' })),
+  },
+  restore: {
+    run: ({ operator, version }) =>
+      quiet(historyOf(operator).restore({ path: '/memories/a', version }, { actor })),
+    refusals: ['version_conflict', 'already_exists'],
+  },
+  'rm -r': {
+    run: ({ operator }) => quiet(operator.tree.remove(pathOf('d'), { actor })),
+    refusals: ['not_found'],
+  },
+  mv: {
+    run: ({ operator }) => quiet(operator.tree.rename({ from: pathOf('d'), to: pathOf('g') }, { actor })),
+    refusals: ['not_found', 'already_exists', 'outcome_unknown', 'version_conflict'],
+    isMoving: true,
+  },
+};

@@ -1,0 +1,35 @@
+import { describe, expect, it } from 'vitest';
+import { drawsOf } from '../support/draws.ts';
+import { STORE_KINDS } from '../support/test-tree.ts';
+import { THOROUGH } from '../support/thorough.ts';
+import { meet } from './meet.ts';
+import { VERBS } from './verbs.ts';
+import { DEEDS } from './writers.ts';
+
+/** A usual run draws one deed for each verb, and about as many of the verb's requests. */
+const MEETINGS = 3;
+
+describe.each(STORE_KINDS)('with a writer at any of its requests, on a store of the kind "%s",', (kind) => {
+  it.each(Object.keys(VERBS).map((name, index) => [name, index] as const))(
+    '"%s" ends as if one had come after the other',
+    { timeout: THOROUGH ? 600_000 : 60_000 },
+    async (name, index) => {
+      const draw = drawsOf(`${kind} ${name}`);
+      // Each deed meets each verb at every request, on one of the two kinds of stores.
+      const own = Object.entries(DEEDS).filter(
+        (_, deed) => (deed + index) % STORE_KINDS.length === STORE_KINDS.indexOf(kind),
+      );
+      const from = Math.floor(draw() * own.length);
+      for (const [title, deed] of THOROUGH ? own : own.slice(from, from + 1)) {
+        const at = (requests: number) => {
+          const step = THOROUGH ? 1 : Math.ceil(requests / MEETINGS);
+          return { first: Math.floor(draw() * step), step };
+        };
+        const verb = VERBS[name] ?? expect.unreachable();
+        const { met, faults } = await meet({ kind, verb, deed, at });
+        expect(faults, title).toEqual([]);
+        expect(met, title).toBeGreaterThan(0);
+      }
+    },
+  );
+});
