@@ -70,6 +70,16 @@ export function* diffLines(before: string, after: string): Generator<void, LineD
   return { before: left.lines, after: right.lines, runs, isCoarse: found === undefined };
 }
 
+/** Compares two texts, and makes the changes, each with `context` lines around it. `isCoarse` is that of `diffLines`. */
+export function* compareLines(
+  before: string,
+  after: string,
+  context: number,
+): Generator<void, { readonly hunks: readonly Hunk[]; readonly isCoarse: boolean }> {
+  const found = yield* diffLines(before, after);
+  return { hunks: yield* hunksOf(found, context), isCoarse: found.isCoarse };
+}
+
 /** Makes the changes of a comparison, each with `context` lines around it. */
 export function* hunksOf(
   { before, after, runs }: LineDiff,

@@ -1,5 +1,5 @@
 import { MemoryError, type MemoryErrorCode, unlessDamaged } from '../../errors.ts';
-import { hasBytesAt, toBase64url } from '../../format/encoding.ts';
+import { sameBytes, toBase64url } from '../../format/encoding.ts';
 import { millisecondsOf } from '../../format/wrap.ts';
 import { ancestorsOf, type MemoryPath } from '../../language/path.ts';
 import { MOST_SKEW_MS } from '../../stamps.ts';
@@ -82,7 +82,7 @@ export async function verifySince(
   // Copies that carry the id of the rename in the register are its own: the rename finishes them or takes them back
   // itself.
   const isOwn = (group: readonly ReadPlace[]): boolean =>
-    group.some(({ origin }) => register.entry !== undefined && hasBytesAt(origin, 0, register.entry.id));
+    group.some(({ origin }) => register.entry !== undefined && sameBytes(origin, register.entry.id));
   const whole = await ofOneVersion(groups, history);
   const { own = [], others = [] } = Object.groupBy(whole, (group) => (isOwn(group) ? 'own' : 'others'));
   const renames = renameFindings(register, recovered, own.length);

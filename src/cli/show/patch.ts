@@ -1,5 +1,5 @@
 import { FILE_HEADERS_ONLY, formatPatch } from 'diff';
-import { diffLines, hunkLines, hunksOf } from '../../language/line-diff.ts';
+import { compareLines, hunkLines } from '../../language/line-diff.ts';
 import { decodeText, linesFrom } from '../../language/text.ts';
 import { inTurns } from '../../time.ts';
 import { shownVersion } from './shown.ts';
@@ -33,15 +33,14 @@ export async function patchOf(
   after: Side,
   signal: AbortSignal | undefined,
 ): Promise<TextPatch> {
-  const found = await inTurns(diffLines(before.text, after.text), signal);
-  const hunks = await inTurns(hunksOf(found, CONTEXT), signal);
+  const { hunks, isCoarse } = await inTurns(compareLines(before.text, after.text, CONTEXT), signal);
   const [from, to] = [before, after].map(({ version }) =>
     version === undefined || version === NOW ? version : shownVersion(version),
   );
   const names = { oldFileName: before.path, newFileName: after.path, oldHeader: from, newHeader: to };
   const header = formatPatch({ ...names, hunks: [] }, FILE_HEADERS_ONLY);
   const patch = `${header}${await inTurns(hunkLines(hunks), signal)}`;
-  return { patch, ...(found.isCoarse && { coarse: true }) };
+  return { patch, ...(isCoarse && { coarse: true }) };
 }
 
 /** The text that a file holds or is to hold; of a version, with its whole name, or `NOW`. */

@@ -1,8 +1,7 @@
-import { MEMORY_ROOT } from '../../language/path.ts';
 import { KEYS_PER_REQUEST } from '../../store/port.ts';
 import { pause } from '../../time.ts';
 import { countFor, createCounts } from '../../tool/call-counts.ts';
-import { decodeEntry } from '../../tree/list-directory.ts';
+import { filesIn } from '../../tree/list-directory.ts';
 import { openWork, type Tenant } from '../../tree/tenant.ts';
 import type { StoredFile, TreeChange } from '../protocol.ts';
 import type { Asking } from './answer-questions.ts';
@@ -90,7 +89,7 @@ async function look(
         files.set(object.key, known);
         continue;
       }
-      const entry = decodeEntry(work, { directory: MEMORY_ROOT, prefix, object });
+      const [entry] = filesIn(work, [object]);
       if (entry === undefined) foreign += 1;
       else {
         files.set(object.key, {

@@ -1,5 +1,5 @@
 import { hasCode, MemoryError, type MemoryErrorCode } from '../../errors.ts';
-import { hasBytesAt } from '../../format/encoding.ts';
+import { sameBytes } from '../../format/encoding.ts';
 import type { OpenedObject } from '../../format/object.ts';
 import type { ObjectKey } from '../../format/object-keys.ts';
 import { equalBytes } from '../../format/sodium.ts';
@@ -92,7 +92,7 @@ export function isMigrated(
 
 /** Tells whether the rename of that id has put the version where it is, and no edit has followed. */
 export function hasOrigin(version: Pick<OpenedObject, 'origin'>, id: Uint8Array): boolean {
-  return hasBytesAt(version.origin, 0, id);
+  return sameBytes(version.origin, id);
 }
 
 /**

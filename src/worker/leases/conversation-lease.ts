@@ -15,7 +15,7 @@ import {
   type Hold,
   parseHead,
 } from '../../turns/conversation-head.ts';
-import { bodyId, CLASS } from '../../turns/conversation-id.ts';
+import { bodyId } from '../../turns/conversation-id.ts';
 import { codeOf } from '../json-log.ts';
 import type { TurnAnswer } from '../turn/turn-answer.ts';
 import {
@@ -29,7 +29,7 @@ import { type LeasedKind, type LeasedRecord, replaceLeased } from './leased-reco
 
 /** The heads of conversations, each of which one turn at a time may change. */
 export const CONVERSATION_HEAD: LeasedKind<ConversationHead> = {
-  cls: CLASS,
+  cls: 'conversations',
   maxBytes: HEAD_BYTES,
   decode: parseHead,
   leaseIn: ({ held }) => held,
@@ -124,7 +124,11 @@ async function storeBody(
   const inline = (): number => encodeHead({ ...given.head, content }).length;
   if (encoded.length < HEAD_BYTES && inline() <= HEAD_BYTES - HOLD_BYTES) return { content };
   const id = bodyId(head, toBase64url(work.tenant.random(BODY_ID_BYTES)));
-  const written = await writeRecord(work, { cls: CLASS, id }, { content: encoded, base: undefined });
+  const written = await writeRecord(
+    work,
+    { cls: 'conversations', id },
+    { content: encoded, base: undefined },
+  );
   if ('etag' in written) return { content: { record: id }, record: { id, etag: written.etag } };
   throw new MemoryError('unavailable', 'another record has the name of a new conversation');
 }
@@ -144,7 +148,7 @@ function nameable({ tenant }: Work): () => void {
 
 /** Removes a body that no head names; one that cannot be removed now is left to the expiry, with a warning. */
 async function removeBody(work: Work, { id, etag }: BodyRecord): Promise<void> {
-  const key = classKey(work.tenant.layout, CLASS, id);
+  const key = classKey(work.tenant.layout, 'conversations', id);
   await deleteObjects(work, [{ key, ifMatch: etag }]).catch((error: unknown) => {
     work.tenant.logger.warn('a part of a conversation that is not used any more was left', {
       code: codeOf(error),

@@ -7,7 +7,7 @@ import { readRecord } from '../../tree/records/sealed-record.ts';
 import { MOST_ATTEMPTS } from '../../tree/records/update-record.ts';
 import { openToWrite, type Tenant, type Work } from '../../tree/tenant.ts';
 import { type ConversationHead, NO_HEAD, readHead } from '../../turns/conversation-head.ts';
-import { CLASS, headId } from '../../turns/conversation-id.ts';
+import { headId } from '../../turns/conversation-id.ts';
 import { encodeAnswer, type TurnAnswer } from '../turn/turn-answer.ts';
 import { type Conversation, decodeConversation, lastAnswer, MAX_CONVERSATION_BYTES } from './conversation.ts';
 import {
@@ -115,7 +115,7 @@ async function readBody(work: Work, { content }: ConversationHead): Promise<Stor
     return { conversation: decodeConversation(bytes), bytes: bytes.length, record: undefined };
   }
   const { record: id } = content;
-  const record = await readRecord(work, { cls: CLASS, id, maxBytes: MAX_CONVERSATION_BYTES });
+  const record = await readRecord(work, { cls: 'conversations', id, maxBytes: MAX_CONVERSATION_BYTES });
   if (record === undefined) return undefined;
   const { etag, content: bytes } = record;
   return { conversation: decodeConversation(bytes), bytes: bytes.length, record: { id, etag } };

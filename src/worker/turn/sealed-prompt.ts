@@ -8,7 +8,7 @@ import type { RequestOptions } from '../../store/port.ts';
 import { DAY_MS } from '../../time.ts';
 import { openRecord, readRecord, sealRecord, writeRecord } from '../../tree/records/sealed-record.ts';
 import { openToWrite, refuseWriting, type Tenant, type Work } from '../../tree/tenant.ts';
-import { CLASS, promptId } from '../../turns/conversation-id.ts';
+import { promptId } from '../../turns/conversation-id.ts';
 import { parsePrompt } from '../../turns/turn-records.ts';
 import { MAX_CONVERSATION_BYTES } from '../leases/conversation.ts';
 import { parseTurnMessage, SEALED_INLINE_BYTES, STORED_PROMPT, type TurnMessage } from './turn-message.ts';
@@ -88,7 +88,7 @@ export async function sealPrompt(options: MemoryOptions, request: PromptRequest)
 
 async function sealOne(work: Work, { prompt, ...named }: PromptRequest): Promise<string> {
   const content = encodeText(prompt);
-  const name = { cls: CLASS, id: promptId(work.keyring.names, named) } as const;
+  const name = { cls: 'conversations', id: promptId(work.keyring.names, named) } as const;
   if (content.length < SEALED_INLINE_BYTES) return toBase64url(sealRecord(work, name, content));
   if (content.length > MAX_CONVERSATION_BYTES) {
     throw new MemoryError('limit_exceeded', 'The prompt is larger than a conversation may be.', {
@@ -115,7 +115,7 @@ export async function openPrompt(
 ): Promise<TurnMessage> {
   if (sealedPrompt === undefined) return message;
   const work = await openToWrite(context, { signal });
-  const name = { cls: CLASS, id: promptId(work.keyring.names, message) } as const;
+  const name = { cls: 'conversations', id: promptId(work.keyring.names, message) } as const;
   const opened =
     sealedPrompt === STORED_PROMPT
       ? await readRecord(work, { ...name, maxBytes: MAX_CONVERSATION_BYTES })

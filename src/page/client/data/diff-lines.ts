@@ -1,5 +1,5 @@
 import { diffWordsWithSpace } from 'diff';
-import { diffLines, hunksOf } from '../../../language/line-diff.ts';
+import { compareLines } from '../../../language/line-diff.ts';
 
 /** Lines around a change. */
 const CONTEXT = 3;
@@ -34,16 +34,16 @@ interface Comparison {
 
 /** Compares two texts line by line, and gives the first `most` lines of the comparison. */
 export function compareTexts(before: string, after: string, most: number): Comparison {
-  const found = toEnd(diffLines(before, after));
+  const { hunks, isCoarse } = toEnd(compareLines(before, after, CONTEXT));
   const lines: DiffLine[] = [];
   let more = 0;
-  for (const { oldStart, newStart, lines: hunk } of toEnd(hunksOf(found, CONTEXT))) {
+  for (const { oldStart, newStart, lines: hunk } of hunks) {
     if (oldStart > 1 || newStart > 1) lines.push({ kind: 'gap' });
     const shown = hunk.slice(0, Math.max(0, most - lines.length));
     lines.push(...numbered(shown, { before: oldStart, after: newStart }));
     more += hunk.length - shown.length;
   }
-  return { lines: lines.slice(0, most), more, isCoarse: found.isCoarse };
+  return { lines: lines.slice(0, most), more, isCoarse };
 }
 
 /**
