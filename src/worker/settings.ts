@@ -1,5 +1,4 @@
-import { misconfigured } from '../errors.ts';
-import { type Environment, readValue, WORKER_PREFIX, type WorkerName } from '../open/options/environment.ts';
+import { type Environment, workerVariables } from '../open/options/environment.ts';
 
 const MOST_TOKENS = 1_000_000;
 const MOST_TOKENS_PER_DAY = 1_000_000_000_000;
@@ -40,27 +39,19 @@ export interface ExpiryConfig {
  * @throws MemoryError `misconfigured` that names the variable and what was expected.
  */
 export function readWorkerConfig(env: Environment): WorkerConfig {
-  const reply = { kind: 'choice', of: ['pointer', 'inline'] } as const;
-  const effort = { kind: 'choice', of: ['low', 'medium', 'high', 'xhigh', 'max'] } as const;
-  const read = (name: WorkerName, rule: Parameters<typeof readValue>[2]) =>
-    readValue(env, WORKER_PREFIX + name, rule);
-  const numberOf = (name: WorkerName, bounds: { readonly least: number; readonly most: number }) =>
-    read(name, { kind: 'number', ...bounds }) as number | undefined;
+  const worker = workerVariables(env);
   return Object.freeze({
-    tenantRoleArn: textOf(env, 'TENANT_ROLE_ARN'),
-    queueUrl: requiredText(env, 'QUEUE_URL', 'the queue whose messages arrive'),
-    deadLetterQueueUrl: textOf(env, 'DEAD_LETTER_QUEUE_URL'),
-    queueRetentionSeconds: numberOf('QUEUE_RETENTION_SECONDS', {
-      least: 172_800,
-      most: 1_209_600,
-    }),
-    replyQueueUrl: textOf(env, 'REPLY_QUEUE_URL'),
-    reply: (read('REPLY', reply) as WorkerConfig['reply'] | undefined) ?? 'pointer',
-    model: requiredText(env, 'MODEL', 'which Claude answers'),
-    maxTokens: numberOf('MAX_TOKENS', { least: 1, most: MOST_TOKENS }),
-    effort: read('EFFORT', effort) as WorkerConfig['effort'],
-    tokensPerDay: numberOf('TOKENS_PER_DAY', { least: 1, most: MOST_TOKENS_PER_DAY }),
-    apiKeySecretArn: textOf(env, 'API_KEY_SECRET_ARN'),
+    tenantRoleArn: worker.text('TENANT_ROLE_ARN'),
+    queueUrl: worker.requiredText('QUEUE_URL', 'the queue whose messages arrive'),
+    deadLetterQueueUrl: worker.text('DEAD_LETTER_QUEUE_URL'),
+    queueRetentionSeconds: worker.number('QUEUE_RETENTION_SECONDS', { least: 172_800, most: 1_209_600 }),
+    replyQueueUrl: worker.text('REPLY_QUEUE_URL'),
+    reply: worker.choice('REPLY', ['pointer', 'inline']) ?? 'pointer',
+    model: worker.requiredText('MODEL', 'which Claude answers'),
+    maxTokens: worker.number('MAX_TOKENS', { least: 1, most: MOST_TOKENS }),
+    effort: worker.choice('EFFORT', ['low', 'medium', 'high', 'xhigh', 'max']),
+    tokensPerDay: worker.number('TOKENS_PER_DAY', { least: 1, most: MOST_TOKENS_PER_DAY }),
+    apiKeySecretArn: worker.text('API_KEY_SECRET_ARN'),
   });
 }
 
@@ -70,23 +61,14 @@ export function readWorkerConfig(env: Environment): WorkerConfig {
  * @throws MemoryError `misconfigured` that names the variable and what was expected.
  */
 export function readExpiryConfig(env: Environment): ExpiryConfig {
-  const flagOf = (name: WorkerName) =>
-    (readValue(env, WORKER_PREFIX + name, { kind: 'flag' }) ?? false) as boolean;
+  const worker = workerVariables(env);
   return Object.freeze({
-    tenantRoleArn: textOf(env, 'TENANT_ROLE_ARN'),
-    expireDryRun: flagOf('EXPIRE_DRY_RUN'),
-    checkpoints: flagOf('CHECKPOINTS'),
-    expiryQueueUrl: requiredText(env, 'EXPIRY_QUEUE_URL', 'the queue over which a run hands out its tenants'),
+    tenantRoleArn: worker.text('TENANT_ROLE_ARN'),
+    expireDryRun: worker.flag('EXPIRE_DRY_RUN'),
+    checkpoints: worker.flag('CHECKPOINTS'),
+    expiryQueueUrl: worker.requiredText(
+      'EXPIRY_QUEUE_URL',
+      'the queue over which a run hands out its tenants',
+    ),
   });
-}
-
-/** Reads the text of a variable; undefined where it is absent or empty. */
-function textOf(env: Environment, name: WorkerName): string | undefined {
-  return env[WORKER_PREFIX + name] || undefined;
-}
-
-function requiredText(env: Environment, name: WorkerName, what: string): string {
-  const text = textOf(env, name);
-  if (text === undefined) throw misconfigured(`${WORKER_PREFIX}${name} is not set: ${what}.`);
-  return text;
 }

@@ -18,7 +18,7 @@ const MOUNT = /^\s*(\/[^=]+)=([a-z0-9-]+)(:ro)?(?::expires=(true|false))?\s*$/;
 export const CONFIG_VARIABLE = 'SEALED_MEMORY_CONFIG';
 export const PROFILE_NAME_VARIABLE = 'SEALED_MEMORY_PROFILE_NAME';
 /** The names of the worker's variables begin with it. */
-export const WORKER_PREFIX = 'SEALED_MEMORY_WORKER_';
+const WORKER_PREFIX = 'SEALED_MEMORY_WORKER_';
 const WORKER_NAMES = [
   'TENANT_ROLE_ARN',
   'QUEUE_URL',
@@ -37,7 +37,7 @@ const WORKER_NAMES = [
 ] as const;
 
 /** The rest of the name of a worker's variable. `src/worker/settings.ts` knows what each means. */
-export type WorkerName = (typeof WORKER_NAMES)[number];
+type WorkerName = (typeof WORKER_NAMES)[number];
 
 /** The variables of a memory; the worker has its own. */
 export const VARIABLES: readonly string[] = [
@@ -162,10 +162,43 @@ function ignoresSharedEndpoints(env: Environment): boolean {
   return textOf(env, 'AWS_IGNORE_CONFIGURED_ENDPOINT_URLS')?.toLowerCase() === 'true';
 }
 
+/** The variables of a worker, each by the rest of its name. */
+interface WorkerVariables {
+  /** Answers the text of a variable; undefined where it is absent or empty. */
+  text(name: WorkerName): string | undefined;
+  /** Answers the text of a variable, and tells `what` it is for where it is absent. @throws MemoryError `misconfigured`. */
+  requiredText(name: WorkerName, what: string): string;
+  /** Reads a whole number within bounds; undefined where it is absent. @throws MemoryError `misconfigured`. */
+  number(name: WorkerName, bounds: { readonly least: number; readonly most: number }): number | undefined;
+  /** Reads one of some words; undefined where it is absent. @throws MemoryError `misconfigured`. */
+  choice<const T extends string>(name: WorkerName, of: readonly T[]): T | undefined;
+  /** Reads a yes or no; no where it is absent. @throws MemoryError `misconfigured`. */
+  flag(name: WorkerName): boolean;
+}
+
+/** Answers the variables of a worker in an environment. */
+export function workerVariables(env: Environment): WorkerVariables {
+  const text = (name: WorkerName): string | undefined => env[WORKER_PREFIX + name] || undefined;
+  const value = (name: WorkerName, rule: OptionRow['rule']): unknown =>
+    readValue(env, WORKER_PREFIX + name, rule);
+  return {
+    text,
+    requiredText(name, what) {
+      const found = text(name);
+      if (found === undefined) throw misconfigured(`${WORKER_PREFIX}${name} is not set: ${what}.`);
+      return found;
+    },
+    number: (name, bounds) => value(name, { kind: 'number', ...bounds }) as number | undefined,
+    choice: <const T extends string>(name: WorkerName, of: readonly T[]) =>
+      value(name, { kind: 'choice', of }) as T | undefined,
+    flag: (name) => (value(name, { kind: 'flag' }) ?? false) as boolean,
+  };
+}
+
 /**
  * Reads a variable as an option takes it; undefined where the variable is absent. @throws MemoryError `misconfigured`.
  */
-export function readValue(env: Environment, name: string, rule: OptionRow['rule']): unknown {
+function readValue(env: Environment, name: string, rule: OptionRow['rule']): unknown {
   const text = textOf(env, name);
   if (text === undefined) return undefined;
   if (rule.kind === 'flag') return readFlag(env, name);
