@@ -2,10 +2,10 @@ import { hasCode } from '../../errors.ts';
 import type { ObjectKey } from '../../format/object-keys.ts';
 import type { LoadedKeyring } from '../../keys/keyring-cache.ts';
 import { ageOf, type ETag } from '../../store/port.ts';
-import { confirmedPut } from '../../tree/confirmed-put.ts';
-import { bindVersion, copyVersion, type SealedVersion, STAYS_AFTER_MS } from '../../tree/read-file.ts';
+import { type SealedVersion, STAYS_AFTER_MS } from '../../tree/read-file.ts';
 import { isRegister } from '../../tree/rename/register.ts';
 import type { Progress, Tenant, Work } from '../../tree/tenant.ts';
+import { writeAgain } from '../../tree/write-again.ts';
 import { countFindings, type Finding, findingOf, sortFindings } from '../findings.ts';
 import { eachRecord, type Inspection, inspectRecord, type ListedRecord, listRecords } from '../scan.ts';
 import { createMigrationNotes, saysThatObjectsExpire, type WrittenVersion } from './migrated-versions.ts';
@@ -195,16 +195,9 @@ async function write(
   { name, object: { key } }: ListedRecord,
   { version, task }: { readonly version: SealedVersion; readonly task: MigrationWork },
 ): Promise<ETag | undefined> {
-  const { bound, stored } = version;
-  const copy = task.reencrypt ? copyVersion : bindVersion;
+  const dataKey = task.reencrypt ? 'renewed' : 'kept';
   try {
-    const outcome = await confirmedPut(work, {
-      key,
-      seal: (stamp) => copy(work, version, { ...stamp, from: name, to: name }),
-      after: bound,
-      mode: { ifMatch: stored.etag },
-    });
-    return 'etag' in outcome ? outcome.etag : undefined;
+    return await writeAgain(work, version, { key, name, base: version.stored.etag, dataKey });
   } catch (error) {
     if (hasCode(error, 'outcome_unknown') && !work.call.signal?.aborted) return undefined;
     throw error;

@@ -4,9 +4,10 @@ import { ID_BYTES } from '../../format/wrap.ts';
 import type { MemoryPath } from '../../language/path.ts';
 import { ageOf, type DatedMeta, type ETag } from '../../store/port.ts';
 import { eachConcurrently } from '../../tree/concurrency.ts';
-import { confirmedPut, deleteObjects } from '../../tree/confirmed-put.ts';
-import { copyVersion, laterOf, readListed } from '../../tree/read-file.ts';
+import { deleteObjects } from '../../tree/confirmed-put.ts';
+import { readListed } from '../../tree/read-file.ts';
 import type { Work } from '../../tree/tenant.ts';
+import { writeAgain } from '../../tree/write-again.ts';
 import type { DuplicateFinding, DuplicateState } from '../findings.ts';
 
 /** The age below which a rename may still be on its way between two places (milliseconds, the server's clock). */
@@ -94,7 +95,7 @@ async function removeOlder(
   older: readonly ReadPlace[],
 ): Promise<readonly ReadPlace[]> {
   try {
-    const kept = await writeAgain(work, newest, older);
+    const kept = await bindAgain(work, newest, older);
     if (kept === undefined) return [];
     await work.saver?.nameActor(work);
     const failures = await deleteObjects(
@@ -119,7 +120,7 @@ async function removeOlder(
  * Binds the file again, later than at any of the other places. Undefined: the file is no longer the version that was
  * seen.
  */
-async function writeAgain(
+async function bindAgain(
   work: Work,
   place: ReadPlace,
   others: readonly ReadPlace[],
@@ -127,13 +128,14 @@ async function writeAgain(
   const { path, key, etag } = place;
   const version = await readListed(work, place);
   if (version === undefined) return undefined;
-  const name = logicalName(path);
   const origin = work.tenant.random(ID_BYTES);
-  const written = await confirmedPut(work, {
+  const written = await writeAgain(work, version, {
     key,
-    seal: (stamp) => copyVersion(work, version, { ...stamp, from: name, to: name, origin }),
-    after: others.reduce((latest, { bound }) => laterOf(latest, bound), version.bound),
-    mode: { ifMatch: etag },
+    name: logicalName(path),
+    base: etag,
+    dataKey: 'renewed',
+    origin,
+    bounds: others.map(({ bound }) => bound),
   });
-  return 'etag' in written ? { origin } : undefined;
+  return written && { origin };
 }
