@@ -72,28 +72,6 @@ export function rewrapKeyring(keyring: Keyring): Keyring {
  */
 export const FOLLOWED_MS = 3_600_000;
 
-/**
- * Makes the keyring's next write, by which all writers of the tenant keep its history or cease to.
- *
- * @param clock milliseconds since the epoch.
- */
-export function turnHistory(keyring: Keyring, to: 'on' | 'off', clock: () => number): Keyring {
-  const keepsHistory = to === 'on';
-  const keptSince = keepsHistory ? Math.floor(clock()) + FOLLOWED_MS : undefined;
-  return { ...rewrapKeyring(keyring), keepsHistory, keptSince };
-}
-
-/**
- * Makes the keyring's next write, by which the history of a tenant that keeps it counts from now on alone. Where
- * history was turned on so recently that some writers do not keep it yet, it counts from the time on at which every
- * writer does.
- *
- * @param clock milliseconds since the epoch.
- */
-export function beginHistoryAnew(keyring: Keyring, clock: () => number): Keyring {
-  return { ...rewrapKeyring(keyring), keptSince: Math.max(Math.floor(clock()), keyring.keptSince ?? 0) };
-}
-
 /** Overwrites all secrets of a keyring, except the bytes that it shares with `kept`. */
 export function forget(keyring: Keyring, kept?: Keyring | undefined): void {
   const stay = new Set(kept === undefined ? [] : secretsOf(kept));

@@ -26,7 +26,7 @@ export interface ConversationHead {
 }
 
 /** The right of one turn to change the conversation. */
-export interface Hold extends Lease {
+interface Hold extends Lease {
   /** The id of the turn's receipt. */
   readonly turn: string;
 }

@@ -1,6 +1,6 @@
 import { MemoryError } from '../../errors.ts';
 import type { Keyring } from '../../format/keyring-bytes.ts';
-import { beginHistoryAnew, forget, turnHistory } from '../../keys/keyring.ts';
+import { FOLLOWED_MS, forget, rewrapKeyring } from '../../keys/keyring.ts';
 import type { KeyringEditor } from '../../keys/keyring-editor.ts';
 import { SAME_TIME_MS, type Stamps } from '../../stamps.ts';
 import type { RequestOptions } from '../../store/port.ts';
@@ -38,13 +38,20 @@ export async function turnTenantHistory(
     ({ keyring }) => {
       refuseOtherTime(stamps.skew());
       if (to === 'anew') return beginAnew(keyring, stamps.now);
-      return isTurned(keyring, to) ? undefined : turnHistory(keyring, to, stamps.now);
+      return isTurned(keyring, to) ? undefined : turned(keyring, to, stamps.now);
     },
     { signal },
   );
   const { epoch } = record.keyring;
   forget(record.keyring);
   return { history: to === 'off' ? 'off' : 'on', changed, epoch };
+}
+
+/** Makes the keyring's next write, by which all writers of the tenant keep its history or cease to. */
+function turned(keyring: Keyring, to: 'on' | 'off', clock: () => number): Keyring {
+  const keepsHistory = to === 'on';
+  const keptSince = keepsHistory ? Math.floor(clock()) + FOLLOWED_MS : undefined;
+  return { ...rewrapKeyring(keyring), keepsHistory, keptSince };
 }
 
 /**
@@ -60,10 +67,19 @@ function refuseOtherTime(skew: number): void {
   );
 }
 
+/**
+ * Makes the keyring's next write, by which the history of a tenant that keeps it counts from now on alone. Where
+ * history was turned on so recently that some writers do not keep it yet, it counts from the time on at which every
+ * writer does.
+ *
+ * @throws MemoryError `misconfigured` for a tenant that keeps no history.
+ */
 function beginAnew(keyring: Keyring, clock: () => number): Keyring {
-  if (keyring.keepsHistory) return beginHistoryAnew(keyring, clock);
-  throw new MemoryError(
-    'misconfigured',
-    'The tenant keeps no history, so there is none to begin anew: a checkpoint alone is enough.',
-  );
+  if (!keyring.keepsHistory) {
+    throw new MemoryError(
+      'misconfigured',
+      'The tenant keeps no history, so there is none to begin anew: a checkpoint alone is enough.',
+    );
+  }
+  return { ...rewrapKeyring(keyring), keptSince: Math.max(Math.floor(clock()), keyring.keptSince ?? 0) };
 }

@@ -8,13 +8,7 @@ import { createAges, DAY_MS } from '../../time.ts';
 import { deleteObjects } from '../../tree/confirmed-put.ts';
 import { type StoredText, writeRecord } from '../../tree/records/sealed-record.ts';
 import { uncancelled, type Work } from '../../tree/tenant.ts';
-import {
-  type ConversationHead,
-  encodeHead,
-  HEAD_BYTES,
-  type Hold,
-  parseHead,
-} from '../../turns/conversation-head.ts';
+import { type ConversationHead, encodeHead, HEAD_BYTES, parseHead } from '../../turns/conversation-head.ts';
 import { bodyId } from '../../turns/conversation-id.ts';
 import { codeOf } from '../json-log.ts';
 import type { TurnAnswer } from '../turn/turn-answer.ts';
@@ -72,7 +66,7 @@ interface BodyRecord {
 /** A conversation that a turn has taken, as it was then. */
 export interface TakenConversation {
   readonly leased: LeasedRecord;
-  readonly head: ConversationHead & { readonly held: Hold };
+  readonly head: ConversationHead & Required<Pick<ConversationHead, 'held'>>;
   readonly body: StoredBody | undefined;
 }
 
