@@ -1,15 +1,9 @@
 import { objectRefused } from '../format/object.ts';
 import { numberIn } from '../tree/records/record-values.ts';
-import {
-  decodeFields,
-  encodeFields,
-  parseStoredText,
-  readRecord,
-  type StoredText,
-} from '../tree/records/sealed-record.ts';
+import { decodeFields, encodeFields, readRecord } from '../tree/records/sealed-record.ts';
 import type { Work } from '../tree/tenant.ts';
 import { CLASS } from './conversation-id.ts';
-import type { Lease } from './turn-records.ts';
+import { type Lease, parseStoredText, type StoredText } from './turn-records.ts';
 
 /**
  * The record of a conversation that is changed by If-Match alone: it tells where the conversation is, and who works on

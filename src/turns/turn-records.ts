@@ -1,12 +1,7 @@
 import { objectRefused } from '../format/object.ts';
 import { decodeText, encodeText } from '../language/text.ts';
 import { numberIn } from '../tree/records/record-values.ts';
-import {
-  decodeFields,
-  encodeFields,
-  parseStoredText,
-  type StoredText,
-} from '../tree/records/sealed-record.ts';
+import { decodeFields, encodeFields } from '../tree/records/sealed-record.ts';
 import { parseTurnTrace } from './turn-trace.ts';
 
 /** The right of one owner to change a record, as the record holds it. */
@@ -15,6 +10,16 @@ export interface Lease {
   readonly owner: string;
   /** Milliseconds from the record's last change on, by the server's clock. */
   readonly leaseMs: number;
+}
+
+/** A text, or where it is large the id of the record that holds it. */
+export type StoredText = { readonly text: string } | { readonly record: string };
+
+/** Reads a stored text; undefined for any other value. */
+export function parseStoredText(value: unknown): StoredText | undefined {
+  const { text, record } = Object(value) as Readonly<Record<string, unknown>>;
+  if (typeof text === 'string' && record === undefined) return { text };
+  return typeof record === 'string' && text === undefined ? { record } : undefined;
 }
 
 /** The record of a turn besides its answer. `message` stands for the message that began the turn. */

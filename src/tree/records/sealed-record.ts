@@ -159,13 +159,3 @@ export function parseFields(text: string): Readonly<Record<string, unknown>> | u
     return undefined;
   }
 }
-
-/** A text, or where it is large the id of the record that holds it. */
-export type StoredText = { readonly text: string } | { readonly record: string };
-
-/** Reads a stored text; undefined for any other value. */
-export function parseStoredText(value: unknown): StoredText | undefined {
-  const { text, record } = Object(value) as Readonly<Record<string, unknown>>;
-  if (typeof text === 'string' && record === undefined) return { text };
-  return typeof record === 'string' && text === undefined ? { record } : undefined;
-}

@@ -6,10 +6,11 @@ import { decodeText } from '../../language/text.ts';
 import type { ETag, RequestOptions } from '../../store/port.ts';
 import { createAges, DAY_MS } from '../../time.ts';
 import { deleteObjects } from '../../tree/confirmed-put.ts';
-import { type StoredText, writeRecord } from '../../tree/records/sealed-record.ts';
+import { writeRecord } from '../../tree/records/sealed-record.ts';
 import { uncancelled, type Work } from '../../tree/tenant.ts';
 import { type ConversationHead, encodeHead, HEAD_BYTES, parseHead } from '../../turns/conversation-head.ts';
 import { bodyId } from '../../turns/conversation-id.ts';
+import type { StoredText } from '../../turns/turn-records.ts';
 import { codeOf } from '../json-log.ts';
 import type { TurnAnswer } from '../turn/turn-answer.ts';
 import {

@@ -2,12 +2,7 @@ import { MemoryError } from '../../errors.ts';
 import { decodeText, encodeText } from '../../language/text.ts';
 import type { ETag, RequestOptions } from '../../store/port.ts';
 import { throwing } from '../../tree/concurrency.ts';
-import {
-  readRecord,
-  type StoredRecord,
-  type StoredText,
-  writeRecord,
-} from '../../tree/records/sealed-record.ts';
+import { readRecord, type StoredRecord, writeRecord } from '../../tree/records/sealed-record.ts';
 import { rewriteRecord } from '../../tree/records/update-record.ts';
 import type { Work } from '../../tree/tenant.ts';
 import {
@@ -16,6 +11,7 @@ import {
   RECEIPT_BYTES,
   type Receipt,
   type Running,
+  type StoredText,
 } from '../../turns/turn-records.ts';
 import { type LeasedKind, type LeasedRecord, replaceLeased } from './leased-record.ts';
 

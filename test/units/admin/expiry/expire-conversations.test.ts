@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { type ExpiryReport, expireTree } from '../../../../src/admin/expiry/expire.ts';
-import type { StoredText } from '../../../../src/tree/records/sealed-record.ts';
 import { readRecord, writeRecord } from '../../../../src/tree/records/sealed-record.ts';
 import type { Work } from '../../../../src/tree/tenant.ts';
 import { encodeHead, HEAD_BYTES } from '../../../../src/turns/conversation-head.ts';
 import { bodyId, headId } from '../../../../src/turns/conversation-id.ts';
+import type { StoredText } from '../../../../src/turns/turn-records.ts';
 import { createOperator } from '../../../support/key-operator.ts';
 import { bytes, describeOnBothKinds, type TestSite } from '../../../support/test-tree.ts';
 
