@@ -1,5 +1,5 @@
 import { classLogicalName, type LogicalName, type ObjectKey } from '../../format/object-keys.ts';
-import { type Collector, createCollector } from '../../history/past/collect.ts';
+import { createCollector } from '../../history/past/collect.ts';
 import { nameDamaged } from '../../history/past/damaged-records.ts';
 import type { Past } from '../../history/past/past.ts';
 import { isHistoryName } from '../../history/save/history-record.ts';
@@ -14,7 +14,7 @@ import { readKeptFrom } from './kept-from.ts';
 /** The history of files, which a verification watches while it reads everything. */
 export interface SeenHistory {
   /** The collector of all files and records of the history that the verification read. */
-  readonly collector: Collector;
+  readonly collector: ReturnType<typeof createCollector>;
   /** Takes the scan's inspection of one object. True: `findings` judges it. */
   saw(record: ListedRecord, inspection: Inspection): boolean;
   /**

@@ -7,7 +7,7 @@ import { createMcpHandler, isLegacyRequest, type McpServerFactory } from '@model
 import { misconfigured } from '../../errors.ts';
 import { readPrivateFile } from '../../keys/private-file.ts';
 import type { ServerBounds } from '../../page/server/bounded-server.ts';
-import { foreignSiteOf, type LocalServer, listenOnLoopback } from '../../page/server/loopback.ts';
+import { type LocalServer, listenOnLoopback } from '../../page/server/loopback.ts';
 import { MAX_LINE_BYTES } from './lines.ts';
 import { createSessions, type ParsedBody } from './mcp-sessions.ts';
 
@@ -53,7 +53,7 @@ export async function serveHttp(options: HttpOptions): Promise<void> {
   const place = { port: options.port, option: '--http' };
   const local = await listenOnLoopback({ ...BOUNDS, ...bounds }, place);
   const { server, readBody, origin } = local;
-  const isAllowed = createGuard({ port: local.port, token });
+  const isAllowed = createGuard(local, token);
   server.on('request', (request: IncomingMessage, response: ServerResponse) => {
     const refused = isAllowed(request);
     if (refused !== undefined) {
@@ -107,11 +107,11 @@ const PARSE_ERROR = -32_700;
 /**
  * Returns why a request is not served: pages of other sites are not, and other programs of this machine lack the token.
  */
-function createGuard({ port, token }: { readonly port: number; readonly token: string }) {
+function createGuard({ foreignSiteOf }: LocalServer, token: string) {
   const digest = (text: string): Uint8Array => createHash('sha256').update(text).digest();
   const expected = digest(`Bearer ${token}`);
   return ({ headers, url }: IncomingMessage): Refusal | undefined => {
-    const foreign = foreignSiteOf(headers, port);
+    const foreign = foreignSiteOf(headers);
     if (foreign !== undefined) return { status: 403, message: foreign };
     if (!timingSafeEqual(digest(headers.authorization ?? ''), expected)) {
       const challenge = { 'www-authenticate': 'Bearer' };

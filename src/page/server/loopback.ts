@@ -13,6 +13,11 @@ export interface LocalServer extends BoundedServer {
   readonly port: number;
   /** The beginning of its URLs, without a slash behind it. */
   readonly origin: string;
+  /**
+   * Returns why a request comes from a page of another site; undefined for any other request. A page whose name was made
+   * to lead to this machine (DNS rebinding) tells itself by Host and Origin.
+   */
+  foreignSiteOf(headers: IncomingHttpHeaders): string | undefined;
   /** Ends the serving, and cuts what is still running. */
   close(): void;
 }
@@ -40,6 +45,7 @@ export async function listenOnLoopback(
     ...bounded,
     port,
     origin: `http://${LOOPBACK}:${port}`,
+    foreignSiteOf: (headers) => foreignSiteOf(headers, port),
     close() {
       server.close();
       server.closeAllConnections();
@@ -47,10 +53,7 @@ export async function listenOnLoopback(
   };
 }
 
-/**
- * Returns why a request comes from a page of another site; undefined for any other request. A page whose name was made
- * to lead to this machine (DNS rebinding) tells itself by Host and Origin.
- */
+/** Judges a request to a server on a port of loopback, as `LocalServer` does. */
 export function foreignSiteOf({ host = '', origin }: IncomingHttpHeaders, port: number): string | undefined {
   const given = host.toLowerCase();
   if (given !== `${LOOPBACK}:${port}` && given !== `localhost:${port}`) {
