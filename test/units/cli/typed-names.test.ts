@@ -12,7 +12,6 @@ import {
 import { OPTIONS } from '../../../src/open/options/option-table.ts';
 import type { MemoryOptions } from '../../../src/open/options/options.ts';
 import { readMounts, readSettings } from '../../../src/open/options/settings.ts';
-import { CLI_MEMORY_ENV, runCli } from '../../support/cli.ts';
 
 const GOOD: Environment = {
   SEALED_MEMORY_STORE: 'memory:',
@@ -245,16 +244,5 @@ describe('a setting that is missing', () => {
       `${variable} is not set`,
       option,
     );
-  });
-});
-
-describe('a refusal by a limit', { timeout: 60_000 }, () => {
-  it.each([
-    [['--max-file-bytes', '3'], {}, '(--max-file-bytes sets the limit)'],
-    [[], { SEALED_MEMORY_MAX_FILE_BYTES: '3' }, '(SEALED_MEMORY_MAX_FILE_BYTES sets the limit)'],
-  ])('names what was typed to set it: %j %j', async (flags, env, told) => {
-    const args = ['put', '/memories/a', '--text', 'longer', ...flags];
-    const { stderr } = await runCli(args, { env: { ...CLI_MEMORY_ENV, ...env } });
-    expect(stderr).toContain(told);
   });
 });

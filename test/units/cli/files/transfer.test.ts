@@ -2,7 +2,6 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import {
   existsSync,
-  lstatSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -24,9 +23,6 @@ import { runImport } from '../../../../src/cli/files/import.ts';
 import { runPut } from '../../../../src/cli/files/put.ts';
 import { runRm } from '../../../../src/cli/files/rm.ts';
 import type { Action, Flags } from '../../../../src/cli/run/invocation.ts';
-import type { ObjectKey } from '../../../../src/format/object-keys.ts';
-import { sealedSize } from '../../../../src/format/sizes.ts';
-import { openSqliteObjectStore } from '../../../../src/store/sqlite/sqlite-store.ts';
 import { invocationOf } from '../../../doubles/invocation.ts';
 import { startCli } from '../../../support/cli.ts';
 
@@ -96,93 +92,6 @@ describe('sealed-memory import and export', { timeout: 120_000 }, () => {
     expect(Math.round(statSync(join(out, 'a.md')).mtimeMs / 1_000)).toBe(1_700_000_000);
   });
 
-  it('leave what differs, name it and end with 1, unless told to replace it', async () => {
-    const from = write(join(folder, 'in'));
-    await importFrom(from);
-    await said((run) => runPut('/memories/a.md', { text: 'newer' }, run));
-    expect(await importFrom(from)).toEqual({
-      code: 1,
-      text:
-        `FAIL  ${from}/a.md differs from /memories/a.md; --force replaces that\n` +
-        'FAIL  0 files written to /memories, 3 there already, 1 left\n',
-    });
-    const out = join(folder, 'out');
-    await exportTo(out);
-    writeFileSync(join(out, 'a.md'), 'mine');
-    expect((await exportTo(out)).text).toContain(`FAIL  /memories/a.md differs from ${out}/a.md`);
-    expect(readFileSync(join(out, 'a.md'), 'utf8')).toBe('mine');
-    expect((await exportTo(out, { force: true })).code).toBe(0);
-    expect(readFileSync(join(out, 'a.md'), 'utf8')).toBe('newer');
-    expect((await importFrom(from, { force: true })).code).toBe(0);
-    await exportTo(out, { force: true });
-    expect(read(out)).toEqual(read(from));
-  });
-
-  it('take a part of the tree, and put one below another directory', async () => {
-    await importFrom(write(join(folder, 'in')), {}, '/memories/from/here');
-    const out = join(folder, 'out');
-    await exportTo(out, {}, '/memories/from/here/notes');
-    expect(Object.keys(read(out))).toEqual(['deep/bytes', 'empty', '日本 b.md']);
-    const one = join(folder, 'one');
-    await exportTo(one, {}, '/memories/from/here/a.md');
-    expect(Object.keys(read(one))).toEqual(['a.md']);
-  });
-
-  it('import leaves links, names that a memory refuses and files above the limit', async () => {
-    const from = write(join(folder, 'in'), {
-      ...FILES,
-      'back\\slash': Buffer.from('x'),
-      big: Buffer.alloc(1_048_577),
-    });
-    symlinkSync('/etc/passwd', join(from, 'link'));
-    const { code, text } = await importFrom(from);
-    expect(code).toBe(1);
-    expect(text).toMatch(/^FAIL {2}\S+back\\slash was refused: .*backslash/m);
-    expect(text).toMatch(
-      /^FAIL {2}\S+big is larger than 1048576 bytes, which SEALED_MEMORY_MAX_FILE_BYTES sets$/m,
-    );
-    expect(text).toMatch(/^FAIL {2}\S+link is a link or a special file$/m);
-    expect(text).toMatch(/^FAIL {2}4 files written to \/memories, 3 left$/m);
-    await expect(importFrom(join(folder, 'none'))).rejects.toThrow('is no folder that can be read (ENOENT)');
-  });
-
-  it("import takes the folder of the SDK's filesystem tool for what lies below its memories", async () => {
-    write(join(folder, 'sdk'), { 'memories/a.md': Buffer.from('x') });
-    await importFrom(join(folder, 'sdk'));
-    const out = join(folder, 'out');
-    await exportTo(out);
-    expect(Object.keys(read(out))).toEqual(['a.md']);
-  });
-
-  it('export follows no link out of the folder', async () => {
-    await importFrom(write(join(folder, 'in')));
-    const [out, outside] = [join(folder, 'out'), join(folder, 'outside')];
-    mkdirSync(out);
-    mkdirSync(outside);
-    symlinkSync(outside, join(out, 'notes'));
-    expect((await exportTo(out)).code).toBe(1);
-    expect(readdirSync(outside)).toEqual([]);
-  });
-
-  it('export replaces a link in the place of a file with --force alone, and leaves its file as it is', async () => {
-    await importFrom(write(join(folder, 'in')));
-    const [out, outside] = [join(folder, 'out'), join(folder, 'outside')];
-    mkdirSync(join(out, 'notes'), { recursive: true });
-    const theirs = write(outside, { a: Buffer.from('theirs'), same: FILES['a.md'] ?? Buffer.alloc(0) });
-    symlinkSync(join(outside, 'same'), join(out, 'a.md'));
-    symlinkSync(join(outside, 'a'), join(out, 'notes/empty'));
-    symlinkSync('nowhere', join(out, 'notes/日本 b.md'));
-    const before = read(theirs);
-    const { code, text } = await exportTo(out);
-    expect(code).toBe(1);
-    expect(text).toContain(`FAIL  /memories/a.md would replace a link, ${out}/a.md; --force replaces that\n`);
-    expect(text).toContain('FAIL  1 file written to');
-    expect((await exportTo(out, { force: true })).code).toBe(0);
-    expect(read(outside)).toEqual(before);
-    expect(read(out)).toEqual(FILES);
-    expect(lstatSync(join(out, 'a.md')).isFile()).toBe(true);
-  });
-
   it('export opens no pipe, no folder and no socket in the place of a file', async () => {
     await importFrom(write(join(folder, 'in')));
     const out = join(folder, 'out');
@@ -234,20 +143,6 @@ describe('sealed-memory import and export', { timeout: 120_000 }, () => {
     expect(read(join(folder, 'out'))).toEqual({ [whole]: one });
     writeFileSync(join(from, whole), one);
     expect(await importFrom(from, { force: true })).toMatchObject({ code: 0 });
-  });
-
-  it('import takes files of yours that end like those of an export, and says which it passes over', async () => {
-    const from = write(join(folder, 'in'), {
-      'a.partial': Buffer.from('mine'),
-      '.sealed-memory.partial': Buffer.from('mine'),
-      'notes/.sealed-memory-1-01234567.partial': Buffer.from('half'),
-    });
-    const { invocation, shown, complaints } = invocationOf({ flags });
-    expect(await runImport({ from, path: '/memories' }, {}, invocation)).toBe(0);
-    expect(shown.join('')).toBe('ok    2 files written to /memories\n');
-    expect(complaints).toEqual([
-      `${from}/notes/.sealed-memory-1-01234567.partial is of an export that has not finished: passed over`,
-    ]);
   });
 
   it('export --age makes one archive that age and tar open, and nothing readable beside it', async () => {
@@ -306,40 +201,6 @@ describe('sealed-memory import and export', { timeout: 120_000 }, () => {
     ]);
   });
 
-  it('import names what lies in its way, file by file', async () => {
-    await said((run) => runPut('/memories/notes', { text: 'a file' }, run));
-    await said((run) => runPut('/memories/a.md/below', { text: 'a directory' }, run));
-    const from = write(join(folder, 'in'), { 'a.md': Buffer.from('x'), 'notes/b.md': Buffer.from('y') });
-    for (const force of [false, true]) {
-      const { code, text } = await importFrom(from, { force });
-      expect(code).toBe(1);
-      expect(text).toMatch(/^FAIL {2}\S+a\.md was refused: .*director/m);
-      expect(text).toMatch(/^FAIL {2}\S+b\.md was refused: /m);
-      expect(text).toMatch(/^FAIL {2}0 files written to \/memories, 2 left$/m);
-    }
-  });
-
-  it('import takes the memory of a project of Claude Code, and leaves its sessions', async () => {
-    const files = {
-      'MEMORY.md': Buffer.from('- [Build](build.md)\n'),
-      'build.md': Buffer.from('---\nname: build\n---\nuse make\n'),
-      'CLAUDE.md': Buffer.from('# Rules\n'),
-    };
-    const project = join(folder, 'projects', '-home-me-project');
-    write(join(project, 'memory'), files);
-    write(project, { '0b8e1f3a.jsonl': Buffer.from('{"type":"user"}\n') });
-    const { invocation, shown, complaints } = invocationOf({ flags });
-    expect(await runImport({ from: project, path: '/memories' }, {}, invocation)).toBe(0);
-    expect(shown.join('')).toBe('ok    3 files written to /memories\n');
-    expect(complaints).toEqual([`the memory in this folder is ${project}/memory`]);
-    expect(await importFrom(join(project, 'memory'))).toMatchObject({
-      text: 'ok    0 files written to /memories, 3 there already\n',
-    });
-    const back = join(folder, 'back');
-    await exportTo(back);
-    expect(read(back)).toEqual(files);
-  });
-
   it("export makes a folder that the SDK's filesystem tool goes on with, and import takes its work", async () => {
     await importFrom(write(join(folder, 'in')));
     const theirs = join(folder, 'theirs');
@@ -372,42 +233,6 @@ describe('sealed-memory import and export', { timeout: 120_000 }, () => {
     expect((await importFrom(from)).text).toBe('ok    4 files written to /memories\n');
     await exportTo(from);
     expect(readdirSync(join(from, 'notes')).filter((name) => name.endsWith('.partial'))).toEqual([running]);
-  });
-
-  it('export goes on after a file above the limit, and after one that is damaged', async () => {
-    await importFrom(write(join(folder, 'in')));
-    process.env['SEALED_MEMORY_MAX_FILE_BYTES'] = '5';
-    const store = openSqliteObjectStore({ path: `${flags.store}`.slice('sqlite:'.length) });
-    const keys: ObjectKey[] = [];
-    for await (const page of store.list({ prefix: 'tenants/acme/data/' })) {
-      for (const { key, size } of page.objects) if (size === sealedSize(0)) keys.push(key);
-    }
-    expect(keys).toHaveLength(1);
-    for (const key of keys) {
-      await store.put(key, new Uint8Array(sealedSize(0)).fill(1), { mode: 'overwrite' });
-    }
-    await store[Symbol.asyncDispose]();
-    try {
-      const { code, text } = await exportTo(join(folder, 'out'));
-      expect(code).toBe(1);
-      expect(text).toMatch(
-        /^FAIL {2}\/memories\/a\.md was refused: .*SEALED_MEMORY_MAX_FILE_BYTES sets the limit/m,
-      );
-      expect(text).toMatch(/^FAIL {2}\/memories\/notes\/empty is damaged: "sealed-memory verify"/m);
-      expect(text).toMatch(/^FAIL {2}2 files written to \S+, 2 left$/m);
-    } finally {
-      delete process.env['SEALED_MEMORY_MAX_FILE_BYTES'];
-    }
-  });
-
-  it('export says in one sentence that the folder cannot be made', async () => {
-    await importFrom(write(join(folder, 'in')));
-    const file = join(folder, 'file');
-    writeFileSync(file, '');
-    await expect(exportTo(join(file, 'out'))).rejects.toMatchObject({
-      code: 'invalid_command',
-      message: `${file}/out cannot be written (ENOTDIR).`,
-    });
   });
 
   it('stop between two files at Ctrl-C, say so, and go on from there', async () => {

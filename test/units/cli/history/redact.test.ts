@@ -46,14 +46,6 @@ describe('redact', () => {
       ),
     );
 
-  it('shows with --dry-run which version it is, and changes nothing', async () => {
-    const { code, text: said } = await redact({ dryRun: true, yes: true });
-    expect(code).toBe(0);
-    expect(said).toEqual(shown());
-    expect(said).toContain('plan  the text would be destroyed; nothing was changed\n');
-    expect(await text()).toContain('4929');
-  });
-
   it('asks behind the same, and destroys the text after a yes', async () => {
     const refused = await redact({}, { typed: 'no\n' });
     expect(refused).toEqual({ code: expect.objectContaining({ code: 'misconfigured' }), text: shown() });

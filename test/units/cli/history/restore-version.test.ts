@@ -48,34 +48,6 @@ describe('restore of one version', () => {
     expect(await memory.history.list(PATH)).toHaveLength(3);
   });
 
-  it('creates a file that is gone, and answers in JSON', async () => {
-    await memory.files.remove(PATH);
-    const planned = await restore({ dryRun: true }, { json: true });
-    expect(
-      planned.text
-        .trim()
-        .split('\n')
-        .map((line) => JSON.parse(line)),
-    ).toEqual([
-      {
-        event: 'entry',
-        what: 'create',
-        path: PATH,
-        toVersion: first,
-        patch: expect.stringContaining('--- /dev/null'),
-      },
-      { event: 'done', outcome: 'planned', path: PATH, version: first, changes: 1 },
-    ]);
-    expect(JSON.parse((await restore({ yes: true }, { json: true })).text)).toEqual({
-      event: 'done',
-      outcome: 'written',
-      path: PATH,
-      version: first,
-      changes: 1,
-    });
-    expect(await text()).toBe('one\n');
-  });
-
   it('replaces nothing that it has not shown', async () => {
     const { invocation } = invocationOf({ flags, isForEyes: true });
     const meanwhile = async function* (): AsyncGenerator<Uint8Array> {
@@ -103,13 +75,5 @@ describe('restore of one version', () => {
       runRestoreVersion({ path: PATH, version: first }, { ...invocation, terminal }),
     ).rejects.toMatchObject({ code: 'not_found', details: { reason: 'redacted' } });
     expect(await text()).toBe('two\n');
-  });
-
-  it('says where there is no such version, or what it holds is not text', async () => {
-    await expect(restore({ yes: true }, { version: 'abcdefgh' })).rejects.toMatchObject({
-      code: 'not_found',
-    });
-    await memory.files.write(PATH, Uint8Array.of(0xff, 0xfe));
-    expect((await restore({ dryRun: true })).text).toContain('what the file holds is not text');
   });
 });

@@ -52,20 +52,6 @@ const verified = async (file: string): Promise<string> => {
 const leftovers = () => readdirSync(folder).filter((name) => name.endsWith('.partial'));
 
 describe('backup', { timeout: 60_000 }, () => {
-  it('makes a store of one file for its owner alone, without a key, and replaces none unasked', async () => {
-    const to = join(folder, 'copy.sqlite');
-    const { tenant, rootKeyFile, ...keyless } = flags;
-    expect(await runBackup(to, {}, invocationOf({ flags: keyless }).invocation)).toBe(0);
-    expect([tenant, rootKeyFile]).toHaveLength(2);
-    expect(statSync(to).mode & 0o777).toBe(0o600);
-    expect(await verified(to)).toContain('3 files');
-    await put('/memories/d', 'later');
-    await expect(backup(to)).rejects.toMatchObject({ code: 'already_exists' });
-    expect(await backup(to, { force: true })).toBe(0);
-    expect(await verified(to)).toContain('4 files');
-    expect(leftovers()).toEqual([]);
-  });
-
   it('holds one moment of a store that four processes write to', async () => {
     const counter = openSqliteObjectStore({ path: store });
     await counter.put('data/file' as ObjectKey, new TextEncoder().encode('0'), { mode: 'create' });
@@ -103,35 +89,6 @@ describe('backup', { timeout: 60_000 }, () => {
     expect(complaints).toEqual(['interrupted: nothing was written; run it again']);
     expect(readdirSync(folder).filter((name) => name.startsWith('copy'))).toEqual([]);
     expect(leftovers()).toEqual([]);
-  });
-
-  it('refuses the store itself, a foreign journal, a place that is no file, and other kinds of stores', async () => {
-    const before = readFileSync(store);
-    await expect(backup(store, { force: true })).rejects.toMatchObject({ message: /store itself/ });
-    writeFileSync(join(folder, 'old.sqlite-journal'), 'left');
-    await expect(backup(join(folder, 'old.sqlite'))).rejects.toMatchObject({ message: /-journal/ });
-    for (const to of [folder, join(folder, 'none/copy.sqlite'), join(folder, 'copy.sqlite/')]) {
-      await expect(backup(to)).rejects.toMatchObject({ code: 'misconfigured' });
-    }
-    const missing = { store: `sqlite:${join(folder, 'none.sqlite')}` };
-    await expect(backup(join(folder, 'x'), {}, missing)).rejects.toMatchObject({ message: /no SQLite file/ });
-    for (const other of ['memory:', 's3://some-bucket/prefix']) {
-      const refused = backup(join(folder, 'x'), {}, { store: other });
-      await expect(refused).rejects.toMatchObject({
-        code: 'misconfigured',
-        message: /"backup" copies an SQLite/,
-      });
-    }
-    expect(readFileSync(store).equals(before)).toBe(true);
-    expect(leftovers()).toEqual([]);
-  });
-
-  it.each(['-journal', '-reserve'])('takes no place of the store: %s', async (end) => {
-    const before = readFileSync(`${store}${end}`);
-    await expect(backup(`${store}${end}`, { force: true })).rejects.toMatchObject({
-      message: /belongs to the store itself/,
-    });
-    expect(readFileSync(`${store}${end}`).equals(before)).toBe(true);
   });
 
   it('keeps the last backup of a store whose file was emptied, and makes no store of that', async () => {

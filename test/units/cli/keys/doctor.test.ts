@@ -25,55 +25,6 @@ describe('sealed-memory doctor', () => {
     return { code, lines, last: lines.at(-1) ?? '' };
   };
 
-  it('finds all well with the embedded stores', async () => {
-    for (const store of ['memory:', `sqlite:${join(folder, 'well.sqlite')}`]) {
-      const { code, lines, last } = await doctor({ SEALED_MEMORY_STORE: store });
-      expect(code).toBe(0);
-      expect(lines.every((line) => line.startsWith('ok '))).toBe(true);
-      expect(last).toContain('has none yet');
-    }
-  });
-
-  it('writes nothing where nothing is to be written, and says what it did not try', async () => {
-    const store = `sqlite:${join(folder, 'read-only.sqlite')}`;
-    const { code, lines } = await doctor({ SEALED_MEMORY_STORE: store, SEALED_MEMORY_READ_ONLY: '1' });
-    expect(code).toBe(0);
-    expect(lines).toContain('ok    conditions: not tried, for nothing is to be written');
-  });
-
-  it('opens the keyring of a tenant that exists, and says when the root key is another', async () => {
-    const env = { ...CLI_MEMORY_ENV, SEALED_MEMORY_STORE: `sqlite:${join(folder, 'tenant.sqlite')}` };
-    await runCli(['tool', 'create', '/memories/a', '--text', 'x'], { env });
-    expect(await doctor(env)).toMatchObject({ code: 0, last: 'ok    keyring: opens with the root key' });
-    const other = await doctor({ ...env, SEALED_MEMORY_ROOT_KEY: Buffer.alloc(32, 9).toString('base64') });
-    expect(other.code).toBe(1);
-    expect(other.last).toMatch(
-      /^FAIL {2}keyring — .*: configure the root key this tenant was created with, or the one that wraps its keyring now$/,
-    );
-    const pinned = await doctor({ ...env, SEALED_MEMORY_KEYRING_MIN_EPOCH: '2' });
-    expect(pinned.code).toBe(1);
-    expect(pinned.last).toContain('The keyring is older than the epoch that is pinned for this tenant');
-    const plain = await doctor({ ...env, SEALED_MEMORY_NAMES: 'plain' });
-    expect(plain.code).toBe(1);
-    expect(plain.last).toMatch(/^FAIL {2}keyring — /);
-    expect((await runCli(['tool', 'view', '/memories'], { env })).stdout).toContain('\t/memories/a\n');
-  }, 30_000);
-
-  it('stops at a configuration that is wrong', async () => {
-    const { code, lines } = await doctor({ SEALED_MEMORY_ROOT_KEY: 'secret' });
-    expect([code, lines.length]).toEqual([1, 1]);
-    expect(lines[0]).toMatch(/^FAIL {2}configuration — SEALED_MEMORY_ROOT_KEY is not base64 of 32 bytes/);
-  });
-
-  it('says when the file of a store cannot be opened', async () => {
-    const { code, last } = await doctor({
-      SEALED_MEMORY_STORE: `sqlite:${join(folder, 'no/such/folder/x')}`,
-    });
-    expect(code).toBe(1);
-    expect(last).toMatch(/^FAIL {2}store — /);
-    expect(last).not.toContain(folder);
-  });
-
   it('fails for one finding, though those behind it are well', async () => {
     // Takes every PUT, whatever its condition, and holds nothing.
     const server = createServer(({ method, url = '' }, response) => {

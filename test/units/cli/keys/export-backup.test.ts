@@ -171,32 +171,6 @@ describe('sealed-memory export --from', { timeout: 60_000 }, () => {
     expect(complained).toMatch(/^sealed-memory: interrupted: /);
     expect(existsSync(to) || existsSync(`${to}.partial`)).toBe(false);
   });
-
-  it('is what the older form names, which does nothing', async () => {
-    const old = await runCli(['restore', '--json', '--from', 'backup', '--to', to], { env: ENV, cwd: home });
-    const sentence =
-      '"restore" is of one version of a file; "export --from BACKUP FOLDER" writes the files of a backup into a new folder.';
-    expect(old).toMatchObject({ code: 2, stderr: `sealed-memory: ${sentence}\n` });
-    expect(JSON.parse(old.stdout)).toEqual({ event: 'failed', code: 'misconfigured', message: sentence });
-    expect(existsSync(to)).toBe(false);
-  });
-
-  it('says what is missing', async () => {
-    const other = Buffer.alloc(32, 9).toString('base64');
-    const wrongKey = await exported('backup', { env: { SEALED_MEMORY_ROOT_KEY: other } });
-    const failed = /^\{"event":"failed","code":"key_unavailable",.*\}\n$/;
-    expect(wrongKey).toMatchObject({ code: 1, stdout: expect.stringMatching(failed) });
-    expect(wrongKey.stderr).toMatch(/^sealed-memory: key_unavailable: /);
-    rmSync(join(backup, 'keyrings'), { recursive: true });
-    const noKeyring = await exported('backup');
-    expect(noKeyring).toMatchObject({ code: 1, stdout: expect.stringMatching(failed) });
-    expect(noKeyring.stderr).toMatch(/keyrings\/<tenant>, .* is missing\.$/m);
-    mkdirSync(to);
-    mkdirSync(join(to, 'mine'));
-    const taken = await exported(`sqlite:${file}`);
-    expect(taken).toMatchObject({ code: 2, stderr: expect.stringContaining('The target exists') });
-    expect((await runCli(['export', '--from', 'backup'], { env: ENV })).code).toBe(2);
-  });
 });
 
 describe('linesOf', () => {

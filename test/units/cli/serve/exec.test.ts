@@ -4,7 +4,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openMemory } from '../../../../src/open/open-memory.ts';
 import { CLI_MEMORY_ENV, execLines, runCli, startCli } from '../../../support/cli.ts';
 
 const EXEC = ['exec', '--jsonl'];
@@ -25,38 +24,6 @@ const STORES = [
 
 describe.each(STORES)('exec --jsonl on %s', (_, store) => {
   const env = () => ({ ...CLI_MEMORY_ENV, SEALED_MEMORY_STORE: store() });
-
-  it('answers every kind of line in order', async () => {
-    const answers = await execLines(
-      [
-        { harness: 'reset' },
-        create('/memories/a.txt', 'one\ntwo\n'),
-        create('/memories/a.txt', 'other'),
-        { command: 'view', path: '/memories/a.txt' },
-        { command: 'toString' },
-        { command: 'view', path: '/etc/passwd' },
-        { command: 'view', path: '/memories/b' },
-        { command: 'delete', path: '/memories/a.txt' },
-        { harness: 'dump' },
-      ],
-      { ...env(), ...HARNESS },
-    );
-    expect(answers).toMatchObject([
-      { ok: true },
-      { ok: true, content: 'File created successfully at: /memories/a.txt' },
-      { ok: false, content: 'Error: File /memories/a.txt already exists', code: 'already_exists' },
-      { ok: true, content: expect.stringContaining('     1\tone\n     2\ttwo\n') },
-      { ok: false, code: 'invalid_command' },
-      { ok: false, code: 'invalid_path' },
-      {
-        ok: false,
-        content: 'The path /memories/b does not exist. Please provide a valid path.',
-        code: 'not_found',
-      },
-      { ok: true, content: 'Successfully deleted /memories/a.txt' },
-      { ok: true, files: {} },
-    ]);
-  });
 
   it('keeps every one of 50 inserts that run at once', async () => {
     const inserts = Array.from({ length: 50 }, (_line, id) => ({
@@ -118,35 +85,6 @@ describe('exec --jsonl', () => {
   const run = (input: string | Uint8Array, env: Readonly<Record<string, string>> = {}) =>
     runCli(EXEC, { env: { ...CLI_MEMORY_ENV, ...env }, input });
 
-  it('refuses harness lines without the flag', async () => {
-    const requests = [
-      { harness: 'dump' },
-      { id: 1, harness: 'reset' },
-      { harness: 'put', path: '/memories/a', base64: '' },
-    ];
-    for (const env of [CLI_MEMORY_ENV, { ...CLI_MEMORY_ENV, SEALED_MEMORY_HARNESS: '0' }]) {
-      expect(await execLines(requests, env)).toMatchObject([
-        { ok: false, code: 'invalid_command' },
-        { id: 1, ok: false, code: 'invalid_command' },
-        { ok: false, code: 'invalid_command' },
-      ]);
-    }
-  });
-
-  it.each([
-    [{ harness: 'drop' }, 'invalid_command'],
-    [{ harness: ['dump'] }, 'invalid_command'],
-    [{ harness: 'dump', path: '/memories' }, 'invalid_command'],
-    [{ harness: 'put', path: '/memories/a' }, 'invalid_command'],
-    [{ harness: 'put', path: 1, base64: '' }, 'invalid_command'],
-    [{ harness: 'put', path: '/memories/a', base64: 'a' }, 'invalid_command'],
-    [{ harness: 'put', path: '/memories/../a', base64: '' }, 'invalid_path'],
-  ])('refuses the harness line %j', async (request, code) => {
-    expect(await execLines([request], { ...CLI_MEMORY_ENV, ...HARNESS })).toMatchObject([
-      { ok: false, code },
-    ]);
-  });
-
   it('answers lines of any shape and goes on', async () => {
     const view = '{"command":"view","path":"/memories"}';
     const input = Buffer.concat([
@@ -178,10 +116,6 @@ describe('exec --jsonl', () => {
       ...HARNESS,
     });
     expect(answers.at(-1)).toEqual({ ok: true, files: { '/memories/a': text } });
-  });
-
-  it('answers nothing to nothing', async () => {
-    expect(await run('')).toMatchObject({ code: 0, stdout: '', stderr: '' });
   });
 
   it('answers a line while its input is still open', async () => {
@@ -247,94 +181,4 @@ describe('exec --jsonl', () => {
     ]);
     expect(readFileSync(file).includes('visible')).toBe(false);
   });
-
-  it('speaks the profile and keeps the limits of its environment', async () => {
-    const [doc] = await execLines([{ command: 'view', path: '/memories/a' }], CLI_MEMORY_ENV);
-    const [sdk] = await execLines([{ command: 'view', path: '/memories/a' }], {
-      ...CLI_MEMORY_ENV,
-      SEALED_MEMORY_PROFILE: 'sdk',
-    });
-    expect(sdk?.['content']).not.toBe(doc?.['content']);
-    const answers = await execLines(
-      [
-        create('/memories/a', '12345'),
-        create('/memories/b', '1'),
-        create('/memories/b', '2'),
-        { harness: 'dump' },
-      ],
-      {
-        ...CLI_MEMORY_ENV,
-        ...HARNESS,
-        SEALED_MEMORY_MAX_FILE_BYTES: '4',
-        SEALED_MEMORY_ON_EXISTS: 'overwrite',
-      },
-    );
-    expect(answers).toMatchObject([
-      { ok: false, code: 'limit_exceeded' },
-      { ok: true },
-      { ok: true },
-      { ok: true, files: { '/memories/b': '2' } },
-    ]);
-  });
-});
-
-describe('exec --jsonl with mounts and policies', () => {
-  it('shows mounted memories, writes nothing to a read-only one, and keeps secrets out', async () => {
-    const file = `sqlite:${join(folder, 'mounted.sqlite')}`;
-    const events = join(folder, 'events.jsonl');
-    const env = { ...CLI_MEMORY_ENV, SEALED_MEMORY_STORE: file };
-    const { SEALED_MEMORY_ROOT_KEY: rootKey = '' } = CLI_MEMORY_ENV;
-    await using org = await openMemory({ store: file, tenant: 'org', rootKey });
-    await org.files.write('/memories/rules.md', 'be kind');
-    const secret = `ghp_${'a1B2c3D4e5F6g7H8i9J0'.repeat(2).slice(0, 36)}`;
-    const { code, stdout } = await runCli(
-      [...EXEC, '--mount', '/memories/handbook=org:ro', '--policy', 'secrets', '--events', events],
-      {
-        env,
-        input: [
-          { command: 'view', path: '/memories/handbook/rules.md' },
-          create('/memories/handbook/new.md', 'x'),
-          { command: 'delete', path: '/memories/handbook' },
-          create('/memories/own.md', secret),
-          create('/memories/own.md', 'fine'),
-        ]
-          .map((line) => `${JSON.stringify(line)}\n`)
-          .join(''),
-      },
-    );
-    expect(code).toBe(0);
-    const answers = stdout
-      .trim()
-      .split('\n')
-      .map((line) => JSON.parse(line));
-    expect(answers).toMatchObject([
-      { ok: true, content: expect.stringContaining('be kind') },
-      { ok: false, code: 'read_only' },
-      { ok: false, code: 'invalid_command' },
-      { ok: false, code: 'policy_refused' },
-      { ok: true },
-    ]);
-    expect(stdout).not.toContain(secret);
-    const told = readFileSync(events, 'utf8');
-    const outcomes = told
-      .trimEnd()
-      .split('\n')
-      .map((line) => JSON.parse(line).outcome);
-    expect(outcomes).toEqual(['ok', 'read_only', 'invalid_command', 'policy_refused', 'ok']);
-    for (const hidden of [secret, 'own.md', 'fine']) expect(told).not.toContain(hidden);
-    expect(await org.files.exists('/memories/new.md')).toBe(false);
-    const refused = await runCli(['put', '/memories/a', '--text', 'x', '--read-only'], { env });
-    expect([refused.code, refused.stdout]).toEqual([1, '']);
-    expect(refused.stderr).toMatch(/read only/);
-    const limits = [
-      ['--max-file-bytes', '3'],
-      ['--max-files', '1'],
-      ['--max-tenant-bytes', '4'],
-    ] as const;
-    for (const flags of limits) {
-      const exceeded = await runCli(['put', '/memories/large', '--text', 'more', ...flags], { env });
-      expect([flags, exceeded.code, exceeded.stdout]).toEqual([flags, 1, '']);
-      expect(exceeded.stderr).toContain(`${flags[0]} sets the limit`);
-    }
-  }, 60_000);
 });
