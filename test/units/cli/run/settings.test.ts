@@ -6,7 +6,7 @@ import type { Flags } from '../../../../src/cli/run/invocation.ts';
 import { readEnvironment, readOptions } from '../../../../src/cli/run/settings.ts';
 import type { Environment } from '../../../../src/open/options/environment.ts';
 import { invocationOf } from '../../../doubles/invocation.ts';
-import { CLI_MEMORY_ENV, runCli } from '../../../support/cli.ts';
+import { CLI_MEMORY_ENV } from '../../../support/cli.ts';
 
 let cwd: string;
 let home: string;
@@ -161,59 +161,6 @@ describe('readEnvironment', () => {
     );
     write('.env/file', '');
     expect(() => read()).toThrow(/The file \.env cannot be read \(EISDIR\)/);
-  });
-});
-
-describe('sealed-memory --mount', { timeout: 60_000 }, () => {
-  it('shows the memory of another tenant, which is written by its own commands alone', async () => {
-    const env = { ...CLI_MEMORY_ENV, SEALED_MEMORY_STORE: `sqlite:${join(cwd, 'store.sqlite')}` };
-    await runCli(['put', '/memories/rules.md', '--text', 'rules', '--tenant', 'org'], { env });
-    const mounted = ['--mount', '/memories/handbook=org:ro', '--mount', '/memories/team=team-7'];
-    expect((await runCli(['cat', '/memories/handbook/rules.md', ...mounted], { env })).stdout).toBe('rules');
-    const refused = await runCli(['put', '/memories/handbook/a', '--text', 'x', ...mounted], { env });
-    expect([refused.code, refused.stdout]).toEqual([1, '']);
-    expect(refused.stderr).toMatch(/handbook\/a .*read/);
-    const inEnvironment = {
-      ...env,
-      SEALED_MEMORY_MOUNTS: '/memories/team=team-7, /memories/handbook=org:ro',
-    };
-    expect((await runCli(['ls'], { env: inEnvironment })).stdout).toBe('handbook/\nteam/\n');
-    for (const wrong of [
-      '../handbook=org',
-      '/memories/a=Org',
-      '/memories/a=org:rw',
-      '/memories/a=org:expires=no',
-      '/memories/a=org:ro:expires=true',
-      '/memories/a/b=org',
-    ]) {
-      expect((await runCli(['ls', '--mount', wrong], { env })).code).toBe(2);
-    }
-    // The path of a flag is a person's; that of a variable begins at /memories.
-    expect((await runCli(['ls', '--mount', 'handbook=org'], { env })).stdout).toBe('handbook/\n');
-    const ofVariable = { ...env, SEALED_MEMORY_MOUNTS: 'handbook=org' };
-    expect((await runCli(['ls'], { env: ofVariable })).code).toBe(2);
-  });
-});
-
-describe('the settings of a command line', { timeout: 60_000 }, () => {
-  it('are all named at once where they are missing, with what sets them', async () => {
-    const { code, stdout, stderr } = await runCli(['ls'], { cwd });
-    expect([code, stdout]).toEqual([2, '']);
-    expect(stderr).toBe(
-      'sealed-memory: misconfigured: not set: the store (--store or SEALED_MEMORY_STORE), ' +
-        'the tenant (--tenant or SEALED_MEMORY_TENANT), the root key (--root-key-file or ' +
-        'SEALED_MEMORY_ROOT_KEY_FILE). "sealed-memory init" sets all of them.\n',
-    );
-    const one = await runCli(['ls'], { cwd, env: { ...CLI_MEMORY_ENV, SEALED_MEMORY_TENANT: '' } });
-    expect(one.stderr).toContain('not set: the tenant (--tenant or SEALED_MEMORY_TENANT). ');
-  });
-
-  it('tell a wrong --ttl in the seconds that it was given in', async () => {
-    const { code, stderr } = await runCli(['keys', 'migrate', '--ttl', '5'], { env: CLI_MEMORY_ENV });
-    expect([code, stderr]).toEqual([
-      2,
-      "sealed-memory: option '--ttl <seconds>' argument '5' is invalid. Give a whole number from 60 to 900.\n",
-    ]);
   });
 });
 
