@@ -20,7 +20,9 @@ export const ASKED = '?';
 const TYPED = '$ ';
 const REMARK = '# ';
 /** A line of an answer that begins as another part of a transcript does; a backslash stands before it. */
-const LOOKS_LIKE_MORE = /^(?:[$#!] |\\|(?:\[\d+\]|\?)$)/;
+const LOOKS_LIKE_MORE = /^(?:[$#] |!!? |\\|(?:\[\d+\]|\?)$)/;
+/** The words with which a line of standard error begins. */
+const NAME_FIRST = 'sealed-memory: ';
 const NO_NEWLINE = ' (no newline)';
 
 /** Reads a transcript: a title, and lines that begin with `$ ` with their answers below. */
@@ -51,7 +53,10 @@ export function parseTranscript(text: string): Transcript {
   return { title, steps };
 }
 
-/** Writes an answer as a transcript shows it: standard output, standard error with `! `, an exit code that is not 0. */
+/**
+ * Writes an answer as a transcript shows it: standard output, then standard error with `! ` in the place of the
+ * program's name or with `!! ` where that does not stand first, then an exit code that is not 0.
+ */
 export function shownAnswer({
   code,
   stdout,
@@ -62,7 +67,9 @@ export function shownAnswer({
   readonly stderr: string;
 }): readonly string[] {
   const out = linesOf(new TextDecoder().decode(stdout)).map((line) => line.replace(LOOKS_LIKE_MORE, '\\$&'));
-  const err = linesOf(stderr).map((line) => `! ${line.replace(/^sealed-memory: /, '')}`.trimEnd());
+  const err = linesOf(stderr).map((line) =>
+    (line.startsWith(NAME_FIRST) ? `! ${line.slice(NAME_FIRST.length)}` : `!! ${line}`).trimEnd(),
+  );
   return [...out, ...err, ...(code === 0 ? [] : [`[${code}]`])];
 }
 
@@ -134,10 +141,10 @@ export class Names {
         this.#bound.set(known[0].toUpperCase(), value);
         return `{${known[0].toUpperCase()}}`;
       }
-      const count = [...this.#bound.keys()].filter(
-        (word) => kind.toLowerCase() === word.replace(/\d+$/, '').toLowerCase(),
-      ).length;
-      const word = `${kind}${count + 1}`;
+      const numbers = [...this.#bound.keys()]
+        .filter((word) => word.replace(/\d+$/, '').toLowerCase() === kind.toLowerCase())
+        .map((word) => Number(/\d+$/.exec(word)));
+      const word = `${kind}${Math.max(0, ...numbers) + 1}`;
       this.#bound.set(word, value);
       return `{${word}}`;
     });
