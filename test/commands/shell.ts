@@ -76,7 +76,7 @@ export async function runLine(line: string, here: Uint8Array, place: Place): Pro
 }
 
 async function runCommand(words: readonly string[], input: Uint8Array, place: Place): Promise<Answer> {
-  const start = words.findIndex((word) => !/^[A-Z_\d]+=/.test(word));
+  const start = words.findIndex((word) => !/^[A-Za-z_\d]+=/.test(word));
   const settings = words.slice(0, start < 0 ? 0 : start).map(named);
   const [program = '', ...args] = words.slice(Math.max(start, 0));
   if (program === 'sealed-memory')
