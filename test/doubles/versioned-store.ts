@@ -13,11 +13,19 @@ export interface VersionedStore {
   readonly versions: ObjectVersions;
   /** The bytes of all versions that are kept now, the current ones among them. */
   all(): readonly { readonly key: ObjectKey; readonly body: Uint8Array }[];
+  /** The same versions above a copy of the store. */
+  copy(below: ObjectStore): VersionedStore;
 }
 
-export function versionedStore(below: ObjectStore, pageSize = 3): VersionedStore {
-  const kept = new Map<ObjectKey, Kept[]>();
-  let count = 0;
+let count = 0;
+
+/** @param begin the versions that are kept from the beginning. */
+export function versionedStore(
+  below: ObjectStore,
+  pageSize = 3,
+  begin: ReadonlyMap<ObjectKey, readonly Kept[]> = new Map(),
+): VersionedStore {
+  const kept = new Map(begin);
   const keep = (key: ObjectKey, body: Uint8Array | undefined): void => {
     const version = { versionId: `v${++count}`, body: body?.slice() };
     kept.set(key, [version, ...(kept.get(key) ?? [])]);
@@ -70,6 +78,7 @@ export function versionedStore(below: ObjectStore, pageSize = 3): VersionedStore
         );
       },
     },
+    copy: (copied) => versionedStore(copied, pageSize, kept),
     all: () =>
       [...kept].flatMap(([key, versions]) =>
         versions.flatMap(({ body }) => (body === undefined ? [] : [{ key, body }])),

@@ -18,10 +18,10 @@ const START = Date.UTC(2026, 0, 1);
  * Simulated time for code whose only waiting is `pause`: once everything that can run has run, the clock jumps to
  * the next pause that ends. Pauses that end together end in the order in which they began.
  */
-export function createVirtualTime(seed = 1): VirtualTime {
+export function createVirtualTime(seed = 1, start: number = START): VirtualTime {
   const pending: { readonly at: number; readonly wake: () => void }[] = [];
   const fraction = seededFraction(seed);
-  let now = START;
+  let now = start;
   let pumping = false;
 
   const pump = (): void => {

@@ -1,7 +1,11 @@
 import { hasCode, MemoryError } from '../../src/errors.ts';
+import type { Layout } from '../../src/format/object-keys.ts';
 import { createHistory, type History } from '../../src/history/history.ts';
 import type { WrittenEntry } from '../../src/history/past/entries.ts';
+import type { ObjectStore } from '../../src/store/port.ts';
+import type { HeldStore } from '../doubles/held-store.ts';
 import { type VersionedStore, versionedStore } from '../doubles/versioned-store.ts';
+import type { VirtualTime } from '../doubles/virtual-time.ts';
 import { createOperator } from '../support/key-operator.ts';
 import {
   at,
@@ -52,28 +56,38 @@ interface SceneOptions {
   readonly delayMs?: number;
 }
 
-/**
- * Makes a scene: `once` the file had the text and has another now; `twice` it had it two times; `again` it has it now,
- * as another version than the one that is redacted.
- */
-export async function createScene(options: SceneOptions = {}): Promise<Scene> {
-  const { kind = 'guarded', isVersioned = false, past = 'once', seed = 1, delayMs } = options;
-  let kept: VersionedStore | undefined;
-  const site = await createSite(kind, seed, (store) => {
-    kept = versionedStore(store);
-    return { ...kept.store, [Symbol.asyncDispose]: () => store[Symbol.asyncDispose]() };
+/** What all scenes with the same past begin with. */
+interface Begun {
+  readonly held: HeldStore;
+  readonly kept: VersionedStore;
+  readonly version: WrittenEntry;
+  readonly moment: Date;
+  readonly layout: Layout;
+  /** The time at which the past ends. */
+  readonly now: number;
+}
+
+const begun = new Map<string, Promise<Begun>>();
+
+/** Lives through a past once: a scene begins with a copy of what it left. */
+function begin(kind: StoreKind, past: Past): Promise<Begun> {
+  const name = `${kind} ${past}`;
+  const known = begun.get(name) ?? liveThrough(kind, past);
+  begun.set(name, known);
+  return known;
+}
+
+async function liveThrough(kind: StoreKind, past: Past): Promise<Begun> {
+  let stores: Pick<Begun, 'held' | 'kept'> | undefined;
+  const site = await createSite(kind, SEED_OF_PASTS, (held) => {
+    stores = { held, kept: versionedStore(held) };
+    return stores.kept.store;
   });
-  if (kept === undefined) throw new Error('there is no store');
-  const { versions, all } = kept;
-  const surroundings = { versions: isVersioned ? versions : undefined };
-  const processOf = (client: TestClient): Process => ({
-    client,
-    history: createHistory(client.tenant, client.tree, surroundings),
-  });
-  const first = processOf(await site.client({ keepsHistory: true }));
+  if (stores === undefined) throw new Error('there is no store');
+  const client = await site.client({ keepsHistory: true });
   const write = async (text: string, actor: string): Promise<void> => {
     await site.time.pause(1_000);
-    await first.client.tree.overwrite(at(PATH), bytes(text), { actor });
+    await client.tree.overwrite(at(PATH), bytes(text), { actor });
     await site.time.pause(1_000);
   };
   await write(SECRET, 'ann');
@@ -81,17 +95,43 @@ export async function createScene(options: SceneOptions = {}): Promise<Scene> {
   await write('clean', 'bob');
   if (past !== 'once') await write(SECRET, 'ann');
   if (past === 'twice') await write('clean again', 'bob');
-  const version = (await first.history.list(PATH)).findLast(({ kind }) => kind === 'written');
+  const entries = await createHistory(client.tenant, client.tree, { versions: undefined }).list(PATH);
+  const version = entries.findLast(({ kind }) => kind === 'written');
   if (version?.kind !== 'written') throw new Error('there is no version');
   // From here on nobody waits for a creator that might take the file back.
   await site.time.pause(61_000);
+  return { ...stores, version, moment, layout: client.layout, now: site.time.clock() };
+}
+
+/** The seed of no scene: ids that the past drew do not come again. */
+const SEED_OF_PASTS = -1;
+
+/**
+ * Makes a scene: `once` the file had the text and has another now; `twice` it had it two times; `again` it has it now,
+ * as another version than the one that is redacted.
+ */
+export async function createScene(options: SceneOptions = {}): Promise<Scene> {
+  const { kind = 'guarded', isVersioned = false, past = 'once', seed = 1, delayMs } = options;
+  const { held, kept, version, moment, layout, now } = await begin(kind, past);
+  let store: VersionedStore | undefined;
+  const dress = (_: HeldStore, { clock }: VirtualTime): ObjectStore => {
+    store = kept.copy(held.copy(clock));
+    return store.store;
+  };
+  const site = await createSite(kind, seed, dress, now);
+  if (store === undefined) throw new Error('there is no store');
+  const { versions, all } = store;
+  const surroundings = { versions: isVersioned ? versions : undefined };
+  const processOf = (client: TestClient): Process => ({
+    client,
+    history: createHistory(client.tenant, client.tree, surroundings),
+  });
   const newProcess = async (): Promise<Process> => {
     const client = await site.client(delayMs === undefined ? {} : { delayMs });
     await client.text(PATH);
     client.calls.length = 0;
     return processOf(client);
   };
-  const { layout } = first.client;
   return {
     site,
     version,

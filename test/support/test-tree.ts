@@ -10,7 +10,7 @@ import { type MemoryPath, parseMemoryPath } from '../../src/language/path.ts';
 import type { LogFields } from '../../src/logger.ts';
 import { guardDeletes } from '../../src/store/guarded-delete.ts';
 import type { ObjectStore } from '../../src/store/port.ts';
-import { openSqliteObjectStore } from '../../src/store/sqlite/sqlite-store.ts';
+
 import {
   createQuota,
   createTenantUsage,
@@ -28,6 +28,7 @@ import { createSightings } from '../../src/tree/sightings.ts';
 import type { Tenant, Work } from '../../src/tree/tenant.ts';
 import { createTree, type Tree } from '../../src/tree/tree.ts';
 import { createVersionCaches, DEFAULT_CACHE_BYTES } from '../../src/tree/version-cache.ts';
+import { type HeldStore, openHeldStore } from '../doubles/held-store.ts';
 import {
   type Around,
   delayStore,
@@ -102,16 +103,18 @@ export const TEST_ROOT_KEY: Uint8Array = new Uint8Array(32).fill(7);
 
 /**
  * @param dress puts something before the store that every process then has before it, or another store in its place.
+ * @param start The time at which the site begins, in milliseconds since the epoch; the same for all unless given.
  */
 export async function createSite<Base extends ObjectStore = ObjectStore>(
   kind: StoreKind = 'guarded',
   seed = 1,
-  dress: (store: ObjectStore, time: VirtualTime) => Base = (store) => store as Base,
+  dress: (store: HeldStore, time: VirtualTime) => Base = (store) => store as ObjectStore as Base,
+  start?: number,
 ): Promise<TestSite & { readonly base: Base }> {
   await loadSodium();
-  const time = createVirtualTime(seed);
-  const sqlite = openSqliteObjectStore({ path: ':memory:', clock: time.clock, pause: time.pause });
-  const base = dress(sqlite, time);
+  const time = createVirtualTime(seed, start);
+  const held = openHeldStore(time.clock);
+  const base = dress(held, time);
   return { kind, time, base, client: (options = {}) => createClient({ kind, time, base }, options) };
 }
 
