@@ -7,7 +7,7 @@ const titlesOf = (page: string): readonly string[] =>
   [...readFileSync(`docs/${page}.md`, 'utf8').matchAll(/^## (.+)$/gm)].map(
     ([, title]) => `${page}: ${title}`,
   );
-const chapters = ['protocols', 'history'].flatMap(titlesOf);
+const chapters = ['protocols', 'history', 'policies'].flatMap(titlesOf);
 
 describe('the catalogue of seeded bugs', () => {
   it('has more than fifty, each under a name of its own', () => {

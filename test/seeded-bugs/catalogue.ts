@@ -3,6 +3,13 @@ import { KEY_BUGS } from './key-bugs.ts';
 import type { SeededBug } from './seeded-bug.ts';
 import { TREE_BUGS } from './tree-bugs.ts';
 import { TURN_BUGS } from './turn-bugs.ts';
+import { UPKEEP_BUGS } from './upkeep-bugs.ts';
 
 /** Mistakes that no tool makes: two steps swapped, a look dropped, a bound counted from the wrong moment, an id reused. */
-export const SEEDED_BUGS: readonly SeededBug[] = [...TREE_BUGS, ...TURN_BUGS, ...KEY_BUGS, ...HISTORY_BUGS];
+export const SEEDED_BUGS: readonly SeededBug[] = [
+  ...TREE_BUGS,
+  ...TURN_BUGS,
+  ...KEY_BUGS,
+  ...UPKEEP_BUGS,
+  ...HISTORY_BUGS,
+];

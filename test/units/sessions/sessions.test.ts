@@ -250,6 +250,15 @@ describeOnBothKinds('a transcript', (newSite) => {
     }
   });
 
+  it('begins again after a delete with lines that a process knew to be there, and none beside them', async () => {
+    const site = await newSite();
+    const [first, second] = [await startProcess(site), await startProcess(site)];
+    await first.sessions.append(KEY, lines('a', 'b'));
+    await second.sessions.remove(KEY);
+    await first.sessions.append(KEY, lines('b'));
+    expect(await second.sessions.load(KEY)).toEqual(lines('b'));
+  });
+
   it('is readable and written on after its keys were rotated, migrated and retired', async () => {
     const site = await newSite();
     const [first, second] = [await startProcess(site), await startProcess(site)];

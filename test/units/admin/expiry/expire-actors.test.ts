@@ -194,6 +194,24 @@ describe('the expiry of actors', () => {
     },
   );
 
+  it('follows the history, whose note is there before its first record goes', async () => {
+    const site = await createSite();
+    const client = await keeping(site);
+    for (const actor of ['ann', 'bob']) await write(client, actor);
+    await site.time.pause(31 * DAY);
+    const changes: string[] = [];
+    await expire(site, (operator) =>
+      operator.intercept((call, proceed) => {
+        if (call.verb === 'put') changes.push(`put ${call.key}`);
+        if (call.verb === 'delete') changes.push(...call.targets.map(({ key }) => `delete ${key}`));
+        return proceed();
+      }),
+    );
+    const [note, ...deletes] = changes;
+    expect(note).toMatch(/^put .*\/journal\/history$/);
+    expect(deletes.join('\n')).toMatch(/^delete .*\/history\//);
+  });
+
   it('costs a LIST where none is old, and looks once in thirty days where some are', async () => {
     const site = await createSite();
     const client = await keeping(site);

@@ -96,6 +96,16 @@ describeOnBothKinds('expiry', (newSite) => {
     expect(await client.paths()).toHaveLength(3);
   });
 
+  it('marks a file anew that was written since its mark, however long no run has come', async () => {
+    const { site, client } = await filled();
+    await site.time.pause(31 * DAY);
+    expect(await expire(site)).toMatchObject({ marked: 2 });
+    await client.append('/memories/old.md', ' again');
+    await site.time.pause(31 * DAY);
+    expect(await expire(site)).toMatchObject({ deleted: 1, marked: 1 });
+    expect(await client.paths()).toEqual(['/memories/old.md']);
+  });
+
   it('keeps a file that is read while the run is at work', async () => {
     const { site, client } = await filled();
     await site.time.pause(31 * DAY);

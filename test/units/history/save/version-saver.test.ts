@@ -246,6 +246,17 @@ describe('the record of a version', () => {
     expect(await purposes(other)).toEqual(['delete']);
   });
 
+  it('that was saved by an attempt which came to nothing counts its days from the change that comes hours later', async () => {
+    const { site, client } = await start();
+    client.intercept((call, proceed) => (isOfFile(call, 'put') ? Promise.reject(noAnswer()) : proceed()));
+    await expect(client.append(PATH, '!')).rejects.toThrow();
+    await site.time.pause(2 * 3_600_000);
+    const changed = site.time.clock();
+    await (await site.client()).append(PATH, '?');
+    const [kept] = await listIds(await client.open(), 'history');
+    expect(kept?.object.lastModified).toBeGreaterThanOrEqual(changed);
+  });
+
   it('that was saved for a delete which came to nothing goes on saying so, also when it is written again', async () => {
     const { site, client } = await start();
     client.intercept((call, proceed) => (isOfFile(call, 'delete') ? Promise.reject(noAnswer()) : proceed()));

@@ -326,6 +326,22 @@ describeOnBothKinds('a quota', (site) => {
     expect(await one.paths()).toEqual(['/memories/b', '/memories/y']);
   });
 
+  it('counts for the first time once the renames under way have ended, whose files lie at two places', async () => {
+    const { client, time } = await site();
+    const unlimited = await client();
+    for (const name of ['a', 'b']) await unlimited.create(`/memories/${name}`, 'x');
+    const one = await client({ limits: { files: 3 } });
+    const deleting = hold(one, 'before', (call) => call.verb === 'delete');
+    const renaming = one.rename('/memories/a', '/memories/z');
+    await deleting.reached;
+    const creating = one.create('/memories/c', 'x');
+    creating.catch(() => {});
+    await time.pause(1_000);
+    deleting.release();
+    await Promise.all([renaming, creating]);
+    expect((await one.paths()).toSorted()).toEqual(['/memories/b', '/memories/c', '/memories/z']);
+  });
+
   it('counts again a minute after a listing began, however long that took', async () => {
     const { client, time } = await site();
     const one = await client({ limits: { files: 5 } });
