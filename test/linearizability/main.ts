@@ -1,10 +1,11 @@
 import { availableParallelism } from 'node:os';
 import { readCall, refuseCall } from '../../infra/local/terminal/program-call.ts';
+import { SEEDED_BUGS } from '../seeded-bugs/catalogue.ts';
 import { seedOfRun } from '../support/draws.ts';
-import { BUGS } from './bugs.ts';
 import { type Evidence, findGo, judgeHistories } from './judge.ts';
 import { judgeLog } from './judge-log.ts';
 import { KINDS } from './plan.ts';
+import { RACED_SEAMS } from './raced-seams.ts';
 import { recordRace } from './racing.ts';
 import type { RecordedHistory } from './recording.ts';
 import { recordRounds } from './rounds.ts';
@@ -84,13 +85,14 @@ async function judgeBugs(seed: string): Promise<boolean> {
   const { failures } = await judgeAll(controls);
   for (const failure of failures) tell(failure);
   const faults = tellLogs(controls);
-  let hidden = Object.keys(BUGS);
+  const raced = SEEDED_BUGS.flatMap(({ name, seenBy }) => (seenBy.run === 'races' ? [name] : []));
+  let hidden = raced;
   for (let round = 0; round < TRIES && hidden.length > 0; round++) {
     const found = await findBugs(hidden, (at) => `${seed}-${round * TRIED_AT_ONCE + at}`);
     hidden = hidden.filter((name) => !found.has(name));
   }
   for (const name of hidden) console.log(`not rejected: ${name}`);
-  const total = Object.keys(BUGS).length;
+  const total = raced.length;
   console.log(
     `seeded bugs: ${total - hidden.length} of ${total} rejected, ${controls.length - failures.length} of ${controls.length} histories without one accepted, ${logsOf(controls)}, in ${seconds(begun)} s`,
   );
@@ -105,12 +107,19 @@ async function findBugs(
   const recorded: RecordedHistory[] = [];
   const owners: string[] = [];
   for (const name of names) {
-    const bug = BUGS[name];
-    const kind = KINDS.find((each) => each.name === bug?.kind);
-    if (bug === undefined || kind === undefined)
+    const judge = SEEDED_BUGS.find((bug) => bug.name === name)?.seenBy;
+    const bug = RACED_SEAMS[name];
+    const kind = KINDS.find((each) => judge?.run === 'races' && each.name === judge.kind);
+    if (judge?.run !== 'races' || bug === undefined || kind === undefined)
       throw new Error(`the bug is about no kind of history: ${name}`);
+    const race = {
+      kind,
+      storeKind: judge.store ?? 'guarded',
+      history: judge.history ?? 'not kept',
+      bug,
+    } as const;
     for (let at = 0; at < TRIED_AT_ONCE; at++) {
-      const history = await recordRace({ seed: seedOf(at), kind, storeKind: bug.storeKind, bug });
+      const history = await recordRace({ seed: seedOf(at), ...race });
       recorded.push({ ...history, name: `${names.indexOf(name)}-${history.name}` });
       owners.push(name);
     }

@@ -15,12 +15,7 @@ import { CLIENTS, type Kind, planHistory } from './plan.ts';
 import { type Played, type Player, type RecordedHistory, recordHistory } from './recording.ts';
 
 /** A deliberate mistake in every process of a history: in how it uses its store, or in how it answers. */
-export interface SeededBug {
-  /** The kind of histories in which it shows soonest. */
-  readonly kind: Kind['name'];
-  readonly storeKind: StoreKind;
-  /** Of a tenant that keeps history. */
-  readonly history?: 'kept';
+export interface RacedSeam {
   store?(store: ObjectStore, life: BuggyLife): ObjectStore;
   run?(run: Run, life: BuggyLife): Run;
 }
@@ -49,10 +44,10 @@ export async function recordRace(race: {
   readonly seed: string;
   readonly kind: Kind;
   readonly storeKind: StoreKind;
-  readonly bug?: SeededBug | undefined;
+  readonly bug?: RacedSeam | undefined;
   readonly history?: 'kept' | 'not kept';
 }): Promise<RecordedHistory> {
-  const { seed, kind, storeKind, bug, history: keeping = bug?.history ?? 'not kept' } = race;
+  const { seed, kind, storeKind, bug, history: keeping = 'not kept' } = race;
   const keepsHistory = keeping === 'kept';
   const chance = createChance(`race ${seed}`);
   const site = await createSite(storeKind, chance.between(1, 1_000_000));
@@ -93,7 +88,7 @@ export async function recordRace(race: {
 interface Racer {
   readonly site: TestSite;
   readonly keepsHistory: boolean;
-  readonly bug: SeededBug | undefined;
+  readonly bug: RacedSeam | undefined;
   readonly now: () => number;
   readonly chance: Chance;
   readonly calm?: boolean;

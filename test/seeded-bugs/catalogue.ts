@@ -1,5 +1,7 @@
+import { FILE_BUGS } from './file-bugs.ts';
 import { HISTORY_BUGS } from './history-bugs.ts';
 import { KEY_BUGS } from './key-bugs.ts';
+import { RACED_BUGS } from './raced-bugs.ts';
 import type { SeededBug } from './seeded-bug.ts';
 import { TREE_BUGS } from './tree-bugs.ts';
 import { TURN_BUGS } from './turn-bugs.ts';
@@ -11,5 +13,7 @@ export const SEEDED_BUGS: readonly SeededBug[] = [
   ...TURN_BUGS,
   ...KEY_BUGS,
   ...UPKEEP_BUGS,
+  ...FILE_BUGS,
   ...HISTORY_BUGS,
+  ...RACED_BUGS,
 ];

@@ -1,3 +1,4 @@
+import type { Kind } from '../linearizability/plan.ts';
 import type { Theme } from '../simulation/workload.ts';
 
 /** A mistake that somebody might make in the code. */
@@ -8,7 +9,7 @@ export interface SeededBug {
   readonly breaks: `${'protocols' | 'history' | 'policies'}: ${string}`;
   /** The run of CI that turns red. */
   readonly seenBy: Judge;
-  /** `seam`: what `SEAMS` has under the name of the bug stands around a process. Else one text stands in place of another. */
+  /** `seam`: what `SEAMS`, or for races `RACED_SEAMS`, has under the name of the bug stands around a process. Else one text stands in place of another. */
   readonly planted: 'seam' | PlantedText;
 }
 
@@ -20,7 +21,7 @@ export interface PlantedText {
   readonly by: string;
 }
 
-type Judge = SimulationJudge | SuiteJudge;
+type Judge = SimulationJudge | RaceJudge | SuiteJudge;
 
 /** The seeds that CI runs of a theme: one of them turns red, on each class of store that is meant. */
 export interface SimulationJudge {
@@ -36,6 +37,15 @@ export interface SimulationJudge {
   readonly says?: string;
 }
 
+/** Porcupine, of histories of a kind: `npm run prove linearizability` races them, with and without the bug. */
+interface RaceJudge {
+  readonly run: 'races';
+  readonly kind: Kind['name'];
+  /** Guarded unless another is named. */
+  readonly store?: 'unguarded';
+  readonly history?: 'kept';
+}
+
 /** A suite of tests. */
 export interface SuiteJudge {
   readonly run: 'suite';
@@ -49,6 +59,10 @@ export function inSimulation(
   more: Omit<SimulationJudge, 'run' | 'theme'> = {},
 ): SimulationJudge {
   return { run: 'simulation', theme, ...more };
+}
+
+export function inRaces(kind: Kind['name'], more: Omit<RaceJudge, 'run' | 'kind'> = {}): RaceJudge {
+  return { run: 'races', kind, ...more };
 }
 
 export function inSuite(file: SuiteJudge['file'], title: string): SuiteJudge {

@@ -72,6 +72,15 @@ describeOnBothKinds('taking a write back', (newSite) => {
     expect(await client.text(PATH)).toBe('text!');
   });
 
+  it('leaves what another process has moved away and back, though it is the same version', async () => {
+    const { site, work, written } = await start();
+    const other = await site.client();
+    await other.rename(PATH, '/memories/b');
+    await other.rename('/memories/b', PATH);
+    expect(await takePutBack(work, written)).toBe('built_on');
+    expect(await other.text(PATH)).toBe('text');
+  });
+
   it('continues when the caller has cancelled', async () => {
     const { client, work, written } = await start();
     expect(await takePutBack({ ...work, call: { signal: AbortSignal.abort() } }, written)).toBe('undone');

@@ -11,7 +11,7 @@ import type {
   WriteResult,
 } from '../../src/store/port.ts';
 import type { Command } from '../simulation/history.ts';
-import type { BuggyLife, SeededBug } from './racing.ts';
+import type { BuggyLife, RacedSeam } from './racing.ts';
 
 type Put = (key: ObjectKey, body: Uint8Array, options: PutOptions, life: BuggyLife) => Promise<WriteResult>;
 
@@ -24,21 +24,15 @@ function puts(store: ObjectStore, life: BuggyLife, put: Put): ObjectStore {
   };
 }
 
-const IN_FILES = { kind: 'files', storeKind: 'guarded' } as const;
-const IN_RENAMES = { kind: 'renames', storeKind: 'guarded' } as const;
-const IN_CLASHES = { kind: 'clashes', storeKind: 'guarded' } as const;
-const IN_DIRECTORIES = { kind: 'directories', storeKind: 'guarded' } as const;
 const TAKEN = { etag: 'taken for done' as ETag };
 
-/** Mistakes that any implementation might make. The judge has to reject each of them. */
-export const BUGS: Readonly<Record<string, SeededBug>> = {
+/** What each process of a race does in place of what is right, by the names of the bugs. Porcupine has to reject each. */
+export const RACED_SEAMS: Readonly<Record<string, RacedSeam>> = {
   'an edit without If-Match': {
-    ...IN_FILES,
     store: (store, life) =>
       puts(store, life, (key, body, options) => store.put(key, body, isEdit(options) ? OVERWRITE : options)),
   },
   'an edit that is resent under a fresh condition after 412': {
-    ...IN_FILES,
     store: (store, life) =>
       puts(store, life, async (key, body, options) => {
         const answer = await store.put(key, body, options);
@@ -47,7 +41,6 @@ export const BUGS: Readonly<Record<string, SeededBug>> = {
       }),
   },
   'an edit that is acknowledged though its condition failed': {
-    ...IN_FILES,
     store: (store, life) =>
       puts(store, life, async (key, body, options) => {
         const answer = await store.put(key, body, options);
@@ -55,7 +48,6 @@ export const BUGS: Readonly<Record<string, SeededBug>> = {
       }),
   },
   'an edit that brings a deleted file back': {
-    ...IN_FILES,
     store: (store, life) =>
       puts(store, life, async (key, body, options) => {
         const answer = await store.put(key, body, options);
@@ -63,7 +55,6 @@ export const BUGS: Readonly<Record<string, SeededBug>> = {
       }),
   },
   'an edit of a text that was read before': {
-    ...IN_FILES,
     store: (store, life) => {
       const read = new Map<ObjectKey, StoredObject>();
       return {
@@ -79,7 +70,6 @@ export const BUGS: Readonly<Record<string, SeededBug>> = {
     },
   },
   'an edit that is made again after a lost answer': {
-    ...IN_FILES,
     store: (store, life) =>
       puts(store, life, (key, body, options) =>
         store.put(key, body, options).catch((error: unknown) => {
@@ -89,7 +79,6 @@ export const BUGS: Readonly<Record<string, SeededBug>> = {
       ),
   },
   'an edit of a busy file that says the file is not there': {
-    ...IN_FILES,
     store: (store, life) =>
       puts(store, life, async (key, body, options) => {
         const answer = await store.put(key, body, options);
@@ -97,7 +86,6 @@ export const BUGS: Readonly<Record<string, SeededBug>> = {
       }),
   },
   'an edit that says it failed when it was made': {
-    ...IN_FILES,
     run:
       (run, { chance }) =>
       async (command) => {
@@ -107,8 +95,6 @@ export const BUGS: Readonly<Record<string, SeededBug>> = {
       },
   },
   'a version that is saved only after it was replaced': {
-    ...IN_FILES,
-    history: 'kept',
     store: (store, life) => {
       const late: (() => Promise<unknown>)[] = [];
       return {
@@ -126,14 +112,12 @@ export const BUGS: Readonly<Record<string, SeededBug>> = {
     },
   },
   'a create that overwrites': {
-    ...IN_FILES,
     store: (store, life) =>
       puts(store, life, (key, body, options) =>
         store.put(key, body, options.mode === 'create' ? OVERWRITE : options),
       ),
   },
   'a create that says it succeeded where a file was': {
-    ...IN_FILES,
     store: (store, life) =>
       puts(store, life, async (key, body, options) => {
         const answer = await store.put(key, body, options);
@@ -141,7 +125,6 @@ export const BUGS: Readonly<Record<string, SeededBug>> = {
       }),
   },
   'a create that takes its own lost write for that of another': {
-    ...IN_FILES,
     store: (store, life) =>
       puts(store, life, async (key, body, options) => {
         try {
@@ -153,7 +136,6 @@ export const BUGS: Readonly<Record<string, SeededBug>> = {
       }),
   },
   'a write without an answer that is taken for done': {
-    ...IN_FILES,
     store: (store, life) =>
       puts(store, life, (key, body, options) =>
         store.put(key, body, options).catch((error: unknown) => {
@@ -163,7 +145,6 @@ export const BUGS: Readonly<Record<string, SeededBug>> = {
       ),
   },
   'a write without an answer that is taken for refused': {
-    ...IN_FILES,
     store: (store, life) =>
       puts(store, life, (key, body, options) =>
         store.put(key, body, options).catch((error: unknown) => {
@@ -172,7 +153,6 @@ export const BUGS: Readonly<Record<string, SeededBug>> = {
       ),
   },
   'an acknowledgement before the write': {
-    ...IN_FILES,
     store: (store, life) =>
       puts(store, life, async (key, body, options) => {
         void life.pause(200).then(() => store.put(key, body, options).catch(() => {}));
@@ -180,7 +160,6 @@ export const BUGS: Readonly<Record<string, SeededBug>> = {
       }),
   },
   'a view from a cache that is not validated': {
-    ...IN_FILES,
     run: (run) => {
       const seen = new Map<string, Awaited<ReturnType<typeof run>>>();
       return async (command) => {
@@ -191,7 +170,6 @@ export const BUGS: Readonly<Record<string, SeededBug>> = {
     },
   },
   'a read that takes a missing file for an old one': {
-    ...IN_FILES,
     store: (store, life) => {
       const seen = new Map<ObjectKey, StoredObject>();
       return {
@@ -206,18 +184,15 @@ export const BUGS: Readonly<Record<string, SeededBug>> = {
     },
   },
   'a delete without a condition': {
-    ...IN_FILES,
     store: (store) => ({ ...store, delete: (targets, options) => store.delete(plain(targets), options) }),
   },
   'a delete that is acknowledged and not made': {
-    ...IN_FILES,
     run:
       (run, { chance }) =>
       async (command) =>
         command.command === 'delete' && chance.happens(0.5) ? done(command) : run(command),
   },
   'a delete that is acknowledged before it is made': {
-    ...IN_FILES,
     store: (store, life) => ({
       ...store,
       async delete(targets, options) {
@@ -227,7 +202,6 @@ export const BUGS: Readonly<Record<string, SeededBug>> = {
     }),
   },
   'a delete that is sent twice, the second time without a condition': {
-    ...IN_FILES,
     store: (store, life) => ({
       ...store,
       async delete(targets, options) {
@@ -239,8 +213,6 @@ export const BUGS: Readonly<Record<string, SeededBug>> = {
     }),
   },
   'a create that takes the place of a young tombstone': {
-    kind: 'files',
-    storeKind: 'unguarded',
     store: (store, life) =>
       puts(store, life, async (key, body, options) => {
         const found = options.mode === 'create' ? await life.base.head(key) : undefined;
@@ -249,14 +221,12 @@ export const BUGS: Readonly<Record<string, SeededBug>> = {
       }),
   },
   'a rename that overwrites its target': {
-    ...IN_RENAMES,
     store: (store, life) =>
       puts(store, life, (key, body, options) =>
         store.put(key, body, life.command() === 'rename' ? OVERWRITE : options),
       ),
   },
   'a rename that deletes a source that has changed': {
-    ...IN_RENAMES,
     store: (store, life) => ({
       ...store,
       delete: (targets, options) =>
@@ -264,7 +234,6 @@ export const BUGS: Readonly<Record<string, SeededBug>> = {
     }),
   },
   'a rename that renews its copy with the older text': {
-    ...IN_RENAMES,
     store: (store, life) => {
       const copied = new Map<ObjectKey, Uint8Array>();
       return puts(store, life, (key, body, options) => {
@@ -275,14 +244,12 @@ export const BUGS: Readonly<Record<string, SeededBug>> = {
     },
   },
   'a rename that leaves its source': {
-    ...IN_RENAMES,
     store: (store, life) => ({
       ...store,
       delete: async (targets, options) => (life.command() === 'rename' ? [] : store.delete(targets, options)),
     }),
   },
   'a rename that leaves its copy where the source was gone': {
-    ...IN_RENAMES,
     store: (store, life) => {
       const copied = new Set<ObjectKey>();
       return {
@@ -299,7 +266,6 @@ export const BUGS: Readonly<Record<string, SeededBug>> = {
     },
   },
   'a rename that deletes before it copies': {
-    ...IN_RENAMES,
     store: (store, life) => {
       let source: ObjectKey | undefined;
       return {
@@ -318,7 +284,6 @@ export const BUGS: Readonly<Record<string, SeededBug>> = {
     },
   },
   'a create that never looks for clashes': {
-    ...IN_CLASHES,
     store: (store, life) => ({
       ...store,
       head: async (key, options) => (isBlind(life) ? undefined : store.head(key, options)),
@@ -326,14 +291,12 @@ export const BUGS: Readonly<Record<string, SeededBug>> = {
     }),
   },
   'a refused create that stays': {
-    ...IN_CLASHES,
     store: (store, life) => ({
       ...store,
       delete: async (targets, options) => (life.command() === 'create' ? [] : store.delete(targets, options)),
     }),
   },
   'an undo that deletes what an edit without a look has built on': {
-    ...IN_CLASHES,
     store: (store, life) => ({
       ...store,
       head: async (key, options) => (editsBlindly(life) ? undefined : store.head(key, options)),
@@ -343,7 +306,6 @@ export const BUGS: Readonly<Record<string, SeededBug>> = {
     }),
   },
   'a rename of a directory that leaves a file': {
-    ...IN_DIRECTORIES,
     store: (store, life) => ({
       ...store,
       delete: async (targets, options) => {
@@ -353,14 +315,12 @@ export const BUGS: Readonly<Record<string, SeededBug>> = {
     }),
   },
   'a rename of a directory that loses a file': {
-    ...IN_DIRECTORIES,
     store: (store, life) =>
       puts(store, life, async (key, body, options) =>
         life.command() === 'rename' && life.chance.happens(0.3) ? TAKEN : store.put(key, body, options),
       ),
   },
   'a rename of a directory that deletes sources that have changed': {
-    ...IN_DIRECTORIES,
     store: (store, life) => ({
       ...store,
       delete: (targets, options) =>
@@ -368,7 +328,6 @@ export const BUGS: Readonly<Record<string, SeededBug>> = {
     }),
   },
   'a rename of a directory that overwrites what is at the target': {
-    ...IN_DIRECTORIES,
     store: (store, life) => ({
       ...puts(store, life, (key, body, options) =>
         store.put(key, body, life.command() === 'rename' ? OVERWRITE : options),
@@ -378,7 +337,6 @@ export const BUGS: Readonly<Record<string, SeededBug>> = {
     }),
   },
   'a delete of a directory that leaves a file': {
-    ...IN_CLASHES,
     store: (store, life) => ({
       ...store,
       delete: (targets, options) =>

@@ -1,0 +1,183 @@
+import { inSimulation, inSuite, type SeededBug } from './seeded-bug.ts';
+
+/** Bugs of files, tombstones and renames, planted in the code. */
+export const FILE_BUGS: readonly SeededBug[] = [
+  {
+    name: 'a write answered before the commit that it is in',
+    breaks: 'protocols: Writes that share a transaction of SQLite',
+    seenBy: inSuite(
+      'test/units/store/sqlite/joined-writes.test.ts',
+      'have no outcome that is known, all of a transaction, where its commit has none',
+    ),
+    planted: {
+      file: 'src/store/sqlite/joined-writes.ts',
+      replaces: 'results.push(write.work(database, manner));',
+      by: `results.push(write.work(database, manner));
+        write.answer({ result: results.at(-1) });`,
+    },
+  },
+  {
+    name: 'a write that was cancelled committed with others',
+    breaks: 'protocols: Writes that share a transaction of SQLite',
+    seenBy: inSuite(
+      'test/units/store/sqlite/joined-writes.test.ts',
+      'are not written once their caller has cancelled; the others are',
+    ),
+    planted: {
+      file: 'src/store/sqlite/joined-writes.ts',
+      replaces: 'takeSome(queue).filter(isBegun)',
+      by: 'takeSome(queue)',
+    },
+  },
+  {
+    name: 'a file deleted as another version than the one that was saved',
+    breaks: 'protocols: History',
+    seenBy: inSuite(
+      'test/units/history/delete-as-one.test.ts',
+      'takes a file that was edited meanwhile as it is then, and the others with it',
+    ),
+    planted: {
+      file: 'src/history/save/version-saver.ts',
+      replaces: 'deletes: leaving.map(({ file: { key, etag } }) => ({ key, ifMatch: etag })),',
+      by: 'deletes: leaving.map(({ file: { key } }) => ({ key })) as never,',
+    },
+  },
+  {
+    name: 'a rename that looks for no clashes',
+    breaks: 'protocols: Rename of a file',
+    seenBy: inSimulation('clashes', { store: 'guarded' }),
+    planted: {
+      file: 'src/tree/rename/rename-file.ts',
+      replaces: '() => findClash(work, rename.to, ancestorsOf(rename.from)));',
+      by: 'async () => undefined);',
+    },
+  },
+  {
+    name: 'a delete of the source without an answer taken for done by others',
+    breaks: 'protocols: Rename of a file',
+    seenBy: inSuite(
+      'test/units/tree/rename/rename-file.test.ts',
+      'does not know the outcome when its delete was sent twice and the source is gone',
+    ),
+    planted: {
+      file: 'src/tree/rename/rename-file.ts',
+      replaces: `      refuseUnknown(failure);
+`,
+      by: '',
+    },
+  },
+  {
+    name: 'a copy left where the source was gone',
+    breaks: 'protocols: Rename of a file',
+    seenBy: inSimulation('files', { store: 'unguarded' }),
+    planted: {
+      file: 'src/tree/rename/rename-file.ts',
+      replaces: 'if (newer === undefined) return takeTargetBack(work, copied.target);',
+      by: "if (newer === undefined) throw new MemoryError('not_found', 'the source is gone');",
+    },
+  },
+  {
+    name: 'a write that a migration has bound taken for built on',
+    breaks: 'protocols: Taking a write back',
+    seenBy: inSuite(
+      'test/units/tree/staying/undo.test.ts',
+      'removes what a migration of keys has made of it, however often',
+    ),
+    planted: {
+      file: 'src/tree/staying/take-back.ts',
+      replaces: "if (!isStill(written, found)) return 'built_on';",
+      by: "return 'built_on';",
+    },
+  },
+  {
+    name: 'what is ours told by the id of its version alone',
+    breaks: 'protocols: Taking a write back',
+    seenBy: inSuite(
+      'test/units/tree/staying/undo.test.ts',
+      'leaves what another process has moved away and back, though it is the same version',
+    ),
+    planted: {
+      file: 'src/tree/staying/take-back.ts',
+      replaces: 'return equalBytes(later.id, earlier.id) && hasOrigin(later, earlier.origin);',
+      by: 'return equalBytes(later.id, earlier.id);',
+    },
+  },
+  {
+    name: 'a young file above not waited for',
+    breaks: 'protocols: Create',
+    seenBy: inSuite('test/units/tree/staying/clashes.test.ts', 'waits for a young file above to go'),
+    planted: {
+      file: 'src/tree/staying/clashes.ts',
+      replaces: 'if (ageOf(found) > TAKEN_BACK_WITHIN_MS || clock() >= deadline || !mayGo()) return true;',
+      by: 'return true;',
+    },
+  },
+  {
+    name: 'a lease counted from the answer',
+    breaks: 'protocols: Rename of a directory',
+    seenBy: inSuite(
+      'test/units/tree/rename/lease-clocks.test.ts',
+      'count from the sending of what renewed it, not from the answer',
+    ),
+    planted: {
+      file: 'src/tree/rename/lease.ts',
+      replaces: `    const sentAt = ages.now();
+    const written = await writeRegister(quiet, next, etag);`,
+      by: `    const written = await writeRegister(quiet, next, etag);
+    const sentAt = ages.now();`,
+    },
+  },
+  {
+    name: 'sources deleted while the register says copying',
+    breaks: 'protocols: Rename of a directory',
+    seenBy: inSimulation('moving directories'),
+    planted: {
+      file: 'src/tree/rename/rename-directory.ts',
+      replaces: `  await lease.enter('moving').catch(rejectUnknown);
+`,
+      by: '',
+    },
+  },
+  {
+    name: 'a tombstone removed however late',
+    breaks: 'protocols: Two classes of stores',
+    seenBy: inSuite(
+      'test/units/store/guarded-delete.test.ts',
+      'is not sent at all when placing the tombstones took 30 seconds',
+    ),
+    planted: {
+      file: 'src/store/tombstones.ts',
+      replaces: `  const placing = within(PLACING_MS, time);
+`,
+      by: `  const placing = { isPast: () => false };
+`,
+    },
+  },
+  {
+    name: 'an old tombstone deleted as it lies',
+    breaks: 'protocols: Two classes of stores',
+    seenBy: inSuite(
+      'test/units/store/guarded-delete-burial.test.ts',
+      'passes one over in whose place something else may lie after a lost answer, and goes on',
+    ),
+    planted: {
+      file: 'src/store/tombstones.ts',
+      replaces:
+        'const placed = await placeTombstone({ store, target, random, signal }).catch((error: unknown) => {',
+      by: 'const placed = await Promise.resolve<Burial | DeleteFailure>({ buried: key }).catch((error: unknown) => {',
+    },
+  },
+  {
+    name: 'the DELETE of a tombstone without an end',
+    breaks: 'protocols: Two classes of stores',
+    seenBy: inSuite(
+      'test/units/store/guarded-delete-bounds.test.ts',
+      'may not be sent later than 15 s by the %s',
+    ),
+    planted: {
+      file: 'src/store/tombstones.ts',
+      replaces: 'return await request({ sendBy, signal: life.signal });',
+      by: 'return await request({ sendBy: { isPast: () => false }, signal: life.signal });',
+    },
+  },
+];
