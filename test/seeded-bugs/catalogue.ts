@@ -1,5 +1,6 @@
 import { FILE_BUGS } from './file-bugs.ts';
 import { HISTORY_BUGS } from './history-bugs.ts';
+import { KEPT_BUGS } from './kept-bugs.ts';
 import { KEY_BUGS } from './key-bugs.ts';
 import { RACED_BUGS } from './raced-bugs.ts';
 import type { SeededBug } from './seeded-bug.ts';
@@ -13,6 +14,7 @@ export const SEEDED_BUGS: readonly SeededBug[] = [
   ...TURN_BUGS,
   ...KEY_BUGS,
   ...UPKEEP_BUGS,
+  ...KEPT_BUGS,
   ...FILE_BUGS,
   ...HISTORY_BUGS,
   ...RACED_BUGS,

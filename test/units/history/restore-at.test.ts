@@ -105,6 +105,18 @@ describeOnBothKinds('the files of a moment', (newSite) => {
     }
   });
 
+  it('lack what was written at that very moment, and have what was deleted then', async () => {
+    const site = await newSite();
+    let now = site.time.clock();
+    const client = await site.client({ keepsHistory: true, clock: () => now });
+    await client.create(A, 'a');
+    now += 60_000;
+    await client.create(B, 'b');
+    await client.remove(A);
+    await historyOf(client).restoreAt(new Date(now));
+    expect(await textsOf(client)).toEqual({ [A]: 'a' });
+  });
+
   it('are planned without a write, each change with its versions', async () => {
     const site = await newSite();
     const { client, then } = await changed(site);
