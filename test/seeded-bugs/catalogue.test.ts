@@ -4,6 +4,16 @@ import { RACED_SEAMS } from '../linearizability/raced-seams.ts';
 import { SEEDED_BUGS } from './catalogue.ts';
 import { SEAMS } from './seams.ts';
 
+/** Chapters that promise nothing of the store, or what another suite proves. */
+const PROMISE_NOTHING: readonly string[] = [
+  'protocols: What is assumed',
+  'history: To turn it on',
+  'history: What it costs',
+  'history: What it does not do',
+  'policies: Read-only',
+  'policies: Events',
+];
+
 const titlesOf = (page: string): readonly string[] =>
   [...readFileSync(`docs/${page}.md`, 'utf8').matchAll(/^## (.+)$/gm)].map(
     ([, title]) => `${page}: ${title}`,
@@ -11,15 +21,16 @@ const titlesOf = (page: string): readonly string[] =>
 const chapters = ['protocols', 'history', 'policies'].flatMap(titlesOf);
 
 describe('the catalogue of seeded bugs', () => {
-  it('has more than fifty, each under a name of its own', () => {
-    expect(SEEDED_BUGS.length).toBeGreaterThan(50);
+  it('has well over a hundred, each under a name of its own', () => {
+    expect(SEEDED_BUGS.length).toBeGreaterThan(140);
     const names = SEEDED_BUGS.map(({ name }) => name.replace(/\W+/g, '-'));
     expect(new Set(names).size).toBe(names.length);
   });
 
-  it('breaks chapters that are there', () => {
+  it('breaks every chapter that promises something', () => {
     const broken = new Set<string>(SEEDED_BUGS.map(({ breaks }) => breaks));
     expect([...broken].filter((chapter) => !chapters.includes(chapter))).toEqual([]);
+    expect(chapters.filter((chapter) => !broken.has(chapter))).toEqual(PROMISE_NOTHING);
   });
 
   it.each(SEEDED_BUGS)('finds the place and the judge of a bug: $name', ({ name, planted, seenBy }) => {

@@ -180,4 +180,30 @@ export const FILE_BUGS: readonly SeededBug[] = [
       by: 'return await request({ sendBy: { isPast: () => false }, signal: life.signal });',
     },
   },
+  {
+    name: 'the reserve taken without the lock',
+    breaks: 'protocols: A full disk under SQLite',
+    seenBy: inSuite(
+      'test/units/store/sqlite/connection.test.ts',
+      'leaves the reserve to the next write, because the lock is gone with the connection',
+    ),
+    planted: {
+      file: 'src/store/sqlite/connection.ts',
+      replaces: 'if (released !== undefined && database !== undefined) room.take();',
+      by: 'if (released !== undefined) room.take();',
+    },
+  },
+  {
+    name: 'an expired history noted in room that is not there',
+    breaks: 'protocols: A full disk under SQLite',
+    seenBy: inSuite(
+      'test/units/admin/expiry/expire-full-disk.test.ts',
+      'a history expires in the room of what goes, where nothing is left of what is kept for deletes',
+    ),
+    planted: {
+      file: 'src/admin/expiry/history-note.ts',
+      replaces: '{ content, base: earlier?.etag, leaving }',
+      by: '{ content, base: earlier?.etag, leaving: [] }',
+    },
+  },
 ];

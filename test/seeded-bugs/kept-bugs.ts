@@ -1,4 +1,4 @@
-import { inSuite, type SeededBug } from './seeded-bug.ts';
+import { inSimulation, inSuite, type SeededBug } from './seeded-bug.ts';
 
 /** Bugs of the history, planted in the code. */
 export const KEPT_BUGS: readonly SeededBug[] = [
@@ -146,6 +146,199 @@ export const KEPT_BUGS: readonly SeededBug[] = [
       file: 'src/history/change/write-back.ts',
       replaces: 'if (etag !== undefined && !(await isTakenOut())) return;',
       by: 'if (etag !== undefined) return;',
+    },
+  },
+  {
+    name: 'a part of a checkpoint that may stand for another one',
+    breaks: 'history: Checkpoints',
+    seenBy: inSuite(
+      'test/units/admin/checkpoints/checkpoint.test.ts',
+      'of several parts is damaged where one is gone, or two are exchanged',
+    ),
+    planted: {
+      file: 'src/admin/checkpoints/checkpoint.ts',
+      replaces: 'digests.push(hashPart(secret, part, content));',
+      by: 'digests.push(hashPart(secret, 0, content));',
+    },
+  },
+  {
+    name: 'a checkpoint that lists the files once',
+    breaks: 'history: Checkpoints',
+    seenBy: inSuite(
+      'test/units/admin/checkpoints/checkpoint.test.ts',
+      'has a file that is renamed from before it is read to where the listing has been',
+    ),
+    planted: {
+      file: 'src/admin/checkpoints/checkpoint.ts',
+      replaces: '      if (!isTaken && !unread.has(file.path)) later.push(file);',
+      by: '',
+    },
+  },
+  {
+    name: 'a checkpoint that has what the last one had',
+    breaks: 'history: Checkpoints',
+    seenBy: inSuite(
+      'test/checkpoints/checkpoints.test.ts',
+      'raise none in a run where one rule prevents it: %s',
+    ),
+    planted: {
+      file: 'src/admin/checkpoints/checkpoint.ts',
+      replaces: 'return entry?.etag === file.etag && !tenant.sightings.knowsOther(file);',
+      by: 'return entry !== undefined;',
+    },
+  },
+  {
+    name: 'a file that came back behind its end passed over',
+    breaks: 'history: Checkpoints',
+    seenBy: inSuite('test/checkpoints/checkpoints.test.ts', 'is named when he %s'),
+    planted: {
+      file: 'src/admin/verify/judge-since.ts',
+      replaces: 'const finding = hadEnded(scene, file) ?? leadsNotBack(scene, file);',
+      by: 'const finding = leadsNotBack(scene, file);',
+    },
+  },
+  {
+    name: 'an end that accuses what was bound behind it',
+    breaks: 'history: Checkpoints',
+    seenBy: inSuite(
+      'test/checkpoints/checkpoints.test.ts',
+      'raise none in a run where one rule prevents it: %s',
+    ),
+    planted: {
+      file: 'src/admin/verify/judge-since.ts',
+      replaces: '.filter(({ from, bound }) => from === file.path && bound >= file.bound);',
+      by: '.filter(({ from }) => from === file.path);',
+    },
+  },
+  {
+    name: 'clocks that never differ',
+    breaks: 'history: Checkpoints',
+    seenBy: inSuite(
+      'test/checkpoints/checkpoints.test.ts',
+      'raise none in a run where one rule prevents it: %s',
+    ),
+    planted: {
+      file: 'src/admin/verify/judge-since.ts',
+      replaces: 'const CLOCK_MS = 900_000;',
+      by: 'const CLOCK_MS = 0;',
+    },
+  },
+  {
+    name: 'an alarm about what the history does not reach',
+    breaks: 'history: Checkpoints',
+    seenBy: inSuite(
+      'test/checkpoints/checkpoints.test.ts',
+      'raise none in a run where one rule prevents it: %s',
+    ),
+    planted: {
+      file: 'src/admin/verify/judge-since.ts',
+      replaces: 'if (facts.began < kept.from) return kept.otherwise;',
+      by: '',
+    },
+  },
+  {
+    name: 'a history that is complete however much of it has expired',
+    breaks: 'history: Checkpoints',
+    seenBy: inSuite(
+      'test/units/admin/verify/verify-since-kept.test.ts',
+      'is nothing that an expiry run deleted, however long it is kept since',
+    ),
+    planted: {
+      file: 'src/admin/verify/kept-from.ts',
+      replaces:
+        'const kept = Math.max(await expiredBefore(work), tenant.clock() - historyDays * DAY_MS) + DAY_MS;',
+      by: 'const kept = 0;',
+    },
+  },
+  {
+    name: 'a trace that ends with the turn',
+    breaks: 'history: What is kept',
+    seenBy: inSuite(
+      'test/units/worker/trace.test.ts',
+      'goes on with the conversation of a turn that read it',
+    ),
+    planted: {
+      file: 'src/history/trace/trace.ts',
+      replaces: 'for (const next of followers.get(run.id) ?? []) reachRun(next, -1);',
+      by: '',
+    },
+  },
+  {
+    name: 'a trace that loses a text which is brought back',
+    breaks: 'history: What is kept',
+    seenBy: inSuite(
+      'test/units/worker/trace.test.ts',
+      'follows what brings a traced text back, as an undo of its repair does, and none that was there before',
+    ),
+    planted: {
+      file: 'src/history/trace/trace.ts',
+      replaces: `      reachAgain(version);
+      for`,
+      by: '      for',
+    },
+  },
+  {
+    name: 'a trace from before the version was read',
+    breaks: 'history: What is kept',
+    seenBy: inSuite(
+      'test/units/worker/trace.test.ts',
+      'finds who read a version, what they wrote then, and who read that',
+    ),
+    planted: {
+      file: 'src/history/trace/trace.ts',
+      replaces:
+        'for (const touch of run.list.slice(index + 1, before === undefined ? undefined : before + 1))',
+      by: 'for (const touch of run.list.slice(0, before === undefined ? undefined : before + 1))',
+    },
+  },
+  {
+    name: 'versions of one file in the order of their clocks',
+    breaks: 'history: What is kept',
+    seenBy: inSimulation('one file', { history: 'kept' }),
+    planted: {
+      file: 'src/history/past/order.ts',
+      replaces:
+        "const time = Math.max(at?.time ?? 0, 'leave' in event ? event.leave.at : event.version.mtime);",
+      by: "const time = 'leave' in event ? event.leave.at : event.version.mtime;",
+    },
+  },
+  {
+    name: 'a rename by the actor who finishes it',
+    breaks: 'protocols: Rename of a directory',
+    seenBy: inSuite(
+      'test/units/history/moves.test.ts',
+      'says on whose behalf it began, though another actor finished it',
+    ),
+    planted: {
+      file: 'src/history/save/version-saver.ts',
+      replaces: "const moved = { kind: 'moved', at: noted(work).at, by, from, to } as const;",
+      by: "const moved = { kind: 'moved', ...noted(work), from, to } as const;",
+    },
+  },
+  {
+    name: 'a repair that removes the older place of a file that has changed',
+    breaks: 'protocols: Promises',
+    seenBy: inSuite(
+      'test/units/admin/verify/duplicates.test.ts',
+      'stay where the newest changes while the repair is at work',
+    ),
+    planted: {
+      file: 'src/admin/verify/duplicates.ts',
+      replaces: 'if (kept === undefined) return [];',
+      by: "if (kept === undefined) work.tenant.logger.warn('it has changed');",
+    },
+  },
+  {
+    name: 'a pair repaired while its rename may be at work',
+    breaks: 'protocols: Promises',
+    seenBy: inSuite(
+      'test/units/admin/verify/duplicates.test.ts',
+      'wait for the youngest of them, however old the others are',
+    ),
+    planted: {
+      file: 'src/admin/verify/duplicates.ts',
+      replaces: 'if (isRenaming || seen.some((meta) => meta !== undefined && ageOf(meta) < QUIET_MS)) {',
+      by: 'if (isRenaming) {',
     },
   },
 ];
