@@ -1,4 +1,4 @@
-import { type Finding, isAlarm, isUntold } from '../../src/admin/findings.ts';
+import { type Finding, weightOf } from '../../src/admin/findings.ts';
 import { verifyTree } from '../../src/admin/verify/verify.ts';
 import { readWholePast } from '../../src/history/past/read.ts';
 import { contentOf } from '../../src/history/past/read-version.ts';
@@ -71,7 +71,10 @@ export function faultsIn(place: Place, seen: Seen, known: readonly Finding['kind
     ...lost.map((text) => ({ lost: text })),
     ...holes.map((hole) => ({ hole })),
     ...twice.map((each) => ({ twice: each })),
-    ...findings.filter((finding) => isAlarm(finding) || !(isUntold(finding) || known.includes(finding.kind))),
+    ...findings.filter((finding) => {
+      const weight = weightOf(finding);
+      return weight === 'alarm' || !(weight === 'untold' || known.includes(finding.kind));
+    }),
     ...warm.flatMap((each) =>
       JSON.stringify(each) === JSON.stringify(texts) ? [] : [{ warm: each, texts }],
     ),
@@ -82,4 +85,5 @@ const readBy = (client: TestClient): Promise<unknown> =>
   textsOf(client).catch((error: unknown) => String(error));
 
 /** How many findings since a line say that it cannot be told. */
-export const untoldIn = ({ findings }: Seen): number => findings.filter(isUntold).length;
+export const untoldIn = ({ findings }: Seen): number =>
+  findings.filter((finding) => weightOf(finding) === 'untold').length;
