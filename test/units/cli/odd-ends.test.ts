@@ -1,10 +1,10 @@
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { CLI_MEMORY_ENV, runCli, startCli } from '../../support/cli.ts';
 
 const MAIN = fileURLToPath(new URL('../../../src/cli/main.ts', import.meta.url));
@@ -42,6 +42,13 @@ describe('standard output that is full', () => {
   });
 });
 
+/** Tells of Linux whether a program has its own handlers of signals; Node alone has none for the end of a terminal. */
+function listensForHangups(pid: number | undefined): boolean {
+  if (!existsSync('/proc/self/status')) return true;
+  const [, caught = '0'] = /^SigCgt:\s+([\da-f]+)$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
+  return (BigInt(`0x${caught}`) & 1n) === 1n;
+}
+
 describe('a pipe in the place of a file', () => {
   const started = async (child: ReturnType<typeof startCli>): Promise<string> => {
     let stderr = '';
@@ -49,6 +56,7 @@ describe('a pipe in the place of a file', () => {
       stderr += text.toString();
     });
     child.stdin.end();
+    await vi.waitUntil(() => listensForHangups(child.pid), { timeout: 60_000, interval: 20 });
     // Long enough to wait for the other end.
     await new Promise((resolve) => setTimeout(resolve, 1_500));
     return stderr;
