@@ -5,11 +5,11 @@ import { Readable } from 'node:stream';
 import { Decrypter } from 'age-encryption';
 import { createTarDecoder } from 'modern-tar';
 import { MemoryError, misconfigured } from '../../errors.ts';
-import { concat } from '../../format/encoding.ts';
 import { readPrivateFile } from '../../keys/private-file.ts';
 import { MEMORY_ROOT, type MemoryPath, parseMemoryPath } from '../../language/path.ts';
 import type { ExportedFiles } from '../../page/server/export-view.ts';
 import { cannotRead, isPartial } from '../run/own-file.ts';
+import { joined } from '../run/source.ts';
 
 /** The most bytes of an archive, which is held in memory as a whole. */
 const MOST_BYTES = 268_435_456;
@@ -95,7 +95,7 @@ async function readArchive(
       if (total > MOST_BYTES) throw tooLarge(MOST_BYTES);
       const parts: Uint8Array[] = [];
       for await (const part of body) parts.push(part);
-      const content = concat(...parts);
+      const content = await joined(parts);
       const read = async (): Promise<Uint8Array> => {
         if (content.length > maxBytes) throw tooLarge(maxBytes);
         return content;

@@ -1,11 +1,10 @@
-import { concat } from '../../format/encoding.ts';
-
 /** Lines longer than this are refused unread; also the most that waits in running requests. */
 export const MAX_LINE_BYTES: number = 64 * 1024 * 1024;
 /** Requests that run at once; further lines are read when one of them has ended. */
 export const MAX_RUNNING = 256;
 
 const LINE_FEED = 0x0a;
+const LEAST_BUFFER_BYTES = 65_536;
 
 /** One line without its line feed, or `too_long` in place of a line of more than the limit. */
 export type Line = Uint8Array | 'too_long';
@@ -15,11 +14,12 @@ export type Line = Uint8Array | 'too_long';
  * is buffered; the rest of a longer one is passed over.
  */
 export async function* splitLines(chunks: AsyncIterable<Uint8Array>, maxBytes: number): AsyncGenerator<Line> {
-  let parts: Uint8Array[] = [];
+  /** Holds the line so far in its first bytes; a line may arrive byte by byte. */
+  let buffer = new Uint8Array(LEAST_BUFFER_BYTES);
   let length = 0;
   const take = (): Line => {
-    const line = length > maxBytes ? 'too_long' : concat(...parts);
-    parts = [];
+    const line = length > maxBytes ? 'too_long' : buffer.slice(0, length);
+    if (buffer.length !== LEAST_BUFFER_BYTES) buffer = new Uint8Array(LEAST_BUFFER_BYTES);
     length = 0;
     return line;
   };
@@ -37,12 +37,18 @@ export async function* splitLines(chunks: AsyncIterable<Uint8Array>, maxBytes: n
   }
 
   function keep(part: Uint8Array): void {
+    const begin = length;
     length += part.length;
     if (length > maxBytes) {
-      parts = [];
-    } else if (part.length > 0) {
-      parts.push(part);
+      buffer = new Uint8Array(0);
+      return;
     }
+    if (length > buffer.length) {
+      const longer = new Uint8Array(Math.max(length, 2 * buffer.length));
+      longer.set(buffer.subarray(0, begin));
+      buffer = longer;
+    }
+    buffer.set(part, begin);
   }
 }
 
