@@ -1,9 +1,17 @@
 import { hasCode } from '../errors.ts';
+import { inTurns } from '../time.ts';
 import { untilDone } from '../tree/concurrency.ts';
 import { holdRecord, recallRecord, writeRecord } from '../tree/records/sealed-record.ts';
 import type { Work } from '../tree/tenant.ts';
 import { foldLines, type SessionFold } from './fold.ts';
-import { decodePage, encodePage, isFull, roomFor, type TranscriptLine, type TranscriptPage } from './page.ts';
+import {
+  decodingPage,
+  encodePage,
+  isFull,
+  roomFor,
+  type TranscriptLine,
+  type TranscriptPage,
+} from './page.ts';
 import { CLASS, pageId, type SessionKey, type TranscriptId, transcriptId } from './session-key.ts';
 import {
   isKnown,
@@ -40,9 +48,12 @@ export async function appendLines(work: Work, append: AppendRequest): Promise<Kn
   /** True where a conflict has shown that `known` is no longer current. */
   let isSuperseded = false;
 
+  /** True once `rest` holds no line that is known; what this call writes adds none of them. */
+  let isFiltered = false;
+
   const look = async (): Promise<KnownTranscript> => {
     known = await reviewTranscript(work, transcript, known);
-    [isFresh, isSuperseded] = [true, false];
+    [isFresh, isSuperseded, isFiltered] = [true, false, false];
     return known;
   };
   const again = (): 'again' => {
@@ -58,7 +69,8 @@ export async function appendLines(work: Work, append: AppendRequest): Promise<Kn
       last = await lastPage(work, transcript, await look());
     }
     if (last === 'changed') return again();
-    rest = rest.filter((line) => !isThere(line));
+    if (!isFiltered) rest = rest.filter((line) => !isThere(line));
+    isFiltered = true;
     if (rest.length === 0) return 'done';
     const before = last === 'none' || isFull(last) ? [] : last.lines;
     const sent = rest.slice(0, roomFor(before, rest));
@@ -88,7 +100,7 @@ async function lastPage(work: Work, transcript: TranscriptId, known: KnownTransc
   if (last === undefined) return 'none';
   const { number, etag } = last;
   const held = recallRecord(work, { cls: CLASS, id: pageId(transcript, number) }, etag);
-  if (held !== undefined) return decodePage(held);
+  if (held !== undefined) return inTurns(decodingPage(held), work.call.signal);
   const read = await readPage(work, { transcript, number });
   return read?.etag === etag ? read.page : 'changed';
 }

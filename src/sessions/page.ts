@@ -58,6 +58,31 @@ export function parseLine(text: unknown): TranscriptLine {
   return lineOf(text, bytes);
 }
 
+/** The bytes of lines behind which others run. */
+const STEP_BYTES = 65_536;
+
+/** Parses lines in steps, one for each 64 KiB. @throws MemoryError as `parseLine`. */
+export function* parseLines(texts: readonly unknown[]): Generator<void, readonly TranscriptLine[]> {
+  return yield* inSteps(texts, parseLine);
+}
+
+function* inSteps<T>(
+  texts: readonly T[],
+  parse: (text: T) => TranscriptLine,
+): Generator<void, readonly TranscriptLine[]> {
+  const lines: TranscriptLine[] = [];
+  let taken = 0;
+  for (const text of texts) {
+    const line = parse(text);
+    lines.push(line);
+    taken += line.bytes;
+    if (taken < STEP_BYTES) continue;
+    taken = 0;
+    yield;
+  }
+  return lines;
+}
+
 function lineOf(text: string, bytes: number): TranscriptLine {
   const entry = parseFields(text);
   if (entry === undefined) throw notALine();
@@ -101,6 +126,15 @@ export function encodePage({ key, first, summary, lines }: TranscriptPage): Uint
  * @throws MemoryError `integrity` for malformed content.
  */
 export function decodePage(content: Uint8Array): TranscriptPage {
+  const steps = decodingPage(content);
+  for (;;) {
+    const step = steps.next();
+    if (step.done === true) return step.value;
+  }
+}
+
+/** Decodes a page as `decodePage` does, in steps, one for each 64 KiB. */
+export function* decodingPage(content: Uint8Array): Generator<void, TranscriptPage> {
   const [head = '', ...texts] = (decodeText(content) ?? '').split('\n');
   const { key, first: number, summary } = parseFields(head) ?? {};
   const first = numberIn(number);
@@ -110,7 +144,7 @@ export function decodePage(content: Uint8Array): TranscriptPage {
       key: parseSessionKey(key),
       first,
       ...(summary !== undefined && { summary: parseSummary(summary) }),
-      lines: texts.map((text) => lineOf(text, encodeText(text).length + 1)),
+      lines: yield* inSteps(texts, (text) => lineOf(text, encodeText(text).length + 1)),
     };
   } catch (error) {
     if (!hasCode(error, 'invalid_command', 'integrity')) throw error;

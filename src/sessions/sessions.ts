@@ -1,6 +1,7 @@
 import { hasCode, unlessDamaged } from '../errors.ts';
 import { createRecent } from '../recent.ts';
 import { KEYS_PER_REQUEST } from '../store/port.ts';
+import { inTurns } from '../time.ts';
 import { eachConcurrently, untilDone } from '../tree/concurrency.ts';
 import { deleteObjects } from '../tree/confirmed-put.ts';
 import {
@@ -13,7 +14,7 @@ import {
 } from '../tree/tenant.ts';
 import { appendLines } from './append-lines.ts';
 import { foldLines, type SessionFold } from './fold.ts';
-import { parseLine } from './page.ts';
+import { parseLines } from './page.ts';
 import {
   parseProjectKey,
   parseSessionKey,
@@ -120,10 +121,11 @@ export function createSessions(context: Tenant, bound: KnownBound = KNOWN): Sess
   return Object.freeze<Sessions>({
     async append(key, texts, { signal, fold } = {}) {
       const named = parseSessionKey(key);
-      const lines = texts.map(parseLine);
+      const given = [...texts];
       refuseWriting(context);
-      if (lines.length === 0) return;
+      if (given.length === 0) return;
       const appendAll = async (): Promise<void> => {
+        const lines = await inTurns(parseLines(given), signal);
         const work = await openToWrite(context, { signal });
         const transcript = transcriptId(work.keyring.names, named);
         const before = known.get(transcript);

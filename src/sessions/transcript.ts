@@ -1,10 +1,11 @@
 import { MemoryError } from '../errors.ts';
 import type { ETag, ListedObject } from '../store/port.ts';
+import { inTurns } from '../time.ts';
 import { eachConcurrently, untilDone } from '../tree/concurrency.ts';
 import { listIds } from '../tree/records/list-ids.ts';
 import { holdRecord, readRecord } from '../tree/records/sealed-record.ts';
 import type { Work } from '../tree/tenant.ts';
-import { decodePage, MOST_PAGE_BYTES, type TranscriptLine, type TranscriptPage } from './page.ts';
+import { decodingPage, MOST_PAGE_BYTES, type TranscriptLine, type TranscriptPage } from './page.ts';
 import { CLASS, pageId, parsePageId, type TranscriptId, transcriptId } from './session-key.ts';
 
 /*
@@ -68,7 +69,7 @@ export async function readPage(
   const name = { cls: CLASS, id: pageId(transcript, number) } as const;
   const record = await readRecord(work, { ...name, maxBytes: MOST_PAGE_BYTES });
   if (record === undefined) return undefined;
-  const page = decodePage(record.content);
+  const page = await inTurns(decodingPage(record.content), work.call.signal);
   // A hash that is cut short may stand for two names.
   if (transcriptId(work.keyring.names, page.key) !== transcript) {
     throw new MemoryError('integrity', 'a page of a session is not the one that was asked for');
@@ -104,9 +105,8 @@ async function readChanged(
   return untilDone(work, async () => {
     const listed = await listPages(work, transcript);
     const etags = new Map(before.map(({ number, etag }) => [number, etag]));
-    const kept = before.filter(({ number, etag }) =>
-      listed.some((page) => page.number === number && page.object.etag === etag),
-    );
+    const current = new Map(listed.map(({ number, object }) => [number, object.etag]));
+    const kept = before.filter(({ number, etag }) => current.get(number) === etag);
     const changed = listed.filter(({ number, object }) => etags.get(number) !== object.etag);
     const read = new Map<number, ReadPage>();
     const readOne = async (each: ListedPage): Promise<void> => {
