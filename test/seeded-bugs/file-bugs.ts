@@ -206,4 +206,179 @@ export const FILE_BUGS: readonly SeededBug[] = [
       by: '{ content, base: earlier?.etag, leaving: [] }',
     },
   },
+  {
+    name: 'a copy that was moved on told as not found',
+    breaks: 'protocols: Rename of a file',
+    seenBy: inSuite(
+      'test/units/tree/rename/rename-file.test.ts',
+      'does not call the source missing when its copy was moved on before it could be taken back',
+    ),
+    planted: {
+      file: 'src/tree/rename/rename-file.ts',
+      replaces: `  if (undone === 'gone') throw notTakenBack(undefined);
+  throw new MemoryError`,
+      by: '  throw new MemoryError',
+    },
+  },
+  {
+    name: 'a copy under the origin of an earlier rename',
+    breaks: 'protocols: Rename of a file',
+    seenBy: inSuite(
+      'test/units/tree/rename/rename-file.test.ts',
+      'takes its copy back, too, when a migration of keys has written it again',
+    ),
+    planted: {
+      file: 'src/tree/rename/rename-file.ts',
+      replaces: 'return copyVersion(work, source, { ...stamp, from, to, origin: rename.id });',
+      by: 'return copyVersion(work, source, { ...stamp, from, to, origin: source.origin });',
+    },
+  },
+  {
+    name: 'a lease taken over while it runs',
+    breaks: 'protocols: Rename of a directory',
+    seenBy: inSuite(
+      'test/units/tree/rename/finish-renames-takeover.test.ts',
+      'waits for ten seconds after the last write, by the clock of the server',
+    ),
+    planted: {
+      file: 'src/tree/rename/finish-renames.ts',
+      replaces: 'if (entry === undefined || ageMs <= LEASE_MS) return false;',
+      by: 'if (entry === undefined) return false;',
+    },
+  },
+  {
+    name: 'copies taken back while the register says copying',
+    breaks: 'protocols: Rename of a directory',
+    seenBy: inSuite(
+      'test/units/tree/rename/rename-directory-aborting.test.ts',
+      'says so in the register before the first copy goes',
+    ),
+    planted: {
+      file: 'src/tree/rename/rename-directory.ts',
+      replaces: `    await lease.enter('aborting');
+`,
+      by: '',
+    },
+  },
+  {
+    name: 'a takeover that takes copies back on the word of a late delete',
+    breaks: 'protocols: Rename of a directory',
+    seenBy: inSuite(
+      'test/units/tree/rename/delete-sources.test.ts',
+      'takes the copy back of a file that a user deleted, also of one deleted before a takeover',
+    ),
+    planted: {
+      file: 'src/tree/rename/delete-sources.ts',
+      replaces: 'if (takenOver && round === 0 && isMissing(failure)) continue;',
+      by: '',
+    },
+  },
+  {
+    name: 'a file that a user deleted left at its copy',
+    breaks: 'protocols: Rename of a directory',
+    seenBy: inSuite(
+      'test/units/tree/rename/delete-sources.test.ts',
+      'takes the copy back of a file that a user deleted, also of one deleted before a takeover',
+    ),
+    planted: {
+      file: 'src/tree/rename/delete-sources.ts',
+      replaces: `    await takePutBack(work, file.target);
+    return 'done';
+  }
+  try`,
+      by: `    return 'done';
+  }
+  try`,
+    },
+  },
+  {
+    name: 'a copy told by its place alone',
+    breaks: 'protocols: Rename of a directory',
+    seenBy: inSuite(
+      'test/units/tree/rename/copy-files.test.ts',
+      'stops at a target that is taken, or goes on with the others',
+    ),
+    planted: {
+      file: 'src/tree/rename/copy-files.ts',
+      replaces: "if (!hasOrigin(earlier, rename.id)) return 'taken';",
+      by: '',
+    },
+  },
+  {
+    name: 'a new file taken for a newer version of the one that was moved',
+    breaks: 'protocols: Rename of a directory',
+    seenBy: inSuite(
+      'test/units/tree/rename/delete-sources.test.ts',
+      'keeps the copy when an earlier attempt of its own may have deleted the source',
+    ),
+    planted: {
+      file: 'src/tree/rename/delete-sources.ts',
+      replaces: "if (!(await isEditOf(work, file))) return 'done';",
+      by: '',
+    },
+  },
+  {
+    name: 'files created in a source that moves left there',
+    breaks: 'protocols: Rename of a directory',
+    seenBy: inSuite(
+      'test/units/tree/rename/rename-directory-forward.test.ts',
+      'leaves a late file where it is that cannot be copied, and names it',
+    ),
+    planted: {
+      file: 'src/tree/rename/rename-directory.ts',
+      replaces: 'if (late.length === 0) break;',
+      by: 'break;',
+    },
+  },
+  {
+    name: 'a new file copied over one that has moved',
+    breaks: 'protocols: Rename of a directory',
+    seenBy: inSimulation('moving directories', { store: 'guarded' }),
+    planted: {
+      file: 'src/tree/rename/copy-files.ts',
+      replaces: "if (phase === 'moving' && !equalBytes(earlier.id, source.id)) return 'taken';",
+      by: '',
+    },
+  },
+  {
+    name: 'a directory deleted whose rename was cut off',
+    breaks: 'protocols: Delete of a directory',
+    seenBy: inSuite(
+      'test/units/tree/remove-rounds.test.ts',
+      'lists again behind a rename that it had to finish',
+    ),
+    planted: {
+      file: 'src/tree/remove.ts',
+      replaces: "if (await renames.finishAbandoned(work)) return 'again';",
+      by: '',
+    },
+  },
+  {
+    name: 'the DELETE of a tombstone sent again',
+    breaks: 'protocols: Two classes of stores',
+    seenBy: inSuite('test/units/store/guarded-delete.test.ts', 'never resends a DELETE'),
+    planted: {
+      file: 'src/store/tombstones.ts',
+      replaces: `        return 'left';
+      }
+    },`,
+      by: `        await store.delete(keys.map((key) => ({ key }))).catch(() => {});
+        return 'left';
+      }
+    },`,
+    },
+  },
+  {
+    name: 'a database that grows into its reserve',
+    breaks: 'protocols: A full disk under SQLite',
+    seenBy: inSuite(
+      'test/units/store/sqlite/connection.test.ts',
+      'leaves the reserve to the next write, because the lock is gone with the connection',
+    ),
+    planted: {
+      file: 'src/store/sqlite/connection.ts',
+      replaces: 'boundGrowth(database, reserve === undefined || reserve.take() ? undefined : 0);',
+      by: 'boundGrowth(database, undefined);',
+    },
+  },
 ];

@@ -341,4 +341,31 @@ export const KEPT_BUGS: readonly SeededBug[] = [
       by: 'if (isRenaming) {',
     },
   },
+  {
+    name: 'a repair that is not written down',
+    breaks: 'protocols: History',
+    seenBy: inSuite(
+      'test/pairs/history-and-verbs.test.ts',
+      'gives no alarm since a checkpoint where a cut-off rename was repaired, on a %s store',
+    ),
+    planted: {
+      file: 'src/admin/verify/duplicates.ts',
+      replaces:
+        'await work.saver?.noteMoved(work, { from: path, to: newest.path, id: kept.origin }, [path, id, bound]);',
+      by: '',
+    },
+  },
+  {
+    name: 'a trace that passes over what nothing tells of',
+    breaks: 'history: What is kept',
+    seenBy: inSuite(
+      'test/units/worker/trace.test.ts',
+      'has a turn that was cut off, and what it wrote without a word being saved of it',
+    ),
+    planted: {
+      file: 'src/history/trace/trace.ts',
+      replaces: 'for (const { id } of unrecorded(run.turn)) reachVersion(id, run);',
+      by: '',
+    },
+  },
 ];

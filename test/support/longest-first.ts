@@ -28,6 +28,8 @@ export const LONGEST: readonly string[] = [
   'test/end-to-end/history-requests.s3.test.ts',
   'test/examples/demo.test.ts',
   'test/simulation/simulation.test.ts',
+  'test/seeded-bugs/runs/suites.test.ts',
+  'test/seeded-bugs/runs/simulation.test.ts',
   'test/attacks/leaks.s3.test.ts',
   'test/docs/drill.s3.test.ts',
   'test/units/store/s3/lean-requests.test.ts',

@@ -166,6 +166,9 @@ describe('a trace', () => {
     expect((await memory.history.trace({ path: POISON })).turns).toMatchObject([
       { turn: 'cut', state: 'answered', read: [{ path: POISON }], written: [{ path: A }, { path: B }] },
     ]);
+    // Whoever reads what nothing tells of may have been led by it, too.
+    await turn('later', [[view(B)]]);
+    expect(await traced()).toContainEqual(['later', [B], []]);
   });
 
   it('says what cannot be told', async () => {
