@@ -1,8 +1,10 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { concat, u32 } from '../../../src/format/encoding.ts';
+import { concat, u16, u32, u64 } from '../../../src/format/encoding.ts';
 import {
   decodeKeyring,
+  decodeKeyringSecret,
   encodeKeyring,
+  encodeKeyringSecret,
   type Keyring,
   keyringKey,
   MAX_EPOCH,
@@ -171,5 +173,82 @@ describe('parseKeyringHead', () => {
     const bytes = encoded();
     bytes.set(u32(bytes.length - ROOT_ID - 'env:root'.length - 4 + 1), ROOT_ID + 'env:root'.length);
     expect(() => parseKeyringHead(bytes)).toThrow(refused);
+  });
+});
+
+/** The secret part of a keyring, field by field. */
+function secretOf({
+  mode = 1,
+  flags = 0,
+  versions = [1],
+  count = versions.length,
+  created = u64(1_700_000_000_000),
+  since = new Uint8Array(0),
+  seed = (index: number) => index,
+}: {
+  readonly mode?: number;
+  readonly flags?: number;
+  readonly versions?: readonly number[];
+  readonly count?: number;
+  readonly created?: Uint8Array;
+  readonly since?: Uint8Array;
+  readonly seed?: (index: number) => number;
+} = {}): Uint8Array {
+  const entries = versions.map((version, index) =>
+    concat(u32(version), created, new Uint8Array(32).fill(seed(index))),
+  );
+  const head = concat(Uint8Array.of(mode, flags), u16(count), new Uint8Array(32).fill(4));
+  return concat(head, ...entries, since);
+}
+
+const upTo = (count: number): readonly number[] => Array.from({ length: count }, (_, index) => index + 1);
+const BEYOND = Uint8Array.of(0, 0x20, 0, 0, 0, 0, 0, 0);
+const GREATEST = 2 ** 32 - 1;
+
+describe('the secret part of a keyring', () => {
+  it.each([
+    ['one key', {}],
+    ['plain names', { mode: 0 }],
+    ['64 keys', { versions: upTo(64) }],
+    ['the greatest version', { versions: [1, GREATEST] }],
+    ['history', { flags: 1 }],
+    ['history since a time', { flags: 3, since: u64(Number.MAX_SAFE_INTEGER) }],
+    ['the latest time of a key', { created: u64(Number.MAX_SAFE_INTEGER) }],
+  ])('is read with %s, and written as it was', (_, fields) => {
+    const bytes = secretOf(fields);
+    const secret = decodeKeyringSecret(bytes);
+    expect(secret && encodeKeyringSecret(secret)).toEqual(bytes);
+  });
+
+  it.each([
+    ['an unknown mode', { mode: 2 }],
+    ['a time but no history', { flags: 2, since: u64(1) }],
+    ['an unknown flag', { flags: 4 }],
+    ['a known and an unknown flag', { flags: 5 }],
+    ['no key', { versions: [] }],
+    ['65 keys', { versions: upTo(65) }],
+    ['a key more than it says', { versions: [1, 2], count: 1 }],
+    ['a key less than it says', { versions: [1, 2], count: 3 }],
+    ['version 0', { versions: [0] }],
+    ['version 0 after another', { versions: [1, 0] }],
+    ['a version twice', { versions: [1, 1] }],
+    ['versions that descend', { versions: [2, 1] }],
+    ['versions of which the last two descend', { versions: [1, 3, 2] }],
+    ['one key under two versions', { versions: [1, 2], seed: () => 1 }],
+    ['one key under versions that are apart', { versions: [1, 2, 3], seed: (index: number) => index % 2 }],
+    ['the time of a key beyond what is exact', { created: BEYOND }],
+    ['a beginning of history beyond what is exact', { flags: 3, since: BEYOND }],
+    ['a beginning that its flags do not tell', { flags: 1, since: u64(1) }],
+    ['no beginning where its flags tell one', { flags: 3 }],
+  ])('is refused with %s', (_, fields) => {
+    expect(decodeKeyringSecret(secretOf(fields))).toBeUndefined();
+  });
+
+  it('is refused at every length but its own', () => {
+    const bytes = secretOf();
+    for (let end = 0; end < bytes.length; end++) {
+      expect(decodeKeyringSecret(bytes.subarray(0, end)), `${end} bytes`).toBeUndefined();
+    }
+    expect(decodeKeyringSecret(concat(bytes, Uint8Array.of(0)))).toBeUndefined();
   });
 });
