@@ -1,6 +1,7 @@
 import { MemoryError } from '../../src/errors.ts';
+import { type Death, dieAt, everyDeath } from '../support/killed-run.ts';
 import type { StoreKind } from '../support/test-tree.ts';
-import { openPlace, type Place, takeTime } from './tenant.ts';
+import { newProcess, openPlace, type Place, takeTime } from './tenant.ts';
 import type { Verb } from './verbs.ts';
 import { faultsIn, look, type Seen, untoldIn } from './witnesses.ts';
 
@@ -61,11 +62,54 @@ export async function meet({
     for (const fault of (await verb.judge?.(place)) ?? []) against(fault);
     // A deed of several steps that is refused at one of them has a part in no order.
     if (refused !== undefined || verb.isMoving) continue;
-    const isSerial = serial.has(textsIn(seen)) || (failure !== undefined && textsIn(seen) === textsIn(alone));
+    const mayBeAlone = failure !== undefined || verb.mayLeaveAll === true;
+    const isSerial = serial.has(textsIn(seen)) || (mayBeAlone && textsIn(seen) === textsIn(alone));
     if (!isSerial) against({ neitherOrder: seen.texts, orders: both.map(({ texts }) => texts) });
     if (untoldIn(seen) > Math.max(...both.map(untoldIn))) against({ untold: seen.findings });
   }
 }
+
+/**
+ * Kills the process of the verb at some of its requests, lets another one run the verb to its end, and answers what the
+ * witnesses say against it: nothing where all is as if nobody had been killed.
+ */
+export async function killAt({
+  kind,
+  verb,
+  choose,
+}: Pick<Meeting, 'kind' | 'verb'> & {
+  readonly choose: (deaths: readonly Death[]) => readonly Death[];
+}): Promise<{ readonly killed: number; readonly faults: readonly string[] }> {
+  const whole = await prepared(kind, verb);
+  const before = whole.operator.calls.length;
+  await verb.run(whole);
+  const deaths = choose(everyDeath(whole.operator.calls.length - before));
+  const expected = await look(whole);
+  const faults: string[] = [];
+  for (const death of deaths) {
+    const dead = await prepared(kind, verb);
+    dead.operator.intercept(dieAt(death));
+    await outcomeOf(() => verb.run(dead));
+    const place = { ...dead, operator: await newProcess(dead.site) };
+    // Its leases run out, and what it wrote is no longer young.
+    await dead.site.time.pause(DEAD_FOR_MS);
+    const { answer = [], failure } = await outcomeOf(() => verb.run(place));
+    const against = (fault: unknown): void => {
+      const { after, reaches } = death;
+      const how = reaches ? 'sent' : 'not sent';
+      faults.push(`dead after ${after} requests, the next one ${how}: ${JSON.stringify(fault)}`);
+    };
+    const seen = await look(place);
+    for (const fault of [...answer, ...faultsIn(place, seen, [])]) against(fault);
+    for (const fault of (await verb.judge?.(place)) ?? []) against(fault);
+    if (failure !== undefined && !(verb.refusals ?? []).includes(failure.code)) against({ failure });
+    const [left, unharmed] = [seen, expected].map(({ texts, keys }) => JSON.stringify({ texts, keys }));
+    if (left !== unharmed) against({ left, unharmed });
+  }
+  return { killed: deaths.length, faults };
+}
+
+const DEAD_FOR_MS = 120_000;
 
 interface Outcome<T> {
   readonly answer?: T;

@@ -38,7 +38,7 @@ export const pathOf = (name: string) => at(`/memories/${name}`);
 const [SAME, POISON] = ['same', 'poison'];
 
 /** Each text that any version has before anybody meets. */
-export const TEXTS: readonly string[] = [SAME, POISON, 'x', 'z', 'kept', 'poisoned x', 'y'];
+export const TEXTS: readonly string[] = [SAME, POISON, 'x', 'z', 'kept', 'kept still', 'poisoned x', 'y'];
 
 /** A process whose requests take time: no two things happen in one millisecond. */
 export async function newProcess(site: TestSite): Promise<TestClient> {
@@ -117,9 +117,12 @@ async function makePast(kind: StoreKind): Promise<Made> {
   await tree.overwrite(pathOf('d/y'), bytes('y'), bad);
   await tree.overwrite(pathOf('d/y'), bytes(SAME), bad);
   await tree.remove(pathOf('z'), bad);
-  await create('n', POISON, 'bad');
   await site.time.pause(HOUR);
   lines.push((await writeCheckpoint(client.tenant)).line);
+  await site.time.pause(HOUR);
+  // These the next checkpoint must read.
+  await create('n', POISON, 'bad');
+  await tree.overwrite(pathOf('d/k'), bytes('kept still'), { actor: 'ann' });
   const [oldest] = (await historyOf(client).list('/memories/a')).slice(-1);
   const written = (await historyOf(client).list()).filter((entry) => entry.kind === 'written');
   const known = new Set(written.map(({ version: each }) => each));

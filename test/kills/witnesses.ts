@@ -3,6 +3,7 @@ import { verifyTree } from '../../src/admin/verify/verify.ts';
 import { readWholePast } from '../../src/history/past/read.ts';
 import { contentOf } from '../../src/history/past/read-version.ts';
 import { historyOf, textsOf } from '../support/history-site.ts';
+import { editorOf, versionsOf } from '../support/key-operator.ts';
 import type { TestClient } from '../support/test-tree.ts';
 import { newProcess, type Place, TEXTS } from './tenant.ts';
 
@@ -14,6 +15,8 @@ export interface Seen {
   readonly texts: Readonly<Record<string, string | undefined>>;
   /** The same, or the error, for the two processes that have met. */
   readonly warm: readonly unknown[];
+  /** The tenant keys that the keyring holds. */
+  readonly keys: readonly number[];
   /** The text of every version that can be read. */
   readonly kept: readonly string[];
   /** Versions that another one replaced and that are nowhere. */
@@ -47,6 +50,7 @@ export async function look(place: Place): Promise<Seen> {
   return {
     texts,
     warm: [await readBy(place.operator), await readBy(place.writer)],
+    keys: await versionsOf(editorOf(fresh.tenant)),
     kept,
     holes: written.flatMap(({ path, previous }) =>
       previous === undefined || past.versions.has(previous) ? [] : [`${path} before ${previous}`],

@@ -39,6 +39,7 @@ export const DEEDS: Readonly<Record<string, Deed>> = {
   'writes a file': (place) => write(place, 'a', 'new'),
   'gives a file its text from before': (place) => write(place, 'a', 'same'),
   'writes a file again as it is': (place) => write(place, 'a', 'poison'),
+  'writes a file that was renamed': (place) => write(place, 'c', 'new'),
   'edits a file': (place) => append(place, 'd/x', ', and more'),
   'edits a file and takes the edit back': async (place) => {
     await write(place, 'a', 'new');
