@@ -3,7 +3,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable, Writable } from 'node:stream';
 import { vi } from 'vitest';
-import { runProgram } from '../../src/cli/program/program.ts';
 
 export interface Answer {
   readonly code: number;
@@ -59,6 +58,9 @@ export function openPlace(): Place {
       now += ms;
     },
     async sealedMemory(args, { input, settings }) {
+      // Loaded as the program's start does: it starts processes for an editor and a browser alone, so that the quick
+      // run, which goes by what is imported, may play transcripts.
+      const { runProgram } = await import('../../src/cli/program/program.ts');
       now += COMMAND_MS;
       using process = takeProcess({ folder, input, env: { HOME: folder, ...own, ...settings }, now });
       const code = await runProgram(args);
