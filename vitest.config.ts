@@ -39,6 +39,7 @@ export default defineConfig({
           isolate: false,
           include: ['test/**/*.test.ts'],
           exclude: [...leftOut, ...alone, ...ofHosts],
+          globalSetup: ['test/support/built-cli.ts'],
           testTimeout: LIMIT_MS,
           hookTimeout: 60_000,
         },
@@ -49,6 +50,7 @@ export default defineConfig({
           name: 'unit-alone',
           include: alone,
           exclude: leftOut,
+          globalSetup: ['test/support/built-cli.ts'],
           testTimeout: LIMIT_MS,
           hookTimeout: 60_000,
         },
@@ -70,7 +72,11 @@ export default defineConfig({
         test: {
           name: 's3',
           include: ['test/**/*.s3.test.ts'],
-          globalSetup: ['test/servers/global-setup.ts', 'test/units/hosts/global-setup.ts'],
+          globalSetup: [
+            'test/support/built-cli.ts',
+            'test/servers/global-setup.ts',
+            'test/units/hosts/global-setup.ts',
+          ],
           testTimeout: LIMIT_MS,
           hookTimeout: 60_000,
         },

@@ -10,7 +10,8 @@ import { PROGRAM_ENV } from './program-env.ts';
 const EMPTY_FOLDER = mkdtempSync(join(tmpdir(), 'sealed-memory-cli-'));
 process.on('exit', () => rmSync(EMPTY_FOLDER, { recursive: true, force: true }));
 
-const MAIN = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
+/** The program that `built-cli.ts` has built for this run. */
+const MAIN = process.env['TEST_CLI'] ?? fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
 
 export interface CliRun {
   readonly code: number | null;
