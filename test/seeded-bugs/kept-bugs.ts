@@ -381,4 +381,33 @@ export const KEPT_BUGS: readonly SeededBug[] = [
       by: '',
     },
   },
+  {
+    name: 'no pass behind the record that is redacted last',
+    breaks: 'protocols: History',
+    seenBy: inSuite(
+      'test/redactions/redactions.test.ts',
+      'leaves no byte, or says what stays, whenever %s happens',
+    ),
+    planted: {
+      file: 'src/history/change/redact.ts',
+      replaces: `    erasure.last = 'gone';
+    await redactFound(work, erasure, last);`,
+      by: `    erasure.last = 'gone';
+    await redactFound(work, erasure, last);
+    return;`,
+    },
+  },
+  {
+    name: 'a version that was saved in vain left with its text',
+    breaks: 'protocols: History',
+    seenBy: inSuite(
+      'test/units/history/save/version-saver.test.ts',
+      'is taken out of the record that %s leaves',
+    ),
+    planted: {
+      file: 'src/history/save/version-saver.ts',
+      replaces: 'if (now !== undefined && sameBytes(now.id, id)) return;',
+      by: 'if (work !== undefined) return;',
+    },
+  },
 ];
