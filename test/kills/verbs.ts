@@ -30,7 +30,7 @@ export interface Verb {
   run(place: Place): Promise<readonly unknown[]>;
   /** Codes with which it may refuse, or end before it is done. */
   readonly refusals?: readonly string[];
-  /** True where a rename is under way: it takes along what is written meanwhile, as in neither order. */
+  /** True where a rename takes a part of what is written along, as in neither order. */
   readonly isMoving?: true;
   /** True where it may leave everything to its next run, because others have written it meanwhile. */
   readonly mayLeaveAll?: true;
@@ -200,6 +200,8 @@ export const VERBS: Readonly<Record<string, Verb>> = {
   'restore-at --below': {
     run: ({ operator, moment }) =>
       quiet(historyOf(operator).restoreAt(moment, { actor, below: '/memories/d' })),
+    // A file that left the directory half-way was restored there, or not.
+    isMoving: true,
   },
   restore: {
     run: ({ operator, version }) =>
