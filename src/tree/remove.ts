@@ -168,7 +168,7 @@ async function removeListed(
   const failures = await deleteVersions(work, files);
   const failed = new Set<string>(failures.map(({ key }) => key));
   const deleted = new Set(files.flatMap((file) => (failed.has(file.key) ? [] : [file.path])));
-  gone.push(...(saved ?? []).filter(([at]) => deleted.has(at)));
+  for (const ended of saved ?? []) if (deleted.has(ended[0])) gone.push(ended);
   const inVain = (saved ?? []).filter(([at]) => !deleted.has(at));
   const isUntouched = deleted.size === 0 && failures.every(isDefinite);
   await lookAgain(work, inVain).catch((error: unknown) => {

@@ -116,7 +116,7 @@ export async function watchSince(work: Work, line: SinceLine): Promise<SinceWatc
           collector.removeFile(path);
         };
         const isWhole = await lookAgain(now, { read, take, forget });
-        late.push(...(await history.seeAgain(now)));
+        for (const finding of await history.seeAgain(now)) late.push(finding);
         const before = { names: new Set(found.map(nameOf)), paths: new Set(found.map(({ path }) => path)) };
         // The file has a fault at each look, though an attacker may make it another one each time.
         found = (await judge()).filter(({ path }) => before.paths.has(path));

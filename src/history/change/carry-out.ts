@@ -109,8 +109,8 @@ export async function carryOut(tenant: Tenant, tree: Tree, request: PlanRequest)
     const isWritten = done.length > 0;
     if (changes.length === 0) return answer(done, { ...rest, outcome: isWritten ? 'written' : 'nothing' });
     const applied = await applyPlan({ tenant, tree, call, versions, texts, isTight }, changes);
-    done.push(...applied.done);
-    redacted.push(...applied.redacted);
+    for (const change of applied.done) done.push(change);
+    for (const change of applied.redacted) redacted.push(change);
     conflict = applied.conflict;
     if (conflict === undefined) return answer(done, { ...rest, outcome: 'written' });
   }

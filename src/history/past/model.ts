@@ -76,7 +76,7 @@ export function* modelOf({ sightings, leaves: told, damaged }: Gathered): Genera
   for (const [id, some] of leavesToJudge) {
     yield;
     const judged = judgeLeaves(some, { bindings: bindingsOf, successors: successorsOf });
-    leaves.push(...judged);
+    for (const leave of judged) leaves.push(leave);
     const happened = judged.filter(({ state }) => state !== 'undone');
     happened.sort((a, b) => byBound(a, b) || a.at - b.at);
     leavesById.set(id, happened);

@@ -134,10 +134,11 @@ async function takeBackAll(
       finishing,
       copies.known.map(({ target }) => target),
     );
-    const left = [...known.left];
+    let left = known.left;
     if (!copies.isComplete) {
       const { files } = await listDirectory(finishing, rename.to);
-      left.push(...(await takeBack(finishing, await findCopies(finishing, rename, files))).left);
+      const found = await takeBack(finishing, await findCopies(finishing, rename, files));
+      left = [...left, ...found.left];
     }
     await lease.end();
     if (left.length > 0) return leftBehind(left);
@@ -186,8 +187,8 @@ async function goForward(
     if (outcome.failure !== undefined) throw notTakenBack(outcome.failure);
     const task = { copied: outcome.copied, takenOver: isTakenOver };
     const deleted = await deleteSources(work, rename, task).catch(rejectUnknown);
-    left.push(...outcome.left, ...deleted.left);
-    copied.push(...outcome.copied);
+    for (const file of [...outcome.left, ...deleted.left]) left.push(file);
+    for (const file of outcome.copied) copied.push(file);
     keptBoth ||= deleted.keptBoth || outcome.taken.length > 0;
   };
   await deleteCopied(first, takenOver);
