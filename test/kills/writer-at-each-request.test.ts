@@ -33,3 +33,17 @@ describe.each(STORE_KINDS)('with a writer at any of its requests, on a store of 
     },
   );
 });
+
+it.each(STORE_KINDS)(
+  'two undos of one actor at once keep a file whose rename both take back (%s)',
+  { timeout: 120_000 },
+  async (kind) => {
+    const verb = VERBS['undo'] ?? expect.unreachable();
+    const deed = DEEDS['undoes the same actor'] ?? expect.unreachable();
+    // The other one comes while the file lies at both of its places.
+    const at = (requests: number) => ({ first: Math.floor(requests * 0.35), step: 1 });
+    const { met, faults } = await meet({ kind, verb, deed, at });
+    expect(faults).toEqual([]);
+    expect(met).toBeGreaterThan(0);
+  },
+);

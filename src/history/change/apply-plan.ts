@@ -1,9 +1,11 @@
 import { hasCode, hasReason, MemoryError } from '../../errors.ts';
-import { toBase64url } from '../../format/encoding.ts';
+import { sameBytes, toBase64url } from '../../format/encoding.ts';
+import { fileKey } from '../../format/object-keys.ts';
 import { ancestorsOf, directoriesOf, type MemoryPath } from '../../language/path.ts';
 import { eachConcurrently } from '../../tree/concurrency.ts';
-import type { FileVersion } from '../../tree/read-file.ts';
-import type { CallOptions, KeptCall } from '../../tree/tenant.ts';
+import { type FileVersion, readFile } from '../../tree/read-file.ts';
+import { keepNewest } from '../../tree/rename/keep-newest.ts';
+import { type CallOptions, type KeptCall, openWork } from '../../tree/tenant.ts';
 import type { Tree } from '../../tree/tree.ts';
 import { type Change, type LeftFile, renameLayers, type Texts } from './plan.ts';
 import { type Writing, writeBack } from './write-back.ts';
@@ -18,6 +20,8 @@ interface Applied {
 
 interface Deeds extends Writing {
   readonly texts: Texts;
+  /** Answers the paths at which a version lies: two of them where a rename is under way, or was cut off. */
+  readonly placesOf: (version: string) => readonly MemoryPath[];
   /** True: the changes have room only once all deletes are done. */
   readonly isTight: boolean;
 }
@@ -34,9 +38,10 @@ export async function applyPlan(deeds: Deeds, changes: readonly Change[]): Promi
   const done: Change[] = [];
   const redacted: LeftFile[] = [];
   let conflict: unknown;
+  const planned = new Set<string>(changes.map(({ path }) => path));
   const doOne = async (change: Change): Promise<void> => {
     try {
-      await apply(deeds, change);
+      await apply(deeds, change, planned);
       done.push(change);
       call.onProgress?.({ done: done.length, total: changes.length });
     } catch (error) {
@@ -77,7 +82,11 @@ function stepsOf({ texts, isTight }: Deeds, changes: readonly Change[]): readonl
   return [deletes.get(true) ?? [], ...layers, writes.get(false) ?? [], ...last];
 }
 
-async function apply(deeds: Deeds, { path, fromVersion, toVersion, to }: Change): Promise<void> {
+async function apply(
+  deeds: Deeds,
+  { path, fromVersion, toVersion, to }: Change,
+  planned: ReadonlySet<string>,
+): Promise<void> {
   const { tree, call, texts } = deeds;
   const { onProgress: _, ...rest } = call;
   // Each change loads the keyring, which another process may have turned since the plan was made.
@@ -87,10 +96,35 @@ async function apply(deeds: Deeds, { path, fromVersion, toVersion, to }: Change)
   if (now !== undefined && to !== undefined) {
     return tree.rename({ from: path, to, version: now.etag }, former);
   }
-  if (now !== undefined && toVersion === undefined) return tree.remove(path, { ...quiet, version: now.etag });
+  if (now !== undefined && toVersion === undefined) {
+    const other = deeds.placesOf(toBase64url(now.id)).find((each) => !planned.has(each));
+    if (other !== undefined) return keepAt(deeds, quiet, other, [path, now]);
+    return tree.remove(path, { ...quiet, version: now.etag });
+  }
   const found = toVersion === undefined ? undefined : await texts.find(toVersion);
   if (found === undefined) throw changedMeanwhile();
   await writeBack({ ...deeds, call: quiet }, { ...found, path, replaced: now });
+}
+
+/**
+ * Deletes a file at one of two places, as a rename that was cut off would have: the other place is made certain before,
+ * also against a process that is renaming the file at this moment.
+ *
+ * @throws MemoryError `version_conflict` where the file no longer lies at both.
+ */
+async function keepAt(
+  { tenant }: Deeds,
+  call: KeptCall,
+  to: MemoryPath,
+  [path, now]: readonly [MemoryPath, FileVersion],
+): Promise<void> {
+  const work = await openWork(tenant, call);
+  const found = work && (await readFile(work, to));
+  if (work === undefined || found === undefined || !sameBytes(found.id, now.id)) throw changedMeanwhile();
+  const keyOf = (each: MemoryPath) => fileKey(tenant.layout, work.keyring.names, each);
+  const newest = { path: to, key: keyOf(to), etag: found.stored.etag };
+  const removed = await keepNewest(work, newest, [{ ...now, path, key: keyOf(path) }]);
+  if (removed.length === 0) throw changedMeanwhile();
 }
 
 function leftRedacted({ path, toVersion: version }: Change): LeftFile {

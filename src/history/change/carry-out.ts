@@ -1,4 +1,5 @@
 import { MemoryError } from '../../errors.ts';
+import type { MemoryPath } from '../../language/path.ts';
 import type { ObjectVersions } from '../../store/port.ts';
 import {
   type CallOptions,
@@ -108,7 +109,9 @@ export async function carryOut(tenant: Tenant, tree: Tree, request: PlanRequest)
     if (left.length > 0 && !partial) return answer([...done, ...changes], { ...rest, outcome: 'withheld' });
     const isWritten = done.length > 0;
     if (changes.length === 0) return answer(done, { ...rest, outcome: isWritten ? 'written' : 'nothing' });
-    const applied = await applyPlan({ tenant, tree, call, versions, texts, isTight }, changes);
+    const places = Map.groupBy(past.files.keys(), (path) => past.files.get(path)?.id);
+    const placesOf = (id: string): readonly MemoryPath[] => places.get(id) ?? [];
+    const applied = await applyPlan({ tenant, tree, call, versions, texts, placesOf, isTight }, changes);
     for (const change of applied.done) done.push(change);
     for (const change of applied.redacted) redacted.push(change);
     conflict = applied.conflict;
