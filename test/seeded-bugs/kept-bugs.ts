@@ -323,7 +323,7 @@ export const KEPT_BUGS: readonly SeededBug[] = [
       'stay where the newest changes while the repair is at work',
     ),
     planted: {
-      file: 'src/admin/verify/duplicates.ts',
+      file: 'src/tree/rename/keep-newest.ts',
       replaces: 'if (kept === undefined) return [];',
       by: "if (kept === undefined) work.tenant.logger.warn('it has changed');",
     },
@@ -349,7 +349,7 @@ export const KEPT_BUGS: readonly SeededBug[] = [
       'gives no alarm since a checkpoint where a cut-off rename was repaired, on a %s store',
     ),
     planted: {
-      file: 'src/admin/verify/duplicates.ts',
+      file: 'src/tree/rename/keep-newest.ts',
       replaces:
         'await work.saver?.noteMoved(work, { from: path, to: newest.path, id: kept.origin }, [path, id, bound]);',
       by: '',

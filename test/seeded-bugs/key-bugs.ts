@@ -127,8 +127,8 @@ export const KEY_BUGS: readonly SeededBug[] = [
     breaks: 'protocols: Migration of objects',
     seenBy: inSimulation('edits under changing keys'),
     planted: {
-      file: 'src/admin/keys/migrate-pass.ts',
-      replaces: 'mode: { ifMatch: stored.etag },',
+      file: 'src/tree/write-again.ts',
+      replaces: 'mode: { ifMatch: base },',
       by: "mode: 'overwrite' as never,",
     },
   },

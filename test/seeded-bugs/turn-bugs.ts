@@ -6,11 +6,11 @@ export const TURN_BUGS: readonly SeededBug[] = [
     name: 'a turn taken over while its lease runs',
     breaks: 'protocols: Receipts of turns',
     seenBy: inSuite(
-      'test/units/turns/receipts.test.ts',
+      'test/units/worker/leases/receipts.test.ts',
       'let exactly one of many deliveries at once run the turn',
     ),
     planted: {
-      file: 'src/turns/receipts.ts',
+      file: 'src/worker/leases/receipts.ts',
       replaces: "return freeInMs === undefined ? undefined : { state: 'running', freeInMs };",
       by: 'return undefined;',
     },
@@ -19,11 +19,11 @@ export const TURN_BUGS: readonly SeededBug[] = [
     name: 'no look for the answer behind a takeover',
     breaks: 'protocols: Receipts of turns',
     seenBy: inSuite(
-      'test/units/turns/receipts.test.ts',
+      'test/units/worker/leases/receipts.test.ts',
       'find the answer of a process that died before it closed the receipt, and run nothing again',
     ),
     planted: {
-      file: 'src/turns/receipts.ts',
+      file: 'src/worker/leases/receipts.ts',
       replaces: 'const answer = found && (await readAnswer(work, id));',
       by: 'const answer = undefined as Uint8Array | undefined;',
     },
@@ -32,11 +32,11 @@ export const TURN_BUGS: readonly SeededBug[] = [
     name: 'a receipt closed before its answer is stored',
     breaks: 'protocols: Receipts of turns',
     seenBy: inSuite(
-      'test/units/worker/turn/conversation-kills.test.ts',
+      'test/units/worker/leases/conversation-kills.test.ts',
       'at any request leaves a %s conversation and its turn in one state',
     ),
     planted: {
-      file: 'src/turns/turn-lease.ts',
+      file: 'src/worker/leases/turn-lease.ts',
       replaces: `      const counting = await storeAnswer(bySignal(request), id, answer);
       return (await replaceOwn(bySignal(request), own, { state: 'done', message })) ? counting : undefined;`,
       by: `      const isOurs = await replaceOwn(bySignal(request), own, { state: 'done', message });
@@ -48,11 +48,11 @@ export const TURN_BUGS: readonly SeededBug[] = [
     name: 'a takeover that begins the turn anew',
     breaks: 'protocols: Receipts of turns',
     seenBy: inSuite(
-      'test/units/turns/saved-progress.test.ts',
+      'test/units/worker/leases/saved-progress.test.ts',
       'costs one request, and is there after a release and after a lease that ran out',
     ),
     planted: {
-      file: 'src/turns/receipts.ts',
+      file: 'src/worker/leases/receipts.ts',
       replaces: "const saved = found !== undefined && 'progress' in found.content && found.content.progress;",
       by: 'const saved = false as false | undefined;',
     },
@@ -61,11 +61,11 @@ export const TURN_BUGS: readonly SeededBug[] = [
     name: 'an answer that is not the first counted',
     breaks: 'protocols: Receipts of turns',
     seenBy: inSuite(
-      'test/units/turns/receipts.test.ts',
+      'test/units/worker/leases/receipts.test.ts',
       'keep to the answer of the late one where that was stored first',
     ),
     planted: {
-      file: 'src/turns/turn-lease.ts',
+      file: 'src/worker/leases/turn-lease.ts',
       replaces: 'return (await readAnswer(work, id)) ?? answer;',
       by: 'return answer;',
     },
@@ -74,11 +74,11 @@ export const TURN_BUGS: readonly SeededBug[] = [
     name: 'a receipt that a migration has bound taken for another one',
     breaks: 'protocols: Receipts of turns',
     seenBy: inSuite(
-      'test/units/turns/receipts.test.ts',
+      'test/units/worker/leases/receipts.test.ts',
       'are finished by their owner though a migration has written them again meanwhile',
     ),
     planted: {
-      file: 'src/tree/records/leased-record.ts',
+      file: 'src/worker/leases/leased-record.ts',
       replaces: 'if (record === undefined || owner !== leased.owner) return undefined;',
       by: 'if (record !== undefined) return undefined;',
     },
@@ -87,11 +87,11 @@ export const TURN_BUGS: readonly SeededBug[] = [
     name: 'the owner of before kept at a takeover',
     breaks: 'protocols: Receipts of turns',
     seenBy: inSuite(
-      'test/units/turns/receipts.test.ts',
+      'test/units/worker/leases/receipts.test.ts',
       'keep to the answer of the late one where that was stored first',
     ),
     planted: {
-      file: 'src/turns/receipts.ts',
+      file: 'src/worker/leases/receipts.ts',
       replaces: 'return { content: { ...running, ...(saved && { progress: saved }) } };',
       by: `const owner = found && 'owner' in found.content ? found.content.owner : running.owner;
         return { content: { ...running, owner, ...(saved && { progress: saved }) } };`,
@@ -101,7 +101,7 @@ export const TURN_BUGS: readonly SeededBug[] = [
     name: 'an answer stored before its conversation',
     breaks: 'protocols: Stored conversations',
     seenBy: inSuite(
-      'test/units/worker/turn/conversation-kills.test.ts',
+      'test/units/worker/leases/conversation-kills.test.ts',
       'at any request leaves a %s conversation and its turn in one state',
     ),
     planted: {
@@ -116,11 +116,11 @@ export const TURN_BUGS: readonly SeededBug[] = [
     name: 'the answer of the turn before forgotten',
     breaks: 'protocols: Stored conversations',
     seenBy: inSuite(
-      'test/units/worker/turn/conversation-kills.test.ts',
+      'test/units/worker/leases/conversation-kills.test.ts',
       'at any request keeps its turn whole where another one comes before its next delivery',
     ),
     planted: {
-      file: 'src/worker/turn/conversations.ts',
+      file: 'src/worker/leases/conversations.ts',
       replaces: 'if (body !== undefined) await completeLast(work, body.conversation);',
       by: '',
     },
@@ -129,11 +129,11 @@ export const TURN_BUGS: readonly SeededBug[] = [
     name: 'a body removed before the head names the next one',
     breaks: 'protocols: Stored conversations',
     seenBy: inSuite(
-      'test/units/worker/turn/conversation-kills.test.ts',
+      'test/units/worker/leases/conversation-kills.test.ts',
       'at any request leaves a %s conversation and its turn in one state',
     ),
     planted: {
-      file: 'src/worker/turn/conversation-lease.ts',
+      file: 'src/worker/leases/conversation-lease.ts',
       replaces: 'const etag = await replaceLeased(work, own, { next: { ...behind, content }, check });',
       by: `if (record !== undefined) await removeBody(work, record);
       const etag = await replaceLeased(work, own, { next: { ...behind, content }, check });`,
@@ -143,11 +143,11 @@ export const TURN_BUGS: readonly SeededBug[] = [
     name: 'a body named though expiry may have deleted it',
     breaks: 'protocols: Stored conversations',
     seenBy: inSuite(
-      'test/units/worker/turn/conversations.test.ts',
+      'test/units/worker/leases/conversations.test.ts',
       'is whole behind a process that stood still for a day between its body and its head',
     ),
     planted: {
-      file: 'src/worker/turn/conversation-lease.ts',
+      file: 'src/worker/leases/conversation-lease.ts',
       replaces: 'const etag = await replaceLeased(work, own, { next: { ...behind, content }, check });',
       by: 'const etag = await replaceLeased(work, own, { next: { ...behind, content } });',
     },
@@ -156,11 +156,11 @@ export const TURN_BUGS: readonly SeededBug[] = [
     name: 'a turn added to its conversation twice',
     breaks: 'protocols: Stored conversations',
     seenBy: inSuite(
-      'test/units/worker/turn/conversation-kills.test.ts',
+      'test/units/worker/leases/conversation-kills.test.ts',
       'at any request leaves a %s conversation and its turn in one state',
     ),
     planted: {
-      file: 'src/worker/turn/conversations.ts',
+      file: 'src/worker/leases/conversations.ts',
       replaces: 'const body = stored.turn === turn ? await readBody(work, stored) : undefined;',
       by: 'const body = undefined as StoredBody | undefined;',
     },
@@ -169,11 +169,11 @@ export const TURN_BUGS: readonly SeededBug[] = [
     name: 'the hold of another turn taken over at once',
     breaks: 'protocols: Stored conversations',
     seenBy: inSuite(
-      'test/units/worker/turn/conversations.test.ts',
+      'test/units/worker/leases/conversations.test.ts',
       'lets one of two turns wait, which asks nothing and then knows the other',
     ),
     planted: {
-      file: 'src/worker/turn/conversations.ts',
+      file: 'src/worker/leases/conversations.ts',
       replaces: "if (isHeld && former?.turn !== turn) return { ended: { state: 'busy' } };",
       by: '',
     },

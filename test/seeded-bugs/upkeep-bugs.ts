@@ -128,7 +128,7 @@ export const UPKEEP_BUGS: readonly SeededBug[] = [
       'deletes actors that nothing there or kept names, and leaves all others',
     ),
     planted: {
-      file: 'src/admin/expiry/record-classes.ts',
+      file: 'src/history/past/named-writers.ts',
       replaces: 'for (const { writer, redacted } of versions.values()) named.add(writer).add(redacted?.by);',
       by: 'for (const { redacted } of versions.values()) named.add(redacted?.by);',
     },
@@ -154,7 +154,7 @@ export const UPKEEP_BUGS: readonly SeededBug[] = [
       'keeps all while something of %s cannot be opened, and may name any',
     ),
     planted: {
-      file: 'src/admin/expiry/record-classes.ts',
+      file: 'src/history/past/named-writers.ts',
       replaces: 'return isWhole ? new Set([...named].filter((writer) => writer !== undefined)) : undefined;',
       by: 'return new Set([...named].filter((writer) => writer !== undefined));',
     },
