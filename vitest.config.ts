@@ -1,11 +1,11 @@
 import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 import { defineConfig } from 'vitest/config';
+import { ClosingLines } from './test/runner/closing-lines.ts';
+import { seedOfRun } from './test/runner/draws.ts';
+import { LongestFirst } from './test/runner/longest-first.ts';
+import { filesThatRunAlone, slowFiles } from './test/runner/test-files.ts';
 import { plantBugs } from './test/seeded-bugs/plant.ts';
-import { ClosingLines } from './test/support/closing-lines.ts';
-import { seedOfRun } from './test/support/draws.ts';
-import { LongestFirst } from './test/support/longest-first.ts';
-import { filesThatRunAlone, slowFiles } from './test/support/test-files.ts';
 
 // Workers and the programs they start keep what Node compiled: a start costs half.
 process.env['NODE_COMPILE_CACHE'] ??= resolve('node_modules/.cache/compiled');
@@ -29,7 +29,7 @@ export default defineConfig({
     sequence: { sequencer: LongestFirst },
     // A busy machine may take its time: what is waited for comes, or the test fails a little later.
     expect: { poll: { timeout: 10_000 } },
-    setupFiles: ['test/support/seed-draws.ts'],
+    setupFiles: ['test/runner/seed-draws.ts'],
     projects: [
       {
         extends: true,
@@ -39,7 +39,7 @@ export default defineConfig({
           isolate: false,
           include: ['test/**/*.test.ts'],
           exclude: [...leftOut, ...alone, ...ofHosts],
-          globalSetup: ['test/support/built-cli.ts'],
+          globalSetup: ['test/runner/built-cli.ts'],
           testTimeout: LIMIT_MS,
           hookTimeout: 60_000,
         },
@@ -50,7 +50,7 @@ export default defineConfig({
           name: 'unit-alone',
           include: alone,
           exclude: leftOut,
-          globalSetup: ['test/support/built-cli.ts'],
+          globalSetup: ['test/runner/built-cli.ts'],
           testTimeout: LIMIT_MS,
           hookTimeout: 60_000,
         },
@@ -73,8 +73,8 @@ export default defineConfig({
           name: 's3',
           include: ['test/**/*.s3.test.ts'],
           globalSetup: [
-            'test/support/built-cli.ts',
-            'test/servers/global-setup.ts',
+            'test/runner/built-cli.ts',
+            'test/runner/global-setup.ts',
             'test/units/hosts/global-setup.ts',
           ],
           testTimeout: LIMIT_MS,

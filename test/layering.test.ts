@@ -3,7 +3,7 @@ import { basename, dirname } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { withRooms } from './layering/page.ts';
 import { FOLDERS, type Folder, MOST_NOUNS, NAMES_ACROSS, type Room } from './layering/rooms.ts';
-import { type Import, packageOf, parseSource, readSource, resolveImport } from './support/source-file.ts';
+import { type Import, packageOf, parseSource, readSource, resolveImport } from './stage/source-file.ts';
 
 const NOTHING = /^(?!)/;
 const NODE = /^node:(?!buffer$|process$)/;

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
 import manifest from '../package.json' with { type: 'json' };
 import { PROOFS } from './prove.ts';
-import { PROGRAM_ENV } from './support/program-env.ts';
+import { PROGRAM_ENV } from './stage/programs.ts';
 import { WRITTEN } from './write.ts';
 
 const SCRIPTS: Readonly<Record<string, string>> = manifest.scripts;

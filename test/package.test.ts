@@ -19,9 +19,9 @@ import { bundleWorker } from '../infra/bundle.ts';
 import { bundleCli } from '../infra/bundle-cli.ts';
 import manifest from '../package.json' with { type: 'json' };
 import { blocksOf } from './docs/pages.ts';
-import type { Template } from './support/iam/template.ts';
-import { linkModules } from './support/link-modules.ts';
-import { installLocked } from './support/locked-packages.ts';
+import type { Template } from './infra/iam/template.ts';
+import { installLocked } from './runner/locked-packages.ts';
+import { linkModules } from './stage/programs.ts';
 import { installHostPackages } from './units/hosts/install.ts';
 
 const run = promisify(execFile);

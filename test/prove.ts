@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url';
-import { type NamedProgram, runNamed } from './support/named-programs.ts';
+import { type NamedProgram, runNamed } from './runner/named-programs.ts';
 
 /**
  * The proofs beside the suites; docs/testing.md says more about each, and `npm run prove NAME -- --help` its options.

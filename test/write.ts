@@ -1,4 +1,4 @@
-import { type NamedProgram, runNamed } from './support/named-programs.ts';
+import { type NamedProgram, runNamed } from './runner/named-programs.ts';
 
 /** Files that are made of others; a test holds each to its source. */
 export const WRITTEN: Readonly<Record<string, NamedProgram>> = {

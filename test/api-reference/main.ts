@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import manifest from '../../package.json' with { type: 'json' };
-import { installLocked } from '../support/locked-packages.ts';
+import { installLocked } from '../runner/locked-packages.ts';
 import { installHostPackages } from '../units/hosts/install.ts';
 
 const FOLDER = fileURLToPath(new URL('./', import.meta.url));

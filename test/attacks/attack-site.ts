@@ -2,9 +2,10 @@ import { randomBytes } from 'node:crypto';
 import type { NameMode } from '../../src/format/names.ts';
 import { loadSodium } from '../../src/format/sodium.ts';
 import type { Memory } from '../../src/tool/memory-tool.ts';
-import { createTestBucket, type S3Server, type TestBucket } from '../servers/s3.ts';
-import { type RawBucket, rawBucket } from '../support/raw-stores.ts';
-import { succeed } from '../support/succeed.ts';
+import type { RawBucket } from '../stage/raw-stores.ts';
+import { rawBucket } from '../stage/raw-stores.ts';
+import { createTestBucket, type S3Server, type TestBucket } from '../stage/s3.ts';
+import { succeed } from '../stage/succeed.ts';
 import { fileOf, openParty, type Party, type SealedFile } from './party.ts';
 
 /** A directory of a victim's that one attempt after the other is made on. */

@@ -4,9 +4,9 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { readHeader } from '../../src/format/header.ts';
 import type { NameMode } from '../../src/format/names.ts';
 import { contentLength } from '../../src/format/sizes.ts';
-import { describeOnS3 } from '../servers/s3.ts';
-import { succeed } from '../support/succeed.ts';
-import { findTraces } from '../support/traces.ts';
+import { describeOnS3 } from '../stage/s3.ts';
+import { succeed } from '../stage/succeed.ts';
+import { findTraces } from '../stage/traces.ts';
 import { type AttackSite, laneOf, openAttackSite } from './attack-site.ts';
 
 const WORDS = 'correct-horse-battery-staple';

@@ -2,9 +2,9 @@ import { expect, it } from 'vitest';
 import { toBase64url } from '../../src/format/encoding.ts';
 import { commitmentOf, readHeader } from '../../src/format/header.ts';
 import type { ObjectKey } from '../../src/format/object-keys.ts';
-import { keepingClient } from '../support/history-site.ts';
-import { createOperator } from '../support/key-operator.ts';
-import { describeOnBothKinds, type TestSite } from '../support/test-tree.ts';
+import { keepingClient } from '../stage/history-site.ts';
+import { createOperator } from '../stage/key-operator.ts';
+import { describeOnBothKinds, type TestSite } from '../stage/test-tree.ts';
 
 /** Every object below that class of the tenant, by its key. */
 async function objectsOf({ base }: TestSite, cls: string): Promise<ReadonlyMap<ObjectKey, Uint8Array>> {

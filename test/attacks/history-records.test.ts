@@ -6,11 +6,11 @@ import { hasCode, type MemoryErrorCode } from '../../src/errors.ts';
 import { HEADER_BYTES } from '../../src/format/header.ts';
 import type { ObjectKey } from '../../src/format/object-keys.ts';
 import { TOMBSTONE_BYTES } from '../../src/format/sizes.ts';
+import { amount } from '../runner/thorough.ts';
 import { createChance } from '../simulation/chance.ts';
-import { historyOf, keepingClient, textsOf } from '../support/history-site.ts';
-import { createOperator } from '../support/key-operator.ts';
-import { at, bytes, openSite, type TestClient, type TestSite } from '../support/test-tree.ts';
-import { amount } from '../support/thorough.ts';
+import { historyOf, keepingClient, textsOf } from '../stage/history-site.ts';
+import { createOperator } from '../stage/key-operator.ts';
+import { at, bytes, openSite, type TestClient, type TestSite } from '../stage/test-tree.ts';
 
 /** One for each record and more; at length by the environment. */
 const ATTEMPTS = Number(process.env['HISTORY_ATTACKS'] ?? amount({ usual: 10, thorough: 24 }));

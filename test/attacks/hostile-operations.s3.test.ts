@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { NameMode } from '../../src/format/names.ts';
-import { describeOnS3 } from '../servers/s3.ts';
-import { seedOfRun } from '../support/draws.ts';
-import { succeed } from '../support/succeed.ts';
-import { amount } from '../support/thorough.ts';
+import { seedOfRun } from '../runner/draws.ts';
+import { amount } from '../runner/thorough.ts';
+import { describeOnS3 } from '../stage/s3.ts';
+import { succeed } from '../stage/succeed.ts';
 import { type AttackKind, runKind } from './attack-kind.ts';
 import { type AttackSite, openAttackSite } from './attack-site.ts';
 import { credentialKinds } from './credential-kinds.ts';

@@ -7,8 +7,8 @@ import { createKeyring, sealKeyring } from '../../src/keys/keyring.ts';
 import { parseMemoryPath } from '../../src/language/path.ts';
 import { openMemory } from '../../src/open/open-memory.ts';
 import { osRandom } from '../../src/store/os-random.ts';
-import { describeOnS3 } from '../servers/s3.ts';
-import { succeed } from '../support/succeed.ts';
+import { describeOnS3 } from '../stage/s3.ts';
+import { succeed } from '../stage/succeed.ts';
 import { type AttackSite, type Lane, laneOf, openAttackSite } from './attack-site.ts';
 import { executeAnew, type Outcome, view } from './outcome.ts';
 

@@ -20,7 +20,7 @@ import { openMemory } from '../../src/open/open-memory.ts';
 import { osRandom } from '../../src/store/os-random.ts';
 import type { ObjectStore } from '../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../src/store/sqlite/sqlite-store.ts';
-import { type FakeKms, startFakeKms } from '../doubles/fake-kms.ts';
+import { type FakeKms, startFakeKms } from '../stage/fake-kms.ts';
 import { call, executeAnew, type Outcome } from './outcome.ts';
 
 const PATH = '/memories/plan.md';

@@ -1,7 +1,7 @@
 import { describeLeaks, type LeakSite } from '../contracts/leaks.ts';
-import { createTestBucket, describeOnS3, s3Environment } from '../servers/s3.ts';
-import { restrictedCredentials, tenantStatements } from '../servers/session-credentials.ts';
-import { rawBucket } from '../support/raw-stores.ts';
+import { rawBucket } from '../stage/raw-stores.ts';
+import { createTestBucket, describeOnS3, s3Environment } from '../stage/s3.ts';
+import { restrictedCredentials, tenantStatements } from '../stage/session-credentials.ts';
 
 describeOnS3('a store', ['minio'], (server) => {
   describeLeaks('a bucket', async (tenant): Promise<LeakSite> => {

@@ -8,7 +8,7 @@ import {
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { NameMode } from '../../src/format/names.ts';
 import { openMemory } from '../../src/open/open-memory.ts';
-import { describeOnS3 } from '../servers/s3.ts';
+import { describeOnS3 } from '../stage/s3.ts';
 import { type AttackSite, laneOf, openAttackSite } from './attack-site.ts';
 import { executeAnew, request } from './outcome.ts';
 

@@ -12,10 +12,10 @@ import { osRandom } from '../../src/store/os-random.ts';
 import type { ObjectStore } from '../../src/store/port.ts';
 import { watchRequests } from '../../src/store/s3/sdk/clients.ts';
 import type { Memory } from '../../src/tool/memory-tool.ts';
-import type { S3Server, TestBucket } from '../servers/s3.ts';
-import { restrictedCredentials, tenantStatements } from '../servers/session-credentials.ts';
-import type { RawBucket } from '../support/raw-stores.ts';
-import { succeed } from '../support/succeed.ts';
+import type { RawBucket } from '../stage/raw-stores.ts';
+import type { S3Server, TestBucket } from '../stage/s3.ts';
+import { restrictedCredentials, tenantStatements } from '../stage/session-credentials.ts';
+import { succeed } from '../stage/succeed.ts';
 
 /** A file as its owner wrote it: once under the tenant's first key, then, as it is now, under the second. */
 export interface SealedFile {

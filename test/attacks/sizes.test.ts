@@ -4,7 +4,7 @@ import { contentLength, sealedSize } from '../../src/format/sizes.ts';
 import { openAdmin, openMemory } from '../../src/index.ts';
 import type { ObjectStore } from '../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../src/store/sqlite/sqlite-store.ts';
-import { succeed } from '../support/succeed.ts';
+import { succeed } from '../stage/succeed.ts';
 
 const FILES = 'tenants/acme/data/';
 const rootKey = randomBytes(32).toString('base64');

@@ -4,7 +4,7 @@ import { type LocalWorker, startLocalWorker, wordsOf } from '../../infra/local/l
 import type { ObjectKey } from '../../src/format/object-keys.ts';
 import type { ObjectStore } from '../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../src/store/sqlite/sqlite-store.ts';
-import { findTraces } from '../support/traces.ts';
+import { findTraces } from '../stage/traces.ts';
 
 const LARGE = 'canary-large '.repeat(8_000);
 const rootKey = randomBytes(32).toString('base64');

@@ -5,7 +5,7 @@ import { record, replay, requestsOf } from '../../bench/shadow.ts';
 import { openMemory } from '../../src/open/open-memory.ts';
 import type { ObjectStore } from '../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../src/store/sqlite/sqlite-store.ts';
-import { interceptStore } from '../doubles/intercepted-store.ts';
+import { interceptStore } from '../stage/store-wrappers.ts';
 
 const ROOT_KEY = Buffer.alloc(32, 1).toString('base64');
 

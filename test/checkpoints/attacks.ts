@@ -2,9 +2,8 @@ import { checkpointTree } from '../../src/admin/checkpoints/checkpoint.ts';
 import { type Finding, weightOf } from '../../src/admin/findings.ts';
 import { readHeader } from '../../src/format/header.ts';
 import { fileKey, logicalName, type ObjectKey } from '../../src/format/object-keys.ts';
-import type { Bucket } from '../support/bucket.ts';
-import { exchangeText } from '../support/exchange-text.ts';
-import { at, type TestClient } from '../support/test-tree.ts';
+import { type Bucket, exchangeText } from '../stage/bucket.ts';
+import { at, type TestClient } from '../stage/test-tree.ts';
 import { act, createWorld, HOUR, MINUTE, placeOf, type World } from './world.ts';
 
 /** A tenant at a checkpoint, what happened since, and an attacker who has read and may write its bucket all along. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { weightOf } from '../../src/admin/findings.ts';
-import type { StoreCall } from '../doubles/intercepted-store.ts';
+import type { StoreCall } from '../stage/store-wrappers.ts';
 import { ATTACKS, attack } from './attacks.ts';
 import { runHonestly } from './honest.ts';
 import { createWorld, HOUR } from './world.ts';

@@ -1,7 +1,7 @@
 import { type Finding, weightOf } from '../../src/admin/findings.ts';
-import type { StoreCall } from '../doubles/intercepted-store.ts';
 import { type Chance, createChance } from '../simulation/chance.ts';
-import type { TestClient } from '../support/test-tree.ts';
+import type { StoreCall } from '../stage/store-wrappers.ts';
+import type { TestClient } from '../stage/test-tree.ts';
 import { act, createWorld, HOUR, MINUTE, placeOf, type World } from './world.ts';
 
 /** What one run of honest processes came to. */

@@ -6,11 +6,11 @@ import { MemoryError } from '../../src/errors.ts';
 import type { ObjectKey } from '../../src/format/object-keys.ts';
 import { push } from '../../src/history/past/model.ts';
 import { createStamps, SAME_TIME_MS } from '../../src/stamps.ts';
-import { type BucketStore, openBucketStore } from '../doubles/bucket-store.ts';
 import { type Chance, createChance } from '../simulation/chance.ts';
-import { type Bucket, readBucket } from '../support/bucket.ts';
-import { createOperator } from '../support/key-operator.ts';
-import { at, bytes, createSite, STORE_KINDS, type TestClient, type TestSite } from '../support/test-tree.ts';
+import { type Bucket, readBucket } from '../stage/bucket.ts';
+import { createOperator } from '../stage/key-operator.ts';
+import { at, bytes, createSite, STORE_KINDS, type TestClient, type TestSite } from '../stage/test-tree.ts';
+import { type BucketStore, openBucketStore } from './bucket-store.ts';
 
 export const MINUTE = 60_000;
 export const HOUR = 60 * MINUTE;

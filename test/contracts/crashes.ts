@@ -12,7 +12,7 @@ import {
   describeBoundary,
   type Fate,
   startCrashChild,
-} from '../support/crash-child.ts';
+} from '../crashes/crash-child.ts';
 
 /** Where memories of a fresh tenant lie that outlive their processes. */
 export interface CrashSite {

@@ -14,7 +14,7 @@ import {
   describeBoundary,
   type Fate,
   startCrashChild,
-} from '../support/crash-child.ts';
+} from '../crashes/crash-child.ts';
 import { type CrashSite, LEASE_OVER_MS, limit } from './crashes.ts';
 
 const [A, B, DIRECTORY, TARGET] = ['/memories/d/a', '/memories/d/b', '/memories/d', '/memories/e'];

@@ -8,10 +8,10 @@ import type { MemoryOptions } from '../../src/open/options/options.ts';
 import type { Memory } from '../../src/tool/memory-tool.ts';
 import { createJsonLogger } from '../../src/worker/json-log.ts';
 import type { TenantCredentials } from '../../src/worker/tenant-credentials.ts';
-import { runCli } from '../support/cli.ts';
-import { type KeyWitness, watchKeys } from '../support/key-witness.ts';
-import { findTraces } from '../support/traces.ts';
-import { createTrail, recordSpans, type SpanRecord } from '../support/trail.ts';
+import { runCli } from '../stage/cli.ts';
+import { findTraces } from '../stage/traces.ts';
+import { type KeyWitness, watchKeys } from './key-witness.ts';
+import { createTrail, recordSpans, type SpanRecord } from './trail.ts';
 
 /** One store and what a party sees of it that reaches it without the library. */
 export interface LeakSite extends AsyncDisposable {

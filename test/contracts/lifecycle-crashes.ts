@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import pLimit from 'p-limit';
 import { afterAll, describe, expect, it } from 'vitest';
 import type { NameMode } from '../../src/format/names.ts';
-import { type Chance, createChance } from '../simulation/chance.ts';
 import {
   type Boundary,
   type ChildEnd,
@@ -13,7 +12,7 @@ import {
   everyBoundaryOf,
   type Fate,
   startLifecycleChild,
-} from '../support/crash-child.ts';
+} from '../crashes/crash-child.ts';
 import {
   FILES,
   fillTenant,
@@ -21,8 +20,9 @@ import {
   OLD_ROOT,
   type Place,
   VERBS,
-} from '../support/lifecycle-verbs.ts';
-import { stateOf } from '../support/tenant-state.ts';
+} from '../crashes/lifecycle-verbs.ts';
+import { stateOf } from '../crashes/tenant-state.ts';
+import { type Chance, createChance } from '../simulation/chance.ts';
 import type { CrashSite } from './crashes.ts';
 
 /** A fresh tenant, for the test's process and for processes of their own. */

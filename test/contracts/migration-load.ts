@@ -4,11 +4,16 @@ import { migrateObjects } from '../../src/admin/keys/migrate.ts';
 import type { NameMode } from '../../src/format/names.ts';
 import { openTenant } from '../../src/open/open-memory.ts';
 import type { ObjectStore } from '../../src/store/port.ts';
-import { countCalls, interceptStore, recordInto, type StoreCall } from '../doubles/intercepted-store.ts';
-import { laterStore } from '../doubles/later-store.ts';
-import { compareWithFiles, NO_DISCREPANCY, runEdits } from '../support/edit-load.ts';
-import { editorOf, rotate } from '../support/key-operator.ts';
-import { at, bytes, TEST_ROOT_KEY } from '../support/test-tree.ts';
+import { compareWithFiles, NO_DISCREPANCY, runEdits } from '../stage/edit-load.ts';
+import { editorOf, rotate } from '../stage/key-operator.ts';
+import {
+  countCalls,
+  interceptStore,
+  laterStore,
+  recordInto,
+  type StoreCall,
+} from '../stage/store-wrappers.ts';
+import { at, bytes, TEST_ROOT_KEY } from '../stage/test-tree.ts';
 
 const FILES = Array.from({ length: 40 }, (_, index) => `/memories/${index % 4}/file ${index}`);
 const EDITED = FILES.slice(0, 6);

@@ -5,10 +5,10 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Memory } from '../../src/tool/memory-tool.ts';
-import { startCli } from '../support/cli.ts';
-import { PROGRAM_ENV } from '../support/program-env.ts';
-import { succeed } from '../support/succeed.ts';
-import { amount } from '../support/thorough.ts';
+import { amount } from '../runner/thorough.ts';
+import { startCli } from '../stage/cli.ts';
+import { PROGRAM_ENV } from '../stage/programs.ts';
+import { succeed } from '../stage/succeed.ts';
 
 /** A place for memories of one tenant that knows nothing yet. */
 export interface RaceTrack {
@@ -24,7 +24,7 @@ export interface RaceOptions {
   readonly rounds: number;
 }
 
-const INSERT_LINES = fileURLToPath(new URL('../support/insert-lines.ts', import.meta.url));
+const INSERT_LINES = fileURLToPath(new URL('./insert-lines.ts', import.meta.url));
 const LINES = 50;
 const CLASHES = amount({ usual: 20, thorough: 200 });
 /**

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { Memory } from '../../src/tool/memory-tool.ts';
-import { succeed } from '../support/succeed.ts';
-import { findTraces } from '../support/traces.ts';
+import { succeed } from '../stage/succeed.ts';
+import { findTraces } from '../stage/traces.ts';
 
 /** What a party sees and does that reaches the store without the library. */
 export interface RawStore {

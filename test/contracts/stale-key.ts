@@ -10,10 +10,10 @@ import { openTenant } from '../../src/open/open-memory.ts';
 import type { OpenTenant } from '../../src/open/wire-tenant.ts';
 import type { ObjectStore, StoredObject } from '../../src/store/port.ts';
 import type { Work } from '../../src/tree/tenant.ts';
-import { interceptStore, type StoreCall } from '../doubles/intercepted-store.ts';
-import { editorOf, putEveryClass, rotate } from '../support/key-operator.ts';
-import { readByDataKey, type StaleKey, stolenDataKey } from '../support/stale-key.ts';
-import { at, bytes, TEST_ROOT_KEY } from '../support/test-tree.ts';
+import { editorOf, putEveryClass, rotate } from '../stage/key-operator.ts';
+import { interceptStore, type StoreCall } from '../stage/store-wrappers.ts';
+import { at, bytes, TEST_ROOT_KEY } from '../stage/test-tree.ts';
+import { readByDataKey, type StaleKey, stolenDataKey } from './stale-key-site.ts';
 
 const TENANT = 'acme';
 const FILES: Readonly<Record<string, string>> = {

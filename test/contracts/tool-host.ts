@@ -6,8 +6,8 @@ import { sensitiveInformation } from '../../src/policy/index.ts';
 import type { ObjectStore } from '../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../src/store/sqlite/sqlite-store.ts';
 import type { Memory } from '../../src/tool/memory-tool.ts';
-import { type Around, interceptStore } from '../doubles/intercepted-store.ts';
-import { silentLogger } from '../doubles/silent-logger.ts';
+import { silentLogger } from '../stage/silent-logger.ts';
+import { type Around, interceptStore } from '../stage/store-wrappers.ts';
 
 /** What reached the model of one command. */
 export interface Reached {

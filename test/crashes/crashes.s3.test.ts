@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe } from 'vitest';
 import { type CrashSite, describeCrashes } from '../contracts/crashes.ts';
 import { describeHistoryCrashes } from '../contracts/history-crashes.ts';
-import { createTestBucket, describeOnS3, s3Environment, type TestBucket } from '../servers/s3.ts';
-import { THOROUGH } from '../support/thorough.ts';
+import { THOROUGH } from '../runner/thorough.ts';
+import { createTestBucket, describeOnS3, s3Environment, type TestBucket } from '../stage/s3.ts';
 
 // Side by side, because most of the time they wait for leases to run out.
 describe.concurrent('directories in a bucket', () => {

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, describe } from 'vitest';
 import { type CrashSite, describeCrashes } from '../contracts/crashes.ts';
 import { describeHistoryCrashes } from '../contracts/history-crashes.ts';
-import { THOROUGH } from '../support/thorough.ts';
+import { THOROUGH } from '../runner/thorough.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'sealed-memory-crashes-'));
 const rootKey = randomBytes(32).toString('base64');

@@ -2,9 +2,9 @@ import { afterAll, beforeAll } from 'vitest';
 import type { CrashSite } from '../contracts/crashes.ts';
 import { describeLifecycleCrashes, type LifecycleSite } from '../contracts/lifecycle-crashes.ts';
 import { describeLifecycleLife } from '../contracts/lifecycle-life.ts';
-import { describeOnS3, s3Environment, type TestBucket } from '../servers/s3.ts';
-import { createVersionedBucket } from '../servers/versioned-bucket.ts';
-import { amount } from '../support/thorough.ts';
+import { amount } from '../runner/thorough.ts';
+import { describeOnS3, s3Environment, type TestBucket } from '../stage/s3.ts';
+import { createVersionedBucket } from '../stage/versioned-bucket.ts';
 
 describeOnS3('tenants in a bucket that keeps versions', ['minio'], (server) => {
   let bucket: TestBucket;

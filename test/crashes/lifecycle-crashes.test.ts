@@ -5,7 +5,7 @@ import { afterAll } from 'vitest';
 import type { CrashSite } from '../contracts/crashes.ts';
 import { describeLifecycleCrashes, type LifecycleSite } from '../contracts/lifecycle-crashes.ts';
 import { describeLifecycleLife } from '../contracts/lifecycle-life.ts';
-import { amount } from '../support/thorough.ts';
+import { amount } from '../runner/thorough.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'sealed-memory-lifecycle-'));
 afterAll(() => rmSync(directory, { recursive: true }));

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll } from 'vitest';
 import { openMemory } from '../../src/open/open-memory.ts';
 import { describeRaces } from '../contracts/races.ts';
-import { createTestBucket, describeOnS3, s3Environment, type TestBucket } from '../servers/s3.ts';
+import { createTestBucket, describeOnS3, s3Environment, type TestBucket } from '../stage/s3.ts';
 
 describeOnS3('memories', ['minio', 'versitygw'], (server) => {
   let bucket: TestBucket;

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, it } from 'vitest';
-import { createTestBucket, describeOnS3, s3Environment, type TestBucket } from '../servers/s3.ts';
+import { createTestBucket, describeOnS3, s3Environment, type TestBucket } from '../stage/s3.ts';
 import { takeTour } from './tour.ts';
 
 describeOnS3('docs/command-line.md', ['minio'], (server) => {

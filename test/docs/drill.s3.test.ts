@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, it, vi } from 'vitest';
-import { createTestBucket, describeOnS3, s3Environment, type TestBucket } from '../servers/s3.ts';
+import { createTestBucket, describeOnS3, s3Environment, type TestBucket } from '../stage/s3.ts';
 import { takeDrill } from './drill.ts';
 
 describeOnS3('the drill of docs/drill.md', ['minio'], (server) => {

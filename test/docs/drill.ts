@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect } from 'vitest';
 import { prepareHistory } from '../../examples/demo/history.ts';
-import { putNpx } from '../support/put-npx.ts';
+import { putNpx } from '../stage/programs.ts';
 import { blocksOf } from './pages.ts';
 
 const VENDOR = '/memories/vendors/acme.md';

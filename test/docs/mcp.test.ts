@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { bundleCli } from '../../infra/bundle-cli.ts';
 import manifest from '../../package.json' with { type: 'json' };
 import { createProgram } from '../../src/cli/program/program.ts';
-import { PROGRAM_ENV } from '../support/program-env.ts';
+import { PROGRAM_ENV } from '../stage/programs.ts';
 import { blocksOf } from './pages.ts';
 
 interface Started {

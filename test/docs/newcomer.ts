@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import manifest from '../../package.json' with { type: 'json' };
-import { putNpx } from '../support/put-npx.ts';
+import { putNpx } from '../stage/programs.ts';
 import { blocksOf } from './pages.ts';
 
 /** What was printed on both streams, and how the last line ended. */

@@ -6,7 +6,7 @@ import { generateX25519Identity, identityToRecipient } from 'age-encryption';
 import { expect } from 'vitest';
 import { findProgram } from '../../infra/local/programs/find-program.ts';
 import { AGE } from '../../infra/local/programs/pinned.ts';
-import { putNpx } from '../support/put-npx.ts';
+import { putNpx } from '../stage/programs.ts';
 import { blocksOf } from './pages.ts';
 
 /** What a block printed, on both streams as they came, and how its last line ended. */

@@ -6,12 +6,12 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import { openMemory } from '../../src/open/open-memory.ts';
 import type { MemoryOptions } from '../../src/open/options/options.ts';
 import type { Memory } from '../../src/tool/memory-tool.ts';
-import { createTestBucket, describeOnS3, type S3Server, type TestBucket } from '../servers/s3.ts';
-import { type S3Proxy, s3ErrorAnswer, startS3Proxy } from '../servers/s3-proxy.ts';
-import { restrictedCredentials, type Statement } from '../servers/session-credentials.ts';
-import { signedHeaders } from '../support/signed-headers.ts';
-import { succeed } from '../support/succeed.ts';
-import { createWitness } from '../support/witness.ts';
+import { createTestBucket, describeOnS3, type S3Server, type TestBucket } from '../stage/s3.ts';
+import { type S3Proxy, s3ErrorAnswer, startS3Proxy } from '../stage/s3-proxy.ts';
+import { restrictedCredentials, type Statement } from '../stage/session-credentials.ts';
+import { succeed } from '../stage/succeed.ts';
+import { signedHeaders } from './signed-headers.ts';
+import { createWitness } from './witness.ts';
 
 const CONTENT = 'correct-horse-battery-staple';
 const PATH = '/memories/aurora-project/plan.md';

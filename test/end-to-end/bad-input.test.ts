@@ -12,10 +12,10 @@ import { openMemory } from '../../src/open/open-memory.ts';
 import type { MemoryOptions } from '../../src/open/options/options.ts';
 import { openSqliteObjectStore } from '../../src/store/sqlite/sqlite-store.ts';
 import type { Memory } from '../../src/tool/memory-tool.ts';
-import { interceptStore, noAnswer } from '../doubles/intercepted-store.ts';
-import { succeed } from '../support/succeed.ts';
-import { findTraces } from '../support/traces.ts';
-import { createWitness } from '../support/witness.ts';
+import { interceptStore, noAnswer } from '../stage/store-wrappers.ts';
+import { succeed } from '../stage/succeed.ts';
+import { findTraces } from '../stage/traces.ts';
+import { createWitness } from './witness.ts';
 
 const CONTENT = 'correct-horse-battery-staple';
 const PATH = '/memories/aurora-project/plan.md';
@@ -157,7 +157,7 @@ describe('a memory in bad conditions', { timeout: 60_000 }, () => {
   it('says one clear sentence when the disk takes no more bytes, and loses nothing', async () => {
     const memory = await fill();
     const big = { command: 'create', path: '/memories/big.md', file_text: CONTENT.repeat(3_000) };
-    const script = fileURLToPath(new URL('../support/run-commands.ts', import.meta.url));
+    const script = fileURLToPath(new URL('./run-commands.ts', import.meta.url));
     const blocks = Math.ceil(statSync(file).size / 512) + 64;
     const { stdout } = await promisify(execFile)(
       'sh',

@@ -7,7 +7,7 @@ import { openMemory } from '../../src/open/open-memory.ts';
 import type { TenantAdmin } from '../../src/open/tenant-admin.ts';
 import { openSqliteObjectStore } from '../../src/store/sqlite/sqlite-store.ts';
 import type { Memory } from '../../src/tool/memory-tool.ts';
-import { roundsDuring } from '../support/event-loop.ts';
+import { roundsDuring } from '../stage/measures.ts';
 
 const FILES = 1_000;
 const SESSION = { projectKey: 'p', sessionId: 's' };

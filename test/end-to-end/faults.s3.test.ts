@@ -13,9 +13,9 @@ import {
 } from '../../infra/local/servers/toxiproxy.ts';
 import { openMemory } from '../../src/open/open-memory.ts';
 import type { Memory } from '../../src/tool/memory-tool.ts';
-import { createTestBucket, describeOnS3, type TestBucket } from '../servers/s3.ts';
-import { compareWithFiles, type EditLoad, NO_DISCREPANCY, runEdits } from '../support/edit-load.ts';
-import { succeed } from '../support/succeed.ts';
+import { compareWithFiles, type EditLoad, NO_DISCREPANCY, runEdits } from '../stage/edit-load.ts';
+import { createTestBucket, describeOnS3, type TestBucket } from '../stage/s3.ts';
+import { succeed } from '../stage/succeed.ts';
 
 /** Each spoils every connection while it lasts. */
 const SPOILS: Readonly<Record<string, Toxic>> = {

@@ -7,12 +7,12 @@ import { guardDeletes } from '../../src/store/guarded-delete.ts';
 import type { ObjectStore } from '../../src/store/port.ts';
 import { openS3ObjectStore } from '../../src/store/s3/s3-store.ts';
 import { describeHistoryLife } from '../contracts/history-life.ts';
-import { laterStore } from '../doubles/later-store.ts';
-import { createTestBucket, describeOnS3, type TestBucket } from '../servers/s3.ts';
-import { type ProxiedRequest, s3ErrorAnswer, startS3Proxy } from '../servers/s3-proxy.ts';
-import { createVersionedBucket } from '../servers/versioned-bucket.ts';
-import { rawBucket } from '../support/raw-stores.ts';
-import { describeEachClient } from '../support/s3-clients.ts';
+import { rawBucket } from '../stage/raw-stores.ts';
+import { createTestBucket, describeOnS3, type TestBucket } from '../stage/s3.ts';
+import { describeEachClient } from '../stage/s3-clients.ts';
+import { type ProxiedRequest, s3ErrorAnswer, startS3Proxy } from '../stage/s3-proxy.ts';
+import { laterStore } from '../stage/store-wrappers.ts';
+import { createVersionedBucket } from '../stage/versioned-bucket.ts';
 
 describeOnS3('history', ['minio', 'versitygw'], (server, name) => {
   let bucket: TestBucket;

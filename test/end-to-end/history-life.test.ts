@@ -1,8 +1,8 @@
 import { afterAll } from 'vitest';
 import { openSqliteObjectStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { describeHistoryLife } from '../contracts/history-life.ts';
-import { laterStore } from '../doubles/later-store.ts';
-import { rawObjects } from '../support/raw-stores.ts';
+import { rawObjects } from '../stage/raw-stores.ts';
+import { laterStore } from '../stage/store-wrappers.ts';
 
 const store = openSqliteObjectStore({ path: ':memory:' });
 afterAll(() => store[Symbol.asyncDispose]());

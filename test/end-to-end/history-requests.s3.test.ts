@@ -3,10 +3,10 @@ import { afterAll, beforeAll } from 'vitest';
 import { openAdmin } from '../../src/open/open-admin.ts';
 import { openMemory } from '../../src/open/open-memory.ts';
 import { describeHistoryBill } from '../contracts/history-bill.ts';
-import type { TestBucket } from '../servers/s3.ts';
-import { createVersionedBucket } from '../servers/versioned-bucket.ts';
-import { countOperations } from '../support/count-operations.ts';
-import { describeEachClient } from '../support/s3-clients.ts';
+import type { TestBucket } from '../stage/s3.ts';
+import { describeEachClient } from '../stage/s3-clients.ts';
+import { createVersionedBucket } from '../stage/versioned-bucket.ts';
+import { countOperations } from './count-operations.ts';
 
 describeEachClient('requests', ['minio'], ({ server, client }) => {
   let bucket: TestBucket;

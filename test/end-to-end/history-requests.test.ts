@@ -3,7 +3,7 @@ import { openAdmin } from '../../src/open/open-admin.ts';
 import { openMemory } from '../../src/open/open-memory.ts';
 import { openSqliteObjectStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { describeHistoryBill } from '../contracts/history-bill.ts';
-import { countCalls, interceptStore, recordInto, type StoreCall } from '../doubles/intercepted-store.ts';
+import { countCalls, interceptStore, recordInto, type StoreCall } from '../stage/store-wrappers.ts';
 
 describeHistoryBill('a guarded store, one for each verb of the port', async () => {
   const calls: StoreCall[] = [];

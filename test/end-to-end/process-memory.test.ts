@@ -7,7 +7,7 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 
-const CHILD = fileURLToPath(new URL('../support/memory-child.ts', import.meta.url));
+const CHILD = fileURLToPath(new URL('./memory-child.ts', import.meta.url));
 const PIECE = 16 * 1024 * 1024;
 const KEY_BYTES = 32;
 

@@ -7,8 +7,8 @@ import { guardDeletes } from '../../src/store/guarded-delete.ts';
 import type { ObjectStore } from '../../src/store/port.ts';
 import { openS3ObjectStore } from '../../src/store/s3/s3-store.ts';
 import { describeRequestBill } from '../contracts/request-bill.ts';
-import { createTestBucket, describeOnS3, type TestBucket } from '../servers/s3.ts';
-import { countOperations } from '../support/count-operations.ts';
+import { createTestBucket, describeOnS3, type TestBucket } from '../stage/s3.ts';
+import { countOperations } from './count-operations.ts';
 
 describeOnS3('requests', ['minio'], (server) => {
   let bucket: TestBucket;

@@ -3,7 +3,7 @@ import { openMemory } from '../../src/open/open-memory.ts';
 import type { ObjectStore } from '../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { describeRequestBill } from '../contracts/request-bill.ts';
-import { countCalls, interceptStore, recordInto, type StoreCall } from '../doubles/intercepted-store.ts';
+import { countCalls, interceptStore, recordInto, type StoreCall } from '../stage/store-wrappers.ts';
 
 describeRequestBill('a guarded store, one for each verb of the port', async () => {
   const base: ObjectStore = openSqliteObjectStore({ path: ':memory:' });

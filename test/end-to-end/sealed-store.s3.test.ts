@@ -3,8 +3,8 @@ import { createLayout, parseTenantId } from '../../src/format/object-keys.ts';
 import { openMemory } from '../../src/open/open-memory.ts';
 import { openBaseStore } from '../../src/store/open-store.ts';
 import { describeSealedStore, type SealedSite } from '../contracts/sealed-store.ts';
-import { createTestBucket, describeOnS3, type TestBucket } from '../servers/s3.ts';
-import { rawBucket } from '../support/raw-stores.ts';
+import { rawBucket } from '../stage/raw-stores.ts';
+import { createTestBucket, describeOnS3, type TestBucket } from '../stage/s3.ts';
 
 describeOnS3('a bucket', ['minio'], (server) => {
   const buckets: TestBucket[] = [];

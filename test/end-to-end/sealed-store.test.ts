@@ -5,7 +5,7 @@ import { afterAll } from 'vitest';
 import { openMemory } from '../../src/open/open-memory.ts';
 import { openSqliteObjectStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { describeSealedStore, type SealedSite } from '../contracts/sealed-store.ts';
-import { rawObjects } from '../support/raw-stores.ts';
+import { rawObjects } from '../stage/raw-stores.ts';
 
 const directories: string[] = [];
 afterAll(() => {

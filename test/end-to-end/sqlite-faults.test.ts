@@ -17,7 +17,7 @@ import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openMemory } from '../../src/open/open-memory.ts';
 import type { Memory } from '../../src/tool/memory-tool.ts';
-import { succeed } from '../support/succeed.ts';
+import { succeed } from '../stage/succeed.ts';
 
 const CLI = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
 const ROOT_KEY = Buffer.alloc(32, 5).toString('base64');

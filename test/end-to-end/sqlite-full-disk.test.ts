@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, describe, expect, it } from 'vitest';
 
-const SCRIPT = fileURLToPath(new URL('../support/full-disk.ts', import.meta.url));
+const SCRIPT = fileURLToPath(new URL('./full-disk.ts', import.meta.url));
 const SLOW = 120_000;
 
 /**

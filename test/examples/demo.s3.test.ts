@@ -1,7 +1,7 @@
 import { GetObjectCommand, ListObjectsV2Command } from '@aws-sdk/client-s3';
 import { expect, it } from 'vitest';
-import { createTestBucket, describeOnS3, s3Environment, type TestBucket } from '../servers/s3.ts';
-import { runDemo, SECRET_WORDS } from '../support/demo-process.ts';
+import { createTestBucket, describeOnS3, s3Environment, type TestBucket } from '../stage/s3.ts';
+import { runDemo, SECRET_WORDS } from './demo-process.ts';
 
 describeOnS3('npm run demo', ['minio'], (server) => {
   it('plays the same on S3, and leaves no name and no word of the memory there', {

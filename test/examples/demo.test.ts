@@ -12,9 +12,9 @@ import { bundleCli } from '../../infra/bundle-cli.ts';
 import { openMemory } from '../../src/index.ts';
 import type { ResultOf } from '../../src/page/protocol.ts';
 import type { ScriptedReply } from '../../src/testing/claude/reply.ts';
-import { runCli } from '../support/cli.ts';
-import { printedCommands, runDemo, SECRET_WORDS, startDemo } from '../support/demo-process.ts';
-import { askRaw, linesIn, signIn } from '../support/page-site.ts';
+import { runCli } from '../stage/cli.ts';
+import { askRaw, linesIn, signIn } from '../stage/page-site.ts';
+import { printedCommands, runDemo, SECRET_WORDS, startDemo } from './demo-process.ts';
 
 const TIMEOUT = 60_000;
 

@@ -4,8 +4,8 @@ import { MemoryError } from '../../src/errors.ts';
 import { COMMAND_NAMES, parseCommand } from '../../src/language/command.ts';
 import { parseMemoryPath } from '../../src/language/path.ts';
 import { failureSentence, type SentenceProfile } from '../../src/language/sentences.ts';
-import { fuzz, verdictOf } from '../support/fuzz.ts';
-import { mutatedTexts } from '../support/mutation.ts';
+import { fuzz, verdictOf } from './fuzz.ts';
+import { mutatedTexts } from './mutation.ts';
 
 const FIELDS = [
   ...[

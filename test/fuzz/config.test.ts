@@ -6,8 +6,8 @@ import { afterAll, describe, expect } from 'vitest';
 import { type Environment, optionsFromEnvironment } from '../../src/open/options/environment.ts';
 import { readSettings, requireTenant } from '../../src/open/options/settings.ts';
 import { parseStoreLocation } from '../../src/store/open-store.ts';
-import { fuzz, verdictOf } from '../support/fuzz.ts';
-import { mutatedTexts } from '../support/mutation.ts';
+import { fuzz, verdictOf } from './fuzz.ts';
+import { mutatedTexts } from './mutation.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'sealed-memory-fuzz-'));
 afterAll(() => rmSync(directory, { recursive: true }));

@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import { describe, expect } from 'vitest';
 import { execJsonLines, parseRequest } from '../../src/cli/serve/exec-jsonl.ts';
 import { type Line, splitLines } from '../../src/cli/serve/lines.ts';
-import { fuzz, verdictOf } from '../support/fuzz.ts';
-import { mutations } from '../support/mutation.ts';
+import { fuzz, verdictOf } from './fuzz.ts';
+import { mutations } from './mutation.ts';
 
 const MAX_LINE = 120;
 const LINES = [

@@ -10,11 +10,11 @@ import { loadSodium } from '../../src/format/sodium.ts';
 import { envRootKey } from '../../src/keys/env-root-key.ts';
 import { openKeyring } from '../../src/keys/keyring.ts';
 import type { RootKey } from '../../src/keys/root-key.ts';
-import { forgeKeyring } from '../support/forge.ts';
-import { input } from '../support/format-vectors.ts';
-import { asyncVerdictOf, fuzz, largestArray, type Verdict, verdictOf } from '../support/fuzz.ts';
-import { beginningLike, mutations } from '../support/mutation.ts';
-import { keyringFields } from '../support/vector-parts.ts';
+import { forgeKeyring } from '../format/forge.ts';
+import { input } from '../format/format-vectors.ts';
+import { keyringFields } from '../format/vector-parts.ts';
+import { asyncVerdictOf, fuzz, largestArray, type Verdict, verdictOf } from './fuzz.ts';
+import { beginningLike, mutations } from './mutation.ts';
 
 await loadSodium();
 

@@ -8,8 +8,8 @@ import { parseKeyArn, regionOf } from '../../src/keys/kms/kms-key-arn.ts';
 import { kmsRootKey } from '../../src/keys/kms/kms-root-key.ts';
 import type { GeneratedKey, RootKey } from '../../src/keys/root-key.ts';
 import { CONTEXT } from '../contracts/root-key.ts';
-import { asyncVerdictOf, fuzz, verdictOf } from '../support/fuzz.ts';
-import { mutatedTexts } from '../support/mutation.ts';
+import { asyncVerdictOf, fuzz, verdictOf } from './fuzz.ts';
+import { mutatedTexts } from './mutation.ts';
 
 const ID = '1234abcd-12ab-34cd-56ef-1234567890ab';
 const ARN = `arn:aws:kms:eu-central-1:111122223333:key/${ID}`;

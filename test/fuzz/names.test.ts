@@ -5,9 +5,9 @@ import { createNames, type NameMode } from '../../src/format/names.ts';
 import { createLayout, parseTenantId } from '../../src/format/object-keys.ts';
 import { loadSodium } from '../../src/format/sodium.ts';
 import { isValidSegment, parseMemoryPath, segmentsOf } from '../../src/language/path.ts';
-import { input } from '../support/format-vectors.ts';
-import { fuzz, largestArray, verdictOf } from '../support/fuzz.ts';
-import { mutatedTexts } from '../support/mutation.ts';
+import { input } from '../format/format-vectors.ts';
+import { fuzz, largestArray, verdictOf } from './fuzz.ts';
+import { mutatedTexts } from './mutation.ts';
 
 await loadSodium();
 

@@ -6,11 +6,11 @@ import type { LogicalName } from '../../src/format/object-keys.ts';
 import { contentLength, sealedSize } from '../../src/format/sizes.ts';
 import { loadSodium } from '../../src/format/sodium.ts';
 import { createTombstone, isTombstone } from '../../src/format/tombstone.ts';
-import { forgeObject } from '../support/forge.ts';
-import { contentOf, format1, scripted } from '../support/format-vectors.ts';
-import { fuzz, largestArray, type Verdict, verdictOf } from '../support/fuzz.ts';
-import { beginningLike, mutations } from '../support/mutation.ts';
-import { keyringFields, objectFields, sealCase, sealingKeys } from '../support/vector-parts.ts';
+import { forgeObject } from '../format/forge.ts';
+import { contentOf, format1, scripted } from '../format/format-vectors.ts';
+import { keyringFields, objectFields, sealCase, sealingKeys } from '../format/vector-parts.ts';
+import { fuzz, largestArray, type Verdict, verdictOf } from './fuzz.ts';
+import { beginningLike, mutations } from './mutation.ts';
 
 await loadSodium();
 

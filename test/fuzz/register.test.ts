@@ -6,9 +6,9 @@ import { classKey, classLogicalName } from '../../src/format/object-keys.ts';
 import { newVersion } from '../../src/format/version.ts';
 import { parseMemoryPath } from '../../src/language/path.ts';
 import { type RenameEntry, readRegister } from '../../src/tree/rename/register.ts';
-import { asyncVerdictOf, fuzz, type Verdict } from '../support/fuzz.ts';
-import { beginningLike, mutations } from '../support/mutation.ts';
-import { createSite } from '../support/test-tree.ts';
+import { createSite } from '../stage/test-tree.ts';
+import { asyncVerdictOf, fuzz, type Verdict } from './fuzz.ts';
+import { beginningLike, mutations } from './mutation.ts';
 
 const ENTRY = {
   phase: 'moving',

@@ -7,10 +7,10 @@ import { type ExportReport, exportTree } from '../../src/admin/export/export-tre
 import type { ObjectKey } from '../../src/format/object-keys.ts';
 import { openTenant } from '../../src/open/open-memory.ts';
 import { openFolderObjectStore } from '../../src/store/folder.ts';
-import { asyncVerdictOf, fuzz } from '../support/fuzz.ts';
-import { contentOfGolden, GOLDEN, type GoldenStore, goldenBytes } from '../support/golden.ts';
-import { mutatedTexts, mutations } from '../support/mutation.ts';
-import { textsIn } from '../support/object-folder.ts';
+import { contentOfGolden, GOLDEN, type GoldenStore, goldenBytes } from '../format/golden.ts';
+import { textsIn } from '../stage/object-folder.ts';
+import { asyncVerdictOf, fuzz } from './fuzz.ts';
+import { mutatedTexts, mutations } from './mutation.ts';
 
 const CANARY = 'what lies beside the folder';
 const base = mkdtempSync(join(tmpdir(), 'sealed-memory-fuzz-restore-'));

@@ -8,7 +8,7 @@ import { type ISecret, Secret } from 'aws-cdk-lib/aws-secretsmanager';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { createApp } from '../../infra/app.ts';
 import { SealedMemory } from '../../src/cdk/sealed-memory.ts';
-import { synthesize } from '../support/synthesized.ts';
+import { synthesize } from './synthesized.ts';
 
 let bundle = '';
 beforeAll(() => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { findCfnLint } from '../support/cfn-lint.ts';
-import { synthesizeText } from '../support/synthesized.ts';
+import { findCfnLint } from './cfn-lint.ts';
+import { synthesizeText } from './synthesized.ts';
 
 const linter = await findCfnLint(process.env);
 const missing = 'reason' in linter ? linter.reason : undefined;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { synthesize } from '../support/synthesized.ts';
 import { BUCKET, KEYRING, LISTABLE, OBJECTS, OWN_CONTEXT, ROLE, SQS, statementsOf } from './statements.ts';
+import { synthesize } from './synthesized.ts';
 
 const OPERATOR = `${ROLE}operator`;
 const FORMER_KEY = 'arn:aws:kms:eu-central-1:111122223333:key/11111111-2222-3333-4444-555555555555';

@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { synthesize } from '../support/synthesized.ts';
 import {
   BUCKET,
   KEYRING,
@@ -11,6 +10,7 @@ import {
   statementsOf,
   TAG,
 } from './statements.ts';
+import { synthesize } from './synthesized.ts';
 
 const FILES = `${BUCKET}/memories/tenants/${TAG}/data/*`;
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { optionsFromEnvironment } from '../../src/open/options/environment.ts';
 import { readExpiryConfig, readWorkerConfig } from '../../src/worker/settings.ts';
-import { onlyResource, type Template } from '../support/iam/template.ts';
-import { synthesize } from '../support/synthesized.ts';
+import { onlyResource, type Template } from './iam/template.ts';
+import { synthesize } from './synthesized.ts';
 
 type Properties = Readonly<Record<string, unknown>>;
 

@@ -1,4 +1,4 @@
-import { onlyResource, type Template } from '../support/iam/template.ts';
+import { onlyResource, type Template } from './iam/template.ts';
 
 /** What IAM puts in the place of the session's tag. */
 export const TAG = '$' + '{aws:PrincipalTag/tenant}';

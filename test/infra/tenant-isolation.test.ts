@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createLayout, parseTenantId } from '../../src/format/object-keys.ts';
-import { deploy, encryptionContextOf, type Session, tenantSession } from '../support/iam/deployment.ts';
-import { synthesize } from '../support/synthesized.ts';
+import { deploy, encryptionContextOf, type Session, tenantSession } from './iam/deployment.ts';
+import { synthesize } from './synthesized.ts';
 
 const UNDER_PRECONDITION = { 's3:if-none-match': '*', 's3:ObjectCreationOperation': 'true' };
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { deploy, encryptionContextOf, type Session, tenantSession } from '../support/iam/deployment.ts';
-import { synthesize } from '../support/synthesized.ts';
+import { deploy, encryptionContextOf, type Session, tenantSession } from './iam/deployment.ts';
+import { synthesize } from './synthesized.ts';
 
 const OPERATOR = 'arn:aws:iam::111122223333:role/operator';
 const STRANGER = 'arn:aws:iam::111122223333:role/stranger';

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { drawsOf } from '../support/draws.ts';
-import type { Death } from '../support/killed-run.ts';
-import { STORE_KINDS } from '../support/test-tree.ts';
-import { THOROUGH } from '../support/thorough.ts';
+import { drawsOf } from '../runner/draws.ts';
+import { THOROUGH } from '../runner/thorough.ts';
+import type { Death } from '../stage/killed-run.ts';
+import { STORE_KINDS } from '../stage/test-tree.ts';
 import { killAt } from './meet.ts';
 import { VERBS } from './verbs.ts';
 

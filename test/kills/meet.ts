@@ -1,6 +1,6 @@
 import { MemoryError } from '../../src/errors.ts';
-import { type Death, dieAt, everyDeath } from '../support/killed-run.ts';
-import type { StoreKind } from '../support/test-tree.ts';
+import { type Death, dieAt, everyDeath } from '../stage/killed-run.ts';
+import type { StoreKind } from '../stage/test-tree.ts';
 import { newProcess, openPlace, type Place, takeTime } from './tenant.ts';
 import type { Verb } from './verbs.ts';
 import { faultsIn, look, type Seen, untoldIn } from './witnesses.ts';

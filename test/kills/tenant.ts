@@ -1,15 +1,8 @@
 import { writeCheckpoint } from '../../src/admin/checkpoints/checkpoint.ts';
 import type { ObjectStore } from '../../src/store/port.ts';
-import { type BucketStore, openBucketStore } from '../doubles/bucket-store.ts';
-import { historyOf, textsOf } from '../support/history-site.ts';
-import {
-  at,
-  bytes,
-  createSite,
-  type StoreKind,
-  type TestClient,
-  type TestSite,
-} from '../support/test-tree.ts';
+import { type BucketStore, openBucketStore } from '../checkpoints/bucket-store.ts';
+import { historyOf, textsOf } from '../stage/history-site.ts';
+import { at, bytes, createSite, type StoreKind, type TestClient, type TestSite } from '../stage/test-tree.ts';
 
 const HOUR = 3_600_000;
 

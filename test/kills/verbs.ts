@@ -9,11 +9,11 @@ import { verifyTree } from '../../src/admin/verify/verify.ts';
 import { MemoryError } from '../../src/errors.ts';
 import { toBase64url } from '../../src/format/encoding.ts';
 import type { HistoryEntry } from '../../src/history/past/entries.ts';
-import type { Around } from '../doubles/intercepted-store.ts';
-import { keyOf } from '../support/bucket.ts';
-import { historyOf } from '../support/history-site.ts';
-import { editorOf } from '../support/key-operator.ts';
-import type { TestClient } from '../support/test-tree.ts';
+import { keyOf } from '../stage/bucket.ts';
+import { historyOf } from '../stage/history-site.ts';
+import { editorOf } from '../stage/key-operator.ts';
+import type { Around } from '../stage/store-wrappers.ts';
+import type { TestClient } from '../stage/test-tree.ts';
 import { newProcess, type Place, pathOf } from './tenant.ts';
 
 const MINUTE = 60_000;

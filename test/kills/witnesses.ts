@@ -2,9 +2,9 @@ import { type Finding, weightOf } from '../../src/admin/findings.ts';
 import { verifyTree } from '../../src/admin/verify/verify.ts';
 import { readWholePast } from '../../src/history/past/read.ts';
 import { contentOf } from '../../src/history/past/read-version.ts';
-import { historyOf, textsOf } from '../support/history-site.ts';
-import { editorOf, versionsOf } from '../support/key-operator.ts';
-import type { TestClient } from '../support/test-tree.ts';
+import { historyOf, textsOf } from '../stage/history-site.ts';
+import { editorOf, versionsOf } from '../stage/key-operator.ts';
+import type { TestClient } from '../stage/test-tree.ts';
 import { newProcess, type Place, TEXTS } from './tenant.ts';
 
 const HOUR = 3_600_000;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { drawsOf } from '../support/draws.ts';
-import { STORE_KINDS } from '../support/test-tree.ts';
-import { THOROUGH } from '../support/thorough.ts';
+import { drawsOf } from '../runner/draws.ts';
+import { THOROUGH } from '../runner/thorough.ts';
+import { STORE_KINDS } from '../stage/test-tree.ts';
 import { meet } from './meet.ts';
 import { VERBS } from './verbs.ts';
 import { DEEDS } from './writers.ts';

@@ -1,7 +1,7 @@
 import { migrateObjects } from '../../src/admin/keys/migrate.ts';
-import { historyOf } from '../support/history-site.ts';
-import { createOperator } from '../support/key-operator.ts';
-import { bytes } from '../support/test-tree.ts';
+import { historyOf } from '../stage/history-site.ts';
+import { createOperator } from '../stage/key-operator.ts';
+import { bytes } from '../stage/test-tree.ts';
 import { newProcess, type Place, pathOf } from './tenant.ts';
 
 /** What a writer, or another operator, does at one request of a verb. */

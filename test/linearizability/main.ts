@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { readCall, refuseCall } from '../../infra/local/terminal/program-call.ts';
+import { seedOfRun } from '../runner/draws.ts';
 import { SEEDED_BUGS } from '../seeded-bugs/catalogue.ts';
-import { seedOfRun } from '../support/draws.ts';
 import { type Evidence, findGo, judgeHistories } from './judge.ts';
 import { judgeLog } from './judge-log.ts';
 import { KINDS } from './plan.ts';

@@ -7,9 +7,9 @@ import { startMinio, startVersitygw } from '../../infra/local/programs/binary.ts
 import { findProgram } from '../../infra/local/programs/find-program.ts';
 import { goInstall } from '../../infra/local/programs/go-install.ts';
 import { MINIO, VERSITYGW } from '../../infra/local/programs/pinned.ts';
-import { createTestBucket } from '../servers/s3.ts';
-import { type Reaction, startS3Proxy } from '../servers/s3-proxy.ts';
 import type { Chance } from '../simulation/chance.ts';
+import { createTestBucket } from '../stage/s3.ts';
+import { type Reaction, startS3Proxy } from '../stage/s3-proxy.ts';
 
 export type StoreName = 'sqlite' | 'minio' | 'versitygw';
 

@@ -1,5 +1,5 @@
 import { globSync } from 'node:fs';
-import { slowFiles } from '../support/test-files.ts';
+import { slowFiles } from '../runner/test-files.ts';
 
 /** A room whose mutants are counted. */
 export interface MutatedRoom {

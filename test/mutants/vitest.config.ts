@@ -1,10 +1,10 @@
 import { defineConfig } from 'vitest/config';
-import { filesThatRunAlone } from '../support/test-files.ts';
+import { filesThatRunAlone } from '../runner/test-files.ts';
 import { testsOfRun } from './rooms.ts';
 
 const tests = testsOfRun();
 const alone = new Set(filesThatRunAlone());
-const limits = { testTimeout: 60_000, hookTimeout: 60_000, setupFiles: ['test/support/seed-draws.ts'] };
+const limits = { testTimeout: 60_000, hookTimeout: 60_000, setupFiles: ['test/runner/seed-draws.ts'] };
 
 /** The tests that judge the mutants of one run, as the suites run them: most share a process, some want their own. */
 export default defineConfig({

@@ -9,9 +9,9 @@ import type { Action } from '../../src/cli/run/invocation.ts';
 import { openAdmin, openMemory } from '../../src/index.ts';
 import { openFolderObjectStore } from '../../src/store/folder.ts';
 import { openSqliteObjectStore } from '../../src/store/sqlite/sqlite-store.ts';
-import { invocationOf } from '../doubles/invocation.ts';
-import { type KeptMemory, openKeptMemory } from '../support/kept-memory.ts';
-import { copyToFolder, digestOf, textsIn } from '../support/object-folder.ts';
+import { invocationOf } from '../stage/invocation.ts';
+import { type KeptMemory, openKeptMemory } from '../stage/kept-memory.ts';
+import { copyToFolder, digestOf, textsIn } from '../stage/object-folder.ts';
 
 const [A, B, GONE] = ['/memories/a.md', '/memories/d/b.md', '/memories/gone.md'];
 const CURRENT = { 'a.md': 'the third text', 'e/b.md': 'of b' };

@@ -6,9 +6,9 @@ import { MemoryError } from '../../src/errors.ts';
 import { type MemoryOptions, openAdmin, openMemory } from '../../src/index.ts';
 import { openSqliteObjectStore } from '../../src/store/sqlite/sqlite-store.ts';
 import type { Policy } from '../../src/tree/admission/policy.ts';
-import { historyOf, keepingClient, textsOf } from '../support/history-site.ts';
-import { createOperator } from '../support/key-operator.ts';
-import { at, bytes, openSite, STORE_KINDS, type TestClient } from '../support/test-tree.ts';
+import { historyOf, keepingClient, textsOf } from '../stage/history-site.ts';
+import { createOperator } from '../stage/key-operator.ts';
+import { at, bytes, openSite, STORE_KINDS, type TestClient } from '../stage/test-tree.ts';
 
 const MINUTE = 60_000;
 const PATH = '/memories/a';

@@ -6,8 +6,8 @@ import type { Invocation } from '../../src/cli/run/invocation.ts';
 import { openMemory } from '../../src/open/open-memory.ts';
 import type { MemoryOptions } from '../../src/open/options/options.ts';
 import type { Memory } from '../../src/tool/memory-tool.ts';
-import { invocationOf } from '../doubles/invocation.ts';
-import { type KeptMemory, openKeptMemory } from '../support/kept-memory.ts';
+import { invocationOf } from '../stage/invocation.ts';
+import { type KeptMemory, openKeptMemory } from '../stage/kept-memory.ts';
 
 const [SEEN, HIDDEN, AWAY] = ['/memories/a.md', '/memories/handbook/a.md', '/memories/away.md'];
 const MOUNTS = [{ at: '/memories/handbook', tenant: 'org' }];

@@ -3,8 +3,8 @@ import { writeCheckpoint } from '../../src/admin/checkpoints/checkpoint.ts';
 import { expireTree } from '../../src/admin/expiry/expire.ts';
 import { verifyTree } from '../../src/admin/verify/verify.ts';
 import { MemoryError } from '../../src/errors.ts';
-import { historyOf, keepingClient, textsOf } from '../support/history-site.ts';
-import { at, bytes, openSite, STORE_KINDS, type TestClient, type TestSite } from '../support/test-tree.ts';
+import { historyOf, keepingClient, textsOf } from '../stage/history-site.ts';
+import { at, bytes, openSite, STORE_KINDS, type TestClient, type TestSite } from '../stage/test-tree.ts';
 
 const DAY = 86_400_000;
 const [A, B, C] = ['/memories/a', '/memories/b', '/memories/c'];

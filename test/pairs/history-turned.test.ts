@@ -2,9 +2,9 @@ import { describe, expect, it } from 'vitest';
 import { writeCheckpoint } from '../../src/admin/checkpoints/checkpoint.ts';
 import { turnTenantHistory } from '../../src/admin/keys/turn-history.ts';
 import { verifyTree } from '../../src/admin/verify/verify.ts';
-import { historyOf, textsOf } from '../support/history-site.ts';
-import { createOperator } from '../support/key-operator.ts';
-import { dieAt, someDeaths } from '../support/killed-run.ts';
+import { historyOf, textsOf } from '../stage/history-site.ts';
+import { createOperator } from '../stage/key-operator.ts';
+import { dieAt, someDeaths } from '../stage/killed-run.ts';
 import {
   at,
   bytes,
@@ -13,7 +13,7 @@ import {
   STORE_KINDS,
   type TestClient,
   type TestSite,
-} from '../support/test-tree.ts';
+} from '../stage/test-tree.ts';
 
 const HOUR = 3_600_000;
 const [A, B, C, X] = ['/memories/a', '/memories/b', '/memories/c', '/memories/d/x'];

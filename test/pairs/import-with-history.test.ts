@@ -7,8 +7,8 @@ import { runTurnHistory } from '../../src/cli/history/switch.ts';
 import { runUndo } from '../../src/cli/history/undo-and-restore-at.ts';
 import { runVerify } from '../../src/cli/history/verify.ts';
 import type { Action } from '../../src/cli/run/invocation.ts';
-import { invocationOf } from '../doubles/invocation.ts';
-import { type KeptMemory, openKeptMemory } from '../support/kept-memory.ts';
+import { invocationOf } from '../stage/invocation.ts';
+import { type KeptMemory, openKeptMemory } from '../stage/kept-memory.ts';
 
 const [A, B, SAME, NEW] = [
   '/memories/a.md',

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { timeWords } from '../../src/page/client/parts/words.ts';
 import { openTenantView } from '../../src/page/server/tenant-view.ts';
-import { runCli } from '../support/cli.ts';
-import { type KeptMemory, openKeptMemory } from '../support/kept-memory.ts';
+import { runCli } from '../stage/cli.ts';
+import { type KeptMemory, openKeptMemory } from '../stage/kept-memory.ts';
 
 /** The last time that the format allows; no date is so late. */
 const LAST = Number.MAX_SAFE_INTEGER;

@@ -23,8 +23,8 @@ import { searchedTree, searchFiles } from '../../src/page/server/search-files.ts
 import { openTenantView } from '../../src/page/server/tenant-view.ts';
 import type { Memory } from '../../src/tool/memory-tool.ts';
 import type { Tenant } from '../../src/tree/tenant.ts';
-import { invocationOf } from '../doubles/invocation.ts';
-import { putUnchecked } from '../support/put-unchecked.ts';
+import { invocationOf } from '../stage/invocation.ts';
+import { putUnchecked } from '../stage/rare-writes.ts';
 
 const ROOT_KEY = Buffer.alloc(32, 7).toString('base64');
 const SILENT = { debug() {}, info() {}, warn() {}, error() {} };

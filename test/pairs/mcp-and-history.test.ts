@@ -4,8 +4,8 @@ import { runUndo } from '../../src/cli/history/undo-and-restore-at.ts';
 import type { Action } from '../../src/cli/run/invocation.ts';
 import { runMcp } from '../../src/cli/serve/mcp.ts';
 import { MemoryError } from '../../src/errors.ts';
-import { invocationOf } from '../doubles/invocation.ts';
-import { type KeptMemory, openKeptMemory } from '../support/kept-memory.ts';
+import { invocationOf } from '../stage/invocation.ts';
+import { type KeptMemory, openKeptMemory } from '../stage/kept-memory.ts';
 
 const PATH = '/memories/a.md';
 

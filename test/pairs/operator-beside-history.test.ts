@@ -5,8 +5,9 @@ import type { Finding } from '../../src/admin/findings.ts';
 import { verifyTree } from '../../src/admin/verify/verify.ts';
 import { hasReason } from '../../src/errors.ts';
 import type { HistoryEntry } from '../../src/history/past/entries.ts';
-import { historyOf, textsOf } from '../support/history-site.ts';
-import { createOperator } from '../support/key-operator.ts';
+import { amount } from '../runner/thorough.ts';
+import { historyOf, textsOf } from '../stage/history-site.ts';
+import { createOperator } from '../stage/key-operator.ts';
 import {
   at,
   bytes,
@@ -15,8 +16,7 @@ import {
   type StoreKind,
   type TestClient,
   type TestSite,
-} from '../support/test-tree.ts';
-import { amount } from '../support/thorough.ts';
+} from '../stage/test-tree.ts';
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;

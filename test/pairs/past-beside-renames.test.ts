@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { historyOf, textsOf } from '../support/history-site.ts';
-import { at, bytes, openSite, type TestClient } from '../support/test-tree.ts';
+import { historyOf, textsOf } from '../stage/history-site.ts';
+import { at, bytes, openSite, type TestClient } from '../stage/test-tree.ts';
 
 const HOUR = 3_600_000;
 

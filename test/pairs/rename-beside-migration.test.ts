@@ -7,12 +7,12 @@ import { logicalName, type ObjectKey, parseFileKey } from '../../src/format/obje
 import { equalBytes } from '../../src/format/sodium.ts';
 import type { SealingKeys } from '../../src/format/wrap.ts';
 import type { ETag } from '../../src/store/port.ts';
-import { type Around, atFirst } from '../doubles/intercepted-store.ts';
-import { drawsOf } from '../support/draws.ts';
-import { createOperator, type KeyOperator, storedObjects } from '../support/key-operator.ts';
-import { type Death, dieAt, everyDeath } from '../support/killed-run.ts';
-import { describeOnBothKinds, type TestClient, type TestSite } from '../support/test-tree.ts';
-import { amount } from '../support/thorough.ts';
+import { drawsOf } from '../runner/draws.ts';
+import { amount } from '../runner/thorough.ts';
+import { createOperator, type KeyOperator, storedObjects } from '../stage/key-operator.ts';
+import { type Death, dieAt, everyDeath } from '../stage/killed-run.ts';
+import { type Around, atFirst } from '../stage/store-wrappers.ts';
+import { describeOnBothKinds, type TestClient, type TestSite } from '../stage/test-tree.ts';
 
 /** Old enough for a migration, and long enough for every process to have read the keyring again. */
 const SOME_TIME_MS = 1_000_000;

@@ -10,15 +10,15 @@ import { runRestoreVersion } from '../../src/cli/history/restore-version.ts';
 import { runRestoreAt, runUndo } from '../../src/cli/history/undo-and-restore-at.ts';
 import type { Invocation } from '../../src/cli/run/invocation.ts';
 import type { Memory } from '../../src/tool/memory-tool.ts';
-import type { Around } from '../doubles/intercepted-store.ts';
-import { invocationOf } from '../doubles/invocation.ts';
-import { type KeptMemory, openKeptMemory } from '../support/kept-memory.ts';
-import { amount } from '../support/thorough.ts';
+import { amount } from '../runner/thorough.ts';
+import { invocationOf } from '../stage/invocation.ts';
+import { type KeptMemory, openKeptMemory } from '../stage/kept-memory.ts';
+import type { Around } from '../stage/store-wrappers.ts';
 
 /** Stands around each request of all memories that are open. */
 const wire = vi.hoisted(() => ({ around: undefined as Around | undefined }));
 vi.mock('../../src/store/open-store.ts', async (load) => {
-  const { aroundStores } = await import('../doubles/around-stores.ts');
+  const { aroundStores } = await import('../stage/store-wrappers.ts');
   return aroundStores(await load<typeof import('../../src/store/open-store.ts')>(), wire);
 });
 

@@ -3,7 +3,7 @@ import { verifyTree } from '../../src/admin/verify/verify.ts';
 import { millisecondsOf } from '../../src/format/wrap.ts';
 import { createStamps, MOST_SKEW_MS, SAME_TIME_MS } from '../../src/stamps.ts';
 import { readFile } from '../../src/tree/read-file.ts';
-import { at, describeOnBothKinds, type TestSite } from '../support/test-tree.ts';
+import { at, describeOnBothKinds, type TestSite } from '../stage/test-tree.ts';
 
 const HOUR = 3_600_000;
 

@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
-import { ClosingLines } from '../support/closing-lines.ts';
+import { ClosingLines } from '../runner/closing-lines.ts';
 
 /** What touches a peer, but for what takes long and would say the same. */
 export default defineConfig({

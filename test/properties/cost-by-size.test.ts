@@ -5,8 +5,7 @@ import { findInLines } from '../../src/language/text.ts';
 import { editSnippet, viewFile } from '../../src/language/view.ts';
 import { sensitiveInformation } from '../../src/policy/index.ts';
 import { inTurns } from '../../src/time.ts';
-import { roundsDuring } from '../support/event-loop.ts';
-import { watchProcessor } from '../support/processor-time.ts';
+import { roundsDuring, watchProcessor } from '../stage/measures.ts';
 
 /*
  * Everything that a text of the model passes takes time in proportion to it. What goes on in steps lets others run for

@@ -8,10 +8,9 @@ import type { TenantAdmin } from '../../src/open/tenant-admin.ts';
 import type { ObjectStore } from '../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../src/store/sqlite/sqlite-store.ts';
 import type { Memory } from '../../src/tool/memory-tool.ts';
-import { silentLogger } from '../doubles/silent-logger.ts';
-import { roundsDuring } from '../support/event-loop.ts';
-import { watchProcessor } from '../support/processor-time.ts';
-import { QUICK } from '../support/thorough.ts';
+import { QUICK } from '../runner/thorough.ts';
+import { roundsDuring, watchProcessor } from '../stage/measures.ts';
+import { silentLogger } from '../stage/silent-logger.ts';
 
 /*
  * Every call takes time in proportion to what it is given and what it goes through: lines, versions, files. What goes

@@ -20,9 +20,9 @@ import { openAdmin } from '../../src/open/open-admin.ts';
 import { openMemory } from '../../src/open/open-memory.ts';
 import type { TenantAdmin } from '../../src/open/tenant-admin.ts';
 import type { Memory } from '../../src/tool/memory-tool.ts';
-import { invocationOf } from '../doubles/invocation.ts';
-import { silentLogger } from '../doubles/silent-logger.ts';
-import { QUICK } from '../support/thorough.ts';
+import { QUICK } from '../runner/thorough.ts';
+import { invocationOf } from '../stage/invocation.ts';
+import { silentLogger } from '../stage/silent-logger.ts';
 
 /*
  * One file has one answer, however its path is spelled: each spelling that the parser takes answers as the shortest

@@ -4,7 +4,7 @@ import { replaceOnce } from '../../src/language/edit.ts';
 import { MEMORY_ROOT, parseMemoryPath } from '../../src/language/path.ts';
 import { startOfText } from '../../src/language/text.ts';
 import { editSnippet, viewFile } from '../../src/language/view.ts';
-import { viewDirectory } from '../support/view-directory.ts';
+import { viewDirectory } from '../units/language/view-directory.ts';
 
 /** Follows the notes of a paged view; `show` makes one page's reply. The last number is of pages that were cut. */
 function followPages(show: (range: readonly number[] | undefined) => string): readonly (readonly string[])[] {

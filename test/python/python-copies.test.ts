@@ -14,10 +14,10 @@ import { openTenant } from '../../src/open/open-memory.ts';
 import { openFolderObjectStore } from '../../src/store/folder.ts';
 import { osRandom as random } from '../../src/store/os-random.ts';
 import { openSqliteObjectStore } from '../../src/store/sqlite/sqlite-store.ts';
-import { input } from '../support/format-vectors.ts';
-import { copyToFolder } from '../support/object-folder.ts';
-import { findPython, type PythonRequest } from '../support/python.ts';
-import { keyringFields, objectFields, sealingKeys, vectorBytes } from '../support/vector-parts.ts';
+import { input } from '../format/format-vectors.ts';
+import { keyringFields, objectFields, sealingKeys, vectorBytes } from '../format/vector-parts.ts';
+import { copyToFolder } from '../stage/object-folder.ts';
+import { findPython, type PythonRequest } from './python.ts';
 
 await loadSodium();
 const python = await findPython(process.env);

@@ -7,9 +7,9 @@ import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { bundleCli } from '../../infra/bundle-cli.ts';
-import { commands, lastResults, type PlayedClaude, playClaude } from '../doubles/played-claude.ts';
-import { PROGRAM_ENV } from '../support/program-env.ts';
-import { findPythonSdks } from '../support/python-sdks.ts';
+import { PROGRAM_ENV } from '../stage/programs.ts';
+import { commands, lastResults, type PlayedClaude, playClaude } from '../stage/scripted-claude.ts';
+import { findPythonSdks } from './python-sdks.ts';
 
 const python = await findPythonSdks(process.env);
 const missing = 'reason' in python ? python.reason : undefined;

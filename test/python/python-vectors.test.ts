@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { seedOfRun } from '../support/draws.ts';
-import { contentOfGolden, GOLDEN, GOLDEN_HISTORY } from '../support/golden.ts';
-import { BOX_CASES, HASH_KAT, HASH_LENGTHS, KDF_CASES } from '../support/known-answers.ts';
-import { findPython, type PythonAnswer, type PythonRequest } from '../support/python.ts';
-import { amount } from '../support/thorough.ts';
+import { contentOfGolden, GOLDEN, GOLDEN_HISTORY } from '../format/golden.ts';
+import { BOX_CASES, HASH_KAT, HASH_LENGTHS, KDF_CASES } from '../format/known-answers.ts';
+import { seedOfRun } from '../runner/draws.ts';
+import { amount } from '../runner/thorough.ts';
+import { findPython, type PythonAnswer, type PythonRequest } from './python.ts';
 
 const python = await findPython(process.env);
 const missing = 'reason' in python ? python.reason : undefined;

@@ -21,18 +21,18 @@ import { parseMemoryPath } from '../../src/language/path.ts';
 import { openTenant } from '../../src/open/open-memory.ts';
 import { osRandom as random } from '../../src/store/os-random.ts';
 import { openSqliteObjectStore } from '../../src/store/sqlite/sqlite-store.ts';
-import { forgeKeyring, forgeObject } from '../support/forge.ts';
-import { applyOps, contentOf, format1, input } from '../support/format-vectors.ts';
-import { verdictOf } from '../support/fuzz.ts';
-import { mutatedTexts, mutations } from '../support/mutation.ts';
-import { findPython, type PythonAnswer, type PythonRequest } from '../support/python.ts';
+import { forgeKeyring, forgeObject } from '../format/forge.ts';
+import { applyOps, contentOf, format1, input } from '../format/format-vectors.ts';
 import {
   drawnUnderOf,
   keyringFields,
   objectFields,
   sealingKeys,
   vectorBytes,
-} from '../support/vector-parts.ts';
+} from '../format/vector-parts.ts';
+import { verdictOf } from '../fuzz/fuzz.ts';
+import { mutatedTexts, mutations } from '../fuzz/mutation.ts';
+import { findPython, type PythonAnswer, type PythonRequest } from './python.ts';
 
 await loadSodium();
 const python = await findPython(process.env);

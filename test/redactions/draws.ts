@@ -1,6 +1,6 @@
 import { hasReason } from '../../src/errors.ts';
 import { createChance } from '../simulation/chance.ts';
-import { STORE_KINDS } from '../support/test-tree.ts';
+import { STORE_KINDS } from '../stage/test-tree.ts';
 import { createScene, followAdvice, PASTS, type Scene, WRITERS } from './scene.ts';
 
 /** What became of one redaction beside writers. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type { Around } from '../doubles/intercepted-store.ts';
-import { drawsOf } from '../support/draws.ts';
-import { amount } from '../support/thorough.ts';
+import { drawsOf } from '../runner/draws.ts';
+import { amount } from '../runner/thorough.ts';
+import type { Around } from '../stage/store-wrappers.ts';
 import { type Drawn, drawRedaction } from './draws.ts';
 import { createScene, followAdvice, PASTS, type Past, type Scene, WRITERS } from './scene.ts';
 

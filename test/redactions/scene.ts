@@ -3,10 +3,8 @@ import type { Layout } from '../../src/format/object-keys.ts';
 import { createHistory, type History } from '../../src/history/history.ts';
 import type { WrittenEntry } from '../../src/history/past/entries.ts';
 import type { ObjectStore } from '../../src/store/port.ts';
-import type { HeldStore } from '../doubles/held-store.ts';
-import { type VersionedStore, versionedStore } from '../doubles/versioned-store.ts';
-import type { VirtualTime } from '../doubles/virtual-time.ts';
-import { createOperator } from '../support/key-operator.ts';
+import type { HeldStore } from '../stage/held-store.ts';
+import { createOperator } from '../stage/key-operator.ts';
 import {
   at,
   bytes,
@@ -15,8 +13,10 @@ import {
   TEST_ROOT_KEY,
   type TestClient,
   type TestSite,
-} from '../support/test-tree.ts';
-import { whereTextIs } from '../support/text-search.ts';
+} from '../stage/test-tree.ts';
+import { whereTextIs } from '../stage/traces.ts';
+import { type VersionedStore, versionedStore } from '../stage/versioned-store.ts';
+import type { VirtualTime } from '../stage/virtual-time.ts';
 
 /** The text that is taken out. No other text of a scene contains it. */
 export const SECRET = 'the card is 4929 1838';

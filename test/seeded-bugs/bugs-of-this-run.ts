@@ -1,5 +1,5 @@
-import { drawsOf } from '../support/draws.ts';
-import { THOROUGH } from '../support/thorough.ts';
+import { drawsOf } from '../runner/draws.ts';
+import { THOROUGH } from '../runner/thorough.ts';
 import { SEEDED_BUGS } from './catalogue.ts';
 import type { SeededBug } from './seeded-bug.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { THOROUGH } from '../support/thorough.ts';
+import { THOROUGH } from '../runner/thorough.ts';
 import type { Fate } from './life.ts';
 import type { StoreClass } from './sim-store.ts';
 import { type Simulation, simulate } from './simulate.ts';

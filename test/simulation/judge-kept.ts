@@ -12,7 +12,7 @@ import { createSightings } from '../../src/tree/sightings.ts';
 import type { Tenant } from '../../src/tree/tenant.ts';
 import { createTree } from '../../src/tree/tree.ts';
 import { createVersionCaches } from '../../src/tree/version-cache.ts';
-import { silentLogger } from '../doubles/silent-logger.ts';
+import { silentLogger } from '../stage/silent-logger.ts';
 import type { Weather } from './faults.ts';
 import type { Command, History, Operation } from './history.ts';
 import type { Complaint } from './judge.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { amount } from '../support/thorough.ts';
+import { amount } from '../runner/thorough.ts';
 import { CI_SEEDS, keepingOf, keptSeedsOf } from './seeds.ts';
 import type { StoreClass } from './sim-store.ts';
 import { type SimulationOptions, simulate } from './simulate.ts';

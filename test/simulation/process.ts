@@ -22,7 +22,7 @@ import { createSightings, type Sightings } from '../../src/tree/sightings.ts';
 import type { HistorySaver, Tenant } from '../../src/tree/tenant.ts';
 import { createTree } from '../../src/tree/tree.ts';
 import { createVersionCaches, DEFAULT_CACHE_BYTES } from '../../src/tree/version-cache.ts';
-import { silentLogger } from '../doubles/silent-logger.ts';
+import { silentLogger } from '../stage/silent-logger.ts';
 import type { Chance } from './chance.ts';
 import { createConnection } from './connection.ts';
 import type { Weather } from './faults.ts';

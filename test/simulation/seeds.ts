@@ -1,4 +1,4 @@
-import { amount } from '../support/thorough.ts';
+import { amount } from '../runner/thorough.ts';
 import type { Keeping } from './process.ts';
 import type { Theme } from './workload.ts';
 

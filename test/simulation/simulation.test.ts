@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { amount } from '../support/thorough.ts';
+import { amount } from '../runner/thorough.ts';
 import { seedsOf } from './seeds.ts';
 import type { StoreClass } from './sim-store.ts';
 import { simulate } from './simulate.ts';

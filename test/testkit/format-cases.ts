@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import { forgeKeyring, forgeObject } from '../support/forge.ts';
-import { added, applyOps, contentOf, expand, format1, input, toHex } from '../support/format-vectors.ts';
-import { drawnUnderOf, keyringFields, objectFields, vectorBytes } from '../support/vector-parts.ts';
+import { forgeKeyring, forgeObject } from '../format/forge.ts';
+import { added, applyOps, contentOf, expand, format1, input, toHex } from '../format/format-vectors.ts';
+import { drawnUnderOf, keyringFields, objectFields, vectorBytes } from '../format/vector-parts.ts';
 import type { Answer, Case, Request } from './case.ts';
 
 /**

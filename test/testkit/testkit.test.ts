@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { loadSodium } from '../../src/format/sodium.ts';
-import { findPython } from '../support/python.ts';
+import { findPython } from '../python/python.ts';
 import type { Answer, Case, Request } from './case.ts';
 import { commandCases } from './command-cases.ts';
 import { formatCases } from './format-cases.ts';

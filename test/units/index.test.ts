@@ -15,9 +15,9 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import manifest from '../../package.json' with { type: 'json' };
-import { startScriptedMessages } from '../doubles/scripted-messages.ts';
-import { linkModules } from '../support/link-modules.ts';
-import { namedTypes } from '../support/public-types.ts';
+import { linkModules } from '../stage/programs.ts';
+import { startScriptedMessages } from '../stage/scripted-claude.ts';
+import { namedTypes } from './public-types.ts';
 
 const PACKAGE = fileURLToPath(new URL('../..', import.meta.url));
 const TSC = join(PACKAGE, 'node_modules/typescript/bin/tsc');

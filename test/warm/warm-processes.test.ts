@@ -10,8 +10,8 @@ import type { TenantAdmin } from '../../src/open/tenant-admin.ts';
 import type { ObjectStore } from '../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../src/store/sqlite/sqlite-store.ts';
 import type { Memory } from '../../src/tool/memory-tool.ts';
-import { silentLogger } from '../doubles/silent-logger.ts';
-import { QUICK, THOROUGH } from '../support/thorough.ts';
+import { QUICK, THOROUGH } from '../runner/thorough.ts';
+import { silentLogger } from '../stage/silent-logger.ts';
 
 /*
  * Two processes and an administration stay warm while the clock passes each time for which something is kept or

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { THOROUGH } from '../../support/thorough.ts';
+import { THOROUGH } from '../../runner/thorough.ts';
 import { type Contract, type Part, shows } from './contract.ts';
 import { type CheckedMemory, type Input, useFilledMemory, useMemory } from './driver.ts';
 

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { PROGRAM_ENV } from '../../support/program-env.ts';
+import { PROGRAM_ENV } from '../../stage/programs.ts';
 import type { Dump, MemoryDriver, OpenDriver, Outcome } from './driver.ts';
 import { freshTenant } from './library-driver.ts';
 

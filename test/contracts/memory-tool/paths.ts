@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { MAX_SEGMENT_BYTES } from '../../../src/language/path.ts';
-import { THOROUGH } from '../../support/thorough.ts';
+import { THOROUGH } from '../../runner/thorough.ts';
 import type { Contract } from './contract.ts';
 import type { Input } from './driver.ts';
 

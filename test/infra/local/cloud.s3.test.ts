@@ -2,11 +2,11 @@ import { afterAll, describe, it } from 'vitest';
 import { keepPrompt, RECITE_PROMPT } from '../../../infra/local/claude/note-taker.ts';
 import { wordsOf } from '../../../infra/local/lambda/local-worker.ts';
 import type { Pieces } from '../../../infra/local/pieces.ts';
-import { startTestCloud, type TestCloud } from '../../servers/local-cloud.ts';
-import { localPieces } from '../../servers/local-pieces.ts';
-import type { ProxiedRequest } from '../../servers/s3-proxy.ts';
+import { amount } from '../../runner/thorough.ts';
 import { createChance } from '../../simulation/chance.ts';
-import { amount } from '../../support/thorough.ts';
+import type { ProxiedRequest } from '../../stage/s3-proxy.ts';
+import { startTestCloud, type TestCloud } from '../local-cloud.ts';
+import { localPieces } from '../local-pieces.ts';
 
 // The deployed bundle under AWS's own runtime client, with MinIO's token service and moto's queues: nothing of the
 // library is replaced. A lease is the function's time and 30 s more, and is waited out: all run side by side.

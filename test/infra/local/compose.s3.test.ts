@@ -11,8 +11,8 @@ import { afterAll, describe, expect, it } from 'vitest';
 import type { FunctionError } from '../../../infra/local/lambda/function-error.ts';
 import { type InvokedFunction, startLocalFunctions } from '../../../infra/local/lambda/local-function.ts';
 import { freePort } from '../../../infra/local/programs/guarded-process.ts';
-import { localPieces } from '../../servers/local-pieces.ts';
-import { PROGRAM_ENV } from '../../support/program-env.ts';
+import { PROGRAM_ENV } from '../../stage/programs.ts';
+import { localPieces } from '../local-pieces.ts';
 
 const LOCAL = new URL('../../../infra/local/', import.meta.url);
 const pieces = await localPieces();

@@ -10,9 +10,9 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { findCommand } from '../../../infra/local/programs/find-program.ts';
-import { localPieces } from '../../servers/local-pieces.ts';
-import { putNpx } from '../../support/put-npx.ts';
-import { THOROUGH } from '../../support/thorough.ts';
+import { THOROUGH } from '../../runner/thorough.ts';
+import { putNpx } from '../../stage/programs.ts';
+import { localPieces } from '../local-pieces.ts';
 
 const MAIN = fileURLToPath(new URL('../../../infra/local/main.ts', import.meta.url));
 

@@ -5,7 +5,7 @@ import { sessionPolicy } from '../../../infra/local/aws/session-policy.ts';
 import { startTokenService, type TokenService } from '../../../infra/local/aws/token-service.ts';
 import { parseTenantId } from '../../../src/format/object-keys.ts';
 import { createTenantCredentials } from '../../../src/worker/index.ts';
-import { createTestBucket, describeOnS3, type TestBucket } from '../../servers/s3.ts';
+import { createTestBucket, describeOnS3, type TestBucket } from '../../stage/s3.ts';
 
 const ROLE = 'arn:aws:iam::123456789012:role/tenant';
 const CALLER = { accessKeyId: 'AKIAOFTHEWORKER', secretAccessKey: 'its secret' };

@@ -2,8 +2,8 @@ import { writeCheckpoint } from '../../../src/admin/checkpoints/checkpoint.ts';
 import type { Finding } from '../../../src/admin/findings.ts';
 import { verifyTree } from '../../../src/admin/verify/verify.ts';
 import type { ObjectKey } from '../../../src/format/object-keys.ts';
-import { type Bucket, readBucket } from '../../support/bucket.ts';
-import type { TestClient, TestSite } from '../../support/test-tree.ts';
+import { type Bucket, readBucket } from '../../stage/bucket.ts';
+import type { TestClient, TestSite } from '../../stage/test-tree.ts';
 
 export const HOUR = 3_600_000;
 export const DAY = 24 * HOUR;

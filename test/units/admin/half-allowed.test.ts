@@ -9,10 +9,10 @@ import type { MemoryOptions } from '../../../src/open/options/options.ts';
 import type { TenantAdmin } from '../../../src/open/tenant-admin.ts';
 import type { ObjectStore } from '../../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../../src/store/sqlite/sqlite-store.ts';
-import { type FakeKms, type KmsOperation, startFakeKms } from '../../doubles/fake-kms.ts';
-import { interceptStore, type StoreCall } from '../../doubles/intercepted-store.ts';
-import { silentLogger } from '../../doubles/silent-logger.ts';
-import { succeed } from '../../support/succeed.ts';
+import { type FakeKms, type KmsOperation, startFakeKms } from '../../stage/fake-kms.ts';
+import { silentLogger } from '../../stage/silent-logger.ts';
+import { interceptStore, type StoreCall } from '../../stage/store-wrappers.ts';
+import { succeed } from '../../stage/succeed.ts';
 
 const ENV_KEY = Buffer.alloc(32, 7).toString('base64');
 const HOUR = 3_600_000;

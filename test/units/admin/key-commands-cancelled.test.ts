@@ -4,8 +4,8 @@ import { rewrapRoot, rotateKey } from '../../../src/admin/keys/rotate.ts';
 import type { ObjectKey } from '../../../src/format/object-keys.ts';
 import { envRootKey } from '../../../src/keys/env-root-key.ts';
 import type { ETag } from '../../../src/store/port.ts';
-import { createOperator } from '../../support/key-operator.ts';
-import { createSite, TEST_ROOT_KEY } from '../../support/test-tree.ts';
+import { createOperator } from '../../stage/key-operator.ts';
+import { createSite, TEST_ROOT_KEY } from '../../stage/test-tree.ts';
 
 const HOUR = 3_600_000;
 const aborted = { signal: AbortSignal.abort() };

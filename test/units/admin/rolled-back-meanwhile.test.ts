@@ -8,11 +8,11 @@ import { verifyTree } from '../../../src/admin/verify/verify.ts';
 import { hasReason } from '../../../src/errors.ts';
 import type { ObjectKey } from '../../../src/format/object-keys.ts';
 import type { HistoryEntry } from '../../../src/history/past/entries.ts';
-import { contentEtags } from '../../doubles/content-etags.ts';
-import { keyOf } from '../../support/bucket.ts';
-import { historyOf, keepingClient } from '../../support/history-site.ts';
-import { createOperator, type KeyOperator } from '../../support/key-operator.ts';
-import { createSite, type TestClient, type TestSite } from '../../support/test-tree.ts';
+import { keyOf } from '../../stage/bucket.ts';
+import { historyOf, keepingClient } from '../../stage/history-site.ts';
+import { createOperator, type KeyOperator } from '../../stage/key-operator.ts';
+import { createSite, type TestClient, type TestSite } from '../../stage/test-tree.ts';
+import { contentEtags } from './content-etags.ts';
 
 const PATH = '/memories/b';
 const HOUR = 3_600_000;

@@ -9,9 +9,9 @@ import { createTombstone } from '../../../src/format/tombstone.ts';
 import { MEMORY_ROOT } from '../../../src/language/path.ts';
 import { listDirectory } from '../../../src/tree/list-directory.ts';
 import type { Work } from '../../../src/tree/tenant.ts';
-import { atFirst, countCalls } from '../../doubles/intercepted-store.ts';
-import { added, input } from '../../support/format-vectors.ts';
-import { putRecord } from '../../support/key-operator.ts';
+import { added, input } from '../../format/format-vectors.ts';
+import { putRecord } from '../../stage/key-operator.ts';
+import { atFirst, countCalls } from '../../stage/store-wrappers.ts';
 import {
   bytes,
   createSite,
@@ -19,7 +19,7 @@ import {
   type TestClient,
   type TestSite,
   withTenant,
-} from '../../support/test-tree.ts';
+} from '../../stage/test-tree.ts';
 
 async function list(client: TestClient): Promise<Awaited<ReturnType<typeof listRecords>>> {
   return listRecords(await client.open());

@@ -1,8 +1,8 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { TurnRequest } from '../../../src/agent/index.ts';
-import { commands } from '../../doubles/played-claude.ts';
-import { useTurnSite } from '../../support/turn-site.ts';
+import { commands } from '../../stage/scripted-claude.ts';
+import { useTurnSite } from './turn-site.ts';
 
 const PARTS = [
   {

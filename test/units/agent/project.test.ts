@@ -8,7 +8,7 @@ import {
   runTurn,
 } from '../../../src/agent/index.ts';
 import { type Memory, MemoryError, openMemory } from '../../../src/index.ts';
-import { commands, lastResults, playClaude } from '../../doubles/played-claude.ts';
+import { commands, lastResults, playClaude } from '../../stage/scripted-claude.ts';
 
 const PLAN: ProjectPlan = {
   summary: 'A shop for bread.',

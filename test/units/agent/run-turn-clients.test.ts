@@ -6,7 +6,7 @@ import { Beta } from '@anthropic-ai/sdk/resources/beta';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type MessagesClient, runTurn } from '../../../src/agent/index.ts';
 import { type Memory, openMemory } from '../../../src/index.ts';
-import { commands, lastResults, playClaude } from '../../doubles/played-claude.ts';
+import { commands, lastResults, playClaude } from '../../stage/scripted-claude.ts';
 
 interface Options {
   readonly apiKey: string;

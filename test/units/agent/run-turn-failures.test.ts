@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { runTurn } from '../../../src/agent/index.ts';
 import { ApiRefusal } from '../../../src/testing/claude/api-refusal.ts';
-import { commands, playClaude } from '../../doubles/played-claude.ts';
-import { MESSAGES, useTurnSite } from '../../support/turn-site.ts';
+import { commands, playClaude } from '../../stage/scripted-claude.ts';
+import { MESSAGES, useTurnSite } from './turn-site.ts';
 
 const CREATE = commands({ command: 'create', path: '/memories/f', file_text: 'x' });
 const VIEW = commands({ command: 'view', path: '/memories' });

@@ -2,7 +2,7 @@ import type { BetaMessageParam } from '@anthropic-ai/sdk/resources/beta';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { runTurn, type TurnRequest } from '../../../src/agent/index.ts';
 import { type Memory, openMemory } from '../../../src/index.ts';
-import { type PlayedClaude, playClaude, type Sent } from '../../doubles/played-claude.ts';
+import { type PlayedClaude, playClaude, type Sent } from '../../stage/scripted-claude.ts';
 
 const QUESTION: readonly BetaMessageParam[] = [{ role: 'user', content: 'Where were we?' }];
 const YES = { say: 'Yes.' };

@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { MemoryError } from '../../../src/errors.ts';
 import { openMemory } from '../../../src/open/open-memory.ts';
 import type { ObjectStore } from '../../../src/store/port.ts';
-import { commands } from '../../doubles/played-claude.ts';
-import { useTurnSite } from '../../support/turn-site.ts';
+import { commands } from '../../stage/scripted-claude.ts';
+import { useTurnSite } from './turn-site.ts';
 
 const CREATE = commands({ command: 'create', path: '/memories/f', file_text: 'x' });
 const VIEW = commands({ command: 'view', path: '/memories' });

@@ -4,7 +4,7 @@ import { type ContextManagement, runTurn } from '../../../src/agent/index.ts';
 import { type Memory, openMemory } from '../../../src/index.ts';
 import type { ScriptedPart } from '../../../src/testing/claude/reply.ts';
 import type { ScriptedScene } from '../../../src/testing/claude/scripted-claude.ts';
-import { commands, type PlayedClaude, playClaude } from '../../doubles/played-claude.ts';
+import { commands, type PlayedClaude, playClaude } from '../../stage/scripted-claude.ts';
 
 const CLEARING_BETA = 'context-management-2025-06-27';
 const COMPACTION_BETA = 'compact-2026-01-12';

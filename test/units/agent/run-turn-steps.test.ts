@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { runTurn, type TurnProgress } from '../../../src/agent/index.ts';
-import { commands, playClaude } from '../../doubles/played-claude.ts';
-import { useTurnSite } from '../../support/turn-site.ts';
+import { commands, playClaude } from '../../stage/scripted-claude.ts';
+import { useTurnSite } from './turn-site.ts';
 
 const CREATE = commands({ command: 'create', path: '/memories/f', file_text: 'x' });
 const VIEW = commands({ command: 'view', path: '/memories' });

@@ -2,7 +2,7 @@ import type { BetaMessageParam } from '@anthropic-ai/sdk/resources/beta';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { runTurn, type TurnOutcome, type TurnProgress, type TurnRequest } from '../../../src/agent/index.ts';
 import { type Memory, openMemory } from '../../../src/index.ts';
-import { commands, type Played, playClaude, type Sent } from '../../doubles/played-claude.ts';
+import { commands, type Played, playClaude, type Sent } from '../../stage/scripted-claude.ts';
 
 const MODEL = 'claude-sonnet-5-5';
 const VIEW = commands({ command: 'view', path: '/memories' });

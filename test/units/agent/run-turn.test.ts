@@ -13,7 +13,7 @@ import {
   type Played,
   type PlayedClaude,
   playClaude,
-} from '../../doubles/played-claude.ts';
+} from '../../stage/scripted-claude.ts';
 
 const QUESTION: readonly BetaMessageParam[] = [{ role: 'user', content: 'Where were we?' }];
 const VIEW = { command: 'view', path: '/memories' };

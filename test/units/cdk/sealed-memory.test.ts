@@ -16,8 +16,8 @@ import {
 import { type ISecret, Secret } from 'aws-cdk-lib/aws-secretsmanager';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { SealedMemory, type SealedMemoryProps } from '../../../src/cdk/index.ts';
-import { onlyResource, resolveValue, type Template } from '../../support/iam/template.ts';
-import { synthesize } from '../../support/synthesized.ts';
+import { onlyResource, resolveValue, type Template } from '../../infra/iam/template.ts';
+import { synthesize } from '../../infra/synthesized.ts';
 
 const KEY = 'arn:aws:kms:eu-central-1:111122223333:key/22222222-2222-3333-4444-555555555555';
 

@@ -7,7 +7,7 @@ import { createMemoryServer } from '../../../src/mcp/server.ts';
 import { openMemory } from '../../../src/open/open-memory.ts';
 import type { ServerBounds } from '../../../src/page/server/bounded-server.ts';
 import { listenOnLoopback } from '../../../src/page/server/loopback.ts';
-import { askRaw, serveQuestions, signIn } from '../../support/page-site.ts';
+import { askRaw, serveQuestions, signIn } from '../../stage/page-site.ts';
 
 const HOUR = 3_600_000;
 /** Nothing of a client ends by time. */

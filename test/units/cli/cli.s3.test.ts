@@ -1,7 +1,7 @@
 import { ListObjectsV2Command } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createTestBucket, describeOnS3, s3Environment, type TestBucket } from '../../servers/s3.ts';
-import { CLI_MEMORY_ENV, execLines, runCli } from '../../support/cli.ts';
+import { CLI_MEMORY_ENV, execLines, runCli } from '../../stage/cli.ts';
+import { createTestBucket, describeOnS3, s3Environment, type TestBucket } from '../../stage/s3.ts';
 
 describeOnS3('the CLI', ['minio', 'versitygw'], (server) => {
   let bucket: TestBucket;

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openMemory } from '../../../src/open/open-memory.ts';
-import { runCli } from '../../support/cli.ts';
+import { runCli } from '../../stage/cli.ts';
 
 const MAIN = fileURLToPath(new URL('../../../src/cli/main.ts', import.meta.url));
 /** Names of files of a memory that a shell would run, or take apart. */

@@ -19,7 +19,7 @@ import type { Flags } from '../../../src/cli/run/invocation.ts';
 import { runOpen } from '../../../src/cli/serve/open.ts';
 import type { ResultOf } from '../../../src/page/protocol.ts';
 import { openExportView } from '../../../src/page/server/export-view.ts';
-import { invocationOf } from '../../doubles/invocation.ts';
+import { invocationOf } from '../../stage/invocation.ts';
 
 const HOSTILE = '</pre><script>alert(1)</script>&lt;b&gt;\u202Etxt.\u0007';
 const { signal } = new AbortController();

@@ -25,9 +25,9 @@ import { runStatus } from '../../../src/cli/keys/keys.ts';
 import { runShred } from '../../../src/cli/keys/shred.ts';
 import type { Flags, Invocation } from '../../../src/cli/run/invocation.ts';
 import { MemoryError } from '../../../src/errors.ts';
-import { invocationOf } from '../../doubles/invocation.ts';
-import { startCli } from '../../support/cli.ts';
-import { type KeptMemory, openKeptMemory } from '../../support/kept-memory.ts';
+import { startCli } from '../../stage/cli.ts';
+import { invocationOf } from '../../stage/invocation.ts';
+import { type KeptMemory, openKeptMemory } from '../../stage/kept-memory.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'sealed-memory-interrupted-'));
 const flags: Flags = {

@@ -21,12 +21,12 @@ import { runEncodeName } from '../../../src/cli/keys/names.ts';
 import type { Action, Flags } from '../../../src/cli/run/invocation.ts';
 import type { Report } from '../../../src/cli/show/report.ts';
 import { hasCode } from '../../../src/errors.ts';
-import { type Around, countCalls, recordInto, type StoreCall } from '../../doubles/intercepted-store.ts';
-import { invocationOf } from '../../doubles/invocation.ts';
+import { invocationOf } from '../../stage/invocation.ts';
+import { type Around, countCalls, recordInto, type StoreCall } from '../../stage/store-wrappers.ts';
 
 const wire = vi.hoisted(() => ({ around: undefined as Around | undefined, isGuarding: false }));
 vi.mock('../../../src/store/open-store.ts', async (load) => {
-  const { aroundStores } = await import('../../doubles/around-stores.ts');
+  const { aroundStores } = await import('../../stage/store-wrappers.ts');
   return aroundStores(await load<typeof import('../../../src/store/open-store.ts')>(), wire);
 });
 vi.mock('node:fs/promises', async (load) => {

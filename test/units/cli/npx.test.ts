@@ -6,8 +6,8 @@ import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { bundleCli } from '../../../infra/bundle-cli.ts';
-import { CLI_MEMORY_ENV } from '../../support/cli.ts';
-import { PROGRAM_ENV } from '../../support/program-env.ts';
+import { CLI_MEMORY_ENV } from '../../stage/cli.ts';
+import { PROGRAM_ENV } from '../../stage/programs.ts';
 
 const SLOW = 60_000;
 /** Longer than the program needs to see that it is alone, and to end. */

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { CLI_MEMORY_ENV, runCli, startCli } from '../../support/cli.ts';
+import { CLI_MEMORY_ENV, runCli, startCli } from '../../stage/cli.ts';
 
 const MAIN = fileURLToPath(new URL('../../../src/cli/main.ts', import.meta.url));
 

@@ -24,8 +24,8 @@ import { createProgram } from '../../../src/cli/program/program.ts';
 import { type Action, explain } from '../../../src/cli/run/invocation.ts';
 import { typedMounts, typedPath } from '../../../src/cli/run/typed.ts';
 import { openMemory } from '../../../src/open/open-memory.ts';
-import { invocationOf } from '../../doubles/invocation.ts';
-import { CLI_MEMORY_ENV, runCli } from '../../support/cli.ts';
+import { CLI_MEMORY_ENV, runCli } from '../../stage/cli.ts';
+import { invocationOf } from '../../stage/invocation.ts';
 
 /** A directory and a file whose names have two forms each, which look the same. */
 const [DIRECTORY, FILE] = ['/memories/café', '/memories/café/résumé.md'];

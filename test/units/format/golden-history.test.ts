@@ -6,7 +6,7 @@ import { createConversations } from '../../../src/worker/leases/conversations.ts
 import { openPrompt } from '../../../src/worker/turn/sealed-prompt.ts';
 import { openAnswers } from '../../../src/worker/turn/turn-answer.ts';
 import { parseTurnMessage, STORED_PROMPT } from '../../../src/worker/turn/turn-message.ts';
-import { fillGolden, GOLDEN_HISTORY } from '../../support/golden.ts';
+import { fillGolden, GOLDEN_HISTORY } from '../../format/golden.ts';
 
 const { files, records, line, log, prompt, rootKey, tenant, texts, transcripts, conversations, written } =
   GOLDEN_HISTORY;

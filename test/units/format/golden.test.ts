@@ -10,7 +10,7 @@ import { envRootKey } from '../../../src/keys/env-root-key.ts';
 import { openKeyring } from '../../../src/keys/keyring.ts';
 import { MEMORY_ROOT, parseMemoryPath } from '../../../src/language/path.ts';
 import { openTenant } from '../../../src/open/open-memory.ts';
-import { toHex } from '../../support/format-vectors.ts';
+import { toHex } from '../../format/format-vectors.ts';
 import {
   contentOfGolden,
   fillGolden,
@@ -18,7 +18,7 @@ import {
   GOLDEN_HISTORY,
   type GoldenStore,
   goldenBytes,
-} from '../../support/golden.ts';
+} from '../../format/golden.ts';
 
 beforeAll(loadSodium);
 

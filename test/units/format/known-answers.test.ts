@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { deriveKey, hash, hchacha20, loadSodium, openBox, sealBox } from '../../../src/format/sodium.ts';
-import { hchacha20 as draftKey, draftOpen, draftSeal } from '../../support/draft-xchacha.ts';
-import { fromHex, toHex } from '../../support/format-vectors.ts';
-import { BOX_CASES, HASH_KAT, HASH_LENGTHS, HCHACHA20, KDF_CASES } from '../../support/known-answers.ts';
+import { fromHex, toHex } from '../../format/format-vectors.ts';
+import { BOX_CASES, HASH_KAT, HASH_LENGTHS, HCHACHA20, KDF_CASES } from '../../format/known-answers.ts';
+import { hchacha20 as draftKey, draftOpen, draftSeal } from './draft-xchacha.ts';
 
 beforeAll(loadSodium);
 

@@ -6,7 +6,7 @@ import { childTweak, ROOT_TWEAK } from '../../../src/format/segments.ts';
 import { deriveKey, hash, loadSodium } from '../../../src/format/sodium.ts';
 import { isValidSegment } from '../../../src/language/path.ts';
 import { encodeText } from '../../../src/language/text.ts';
-import { added, applyOps, expand, format1, fromHex, input, toHex } from '../../support/format-vectors.ts';
+import { added, applyOps, expand, format1, fromHex, input, toHex } from '../../format/format-vectors.ts';
 
 beforeAll(loadSodium);
 

@@ -18,7 +18,7 @@ import {
 import { loadSodium } from '../../../src/format/sodium.ts';
 import { joinPath, MEMORY_ROOT, type MemoryPath, parseMemoryPath } from '../../../src/language/path.ts';
 import { encodeText } from '../../../src/language/text.ts';
-import { added, digestOf, expand, format1, input } from '../../support/format-vectors.ts';
+import { added, digestOf, expand, format1, input } from '../../format/format-vectors.ts';
 
 beforeAll(loadSodium);
 

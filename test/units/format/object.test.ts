@@ -11,7 +11,7 @@ import { newVersion, type VersionIdBytes } from '../../../src/format/version.ts'
 import { MAX_BOUND, nextBound } from '../../../src/format/wrap.ts';
 import { encodeText } from '../../../src/language/text.ts';
 import { osRandom as random } from '../../../src/store/os-random.ts';
-import { forgeObject } from '../../support/forge.ts';
+import { forgeObject } from '../../format/forge.ts';
 import {
   added,
   applyOps,
@@ -23,7 +23,7 @@ import {
   input,
   type Op,
   toHex,
-} from '../../support/format-vectors.ts';
+} from '../../format/format-vectors.ts';
 import {
   drawnUnderOf,
   keyringFields,
@@ -31,7 +31,7 @@ import {
   sealCase,
   sealingKeys,
   vectorBytes,
-} from '../../support/vector-parts.ts';
+} from '../../format/vector-parts.ts';
 
 beforeAll(loadSodium);
 

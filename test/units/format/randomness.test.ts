@@ -10,10 +10,10 @@ import { openTenant } from '../../../src/open/open-memory.ts';
 import { guardDeletes } from '../../../src/store/guarded-delete.ts';
 import type { ObjectStore } from '../../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../../src/store/sqlite/sqlite-store.ts';
-import { ignoreDeleteConditions, interceptStore } from '../../doubles/intercepted-store.ts';
-import { toHex } from '../../support/format-vectors.ts';
-import { type Drawn, type Freshness, watchFreshness } from '../../support/freshness.ts';
-import { at, bytes } from '../../support/test-tree.ts';
+import { toHex } from '../../format/format-vectors.ts';
+import { ignoreDeleteConditions, interceptStore } from '../../stage/store-wrappers.ts';
+import { at, bytes } from '../../stage/test-tree.ts';
+import { type Drawn, type Freshness, watchFreshness } from './freshness.ts';
 
 type Source = (length: number) => Buffer;
 

@@ -6,7 +6,7 @@ import { loadSodium } from '../../../src/format/sodium.ts';
 import { pageId, transcriptId } from '../../../src/sessions/session-key.ts';
 import { bodyId, headId, promptId } from '../../../src/turns/conversation-id.ts';
 import { keyedHash } from '../../../src/worker/leases/turn-lease.ts';
-import { added, fromHex, input } from '../../support/format-vectors.ts';
+import { added, fromHex, input } from '../../format/format-vectors.ts';
 
 const { recordIds } = added;
 const DAY_MS = 86_400_000;

@@ -18,8 +18,8 @@ import { parseHead } from '../../../src/turns/conversation-head.ts';
 import { parseCount, parseProgress, parsePrompt, parseReceipt } from '../../../src/turns/turn-records.ts';
 import { decodeConversation } from '../../../src/worker/leases/conversation.ts';
 import { decodeAnswer } from '../../../src/worker/turn/turn-answer.ts';
-import { added, fromHex } from '../../support/format-vectors.ts';
-import { createSite } from '../../support/test-tree.ts';
+import { added, fromHex } from '../../format/format-vectors.ts';
+import { createSite } from '../../stage/test-tree.ts';
 
 /**
  * What src finds in the content of a record, as the vectors tell it; undefined, or a failure, for what is malformed.

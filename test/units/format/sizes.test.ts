@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { contentLength, MAX_CONTENT_BYTES, sealedSize, TOMBSTONE_BYTES } from '../../../src/format/sizes.ts';
-import { format1 } from '../../support/format-vectors.ts';
+import { format1 } from '../../format/format-vectors.ts';
 
 describe('size', () => {
   it.each(format1.sizes.lengthToSize)('of %i bytes of content is %i, and back', (length, size) => {

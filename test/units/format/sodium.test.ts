@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { deriveKey, equalBytes, loadSodium, openBox, sealBox, wipe } from '../../../src/format/sodium.ts';
-import { format1, fromHex, input, toHex } from '../../support/format-vectors.ts';
+import { format1, fromHex, input, toHex } from '../../format/format-vectors.ts';
 
 beforeAll(loadSodium);
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { contentLength } from '../../../src/format/sizes.ts';
 import { createTombstone, isTombstone } from '../../../src/format/tombstone.ts';
-import { added, fromHex, input, scripted, toHex } from '../../support/format-vectors.ts';
+import { added, fromHex, input, scripted, toHex } from '../../format/format-vectors.ts';
 
 describe('tombstone', () => {
   it('is its magic and 32 random bytes', () => {

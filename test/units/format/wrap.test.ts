@@ -9,9 +9,9 @@ import {
   openWrap,
   type WrapBinding,
 } from '../../../src/format/wrap.ts';
-import { forgeObject } from '../../support/forge.ts';
-import { added, input } from '../../support/format-vectors.ts';
-import { keyringFields, objectFields } from '../../support/vector-parts.ts';
+import { forgeObject } from '../../format/forge.ts';
+import { added, input } from '../../format/format-vectors.ts';
+import { keyringFields, objectFields } from '../../format/vector-parts.ts';
 
 beforeAll(loadSodium);
 

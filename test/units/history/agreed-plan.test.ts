@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
 import type { PlannedChange, PlanOutcome } from '../../../src/history/change/plan.ts';
 import type { History } from '../../../src/history/history.ts';
-import { historyOf, keepingClient, textsOf } from '../../support/history-site.ts';
-import { at, bytes, describeOnBothKinds, type TestClient, type TestSite } from '../../support/test-tree.ts';
-import { amount } from '../../support/thorough.ts';
+import { amount } from '../../runner/thorough.ts';
+import { historyOf, keepingClient, textsOf } from '../../stage/history-site.ts';
+import { at, bytes, describeOnBothKinds, type TestClient, type TestSite } from '../../stage/test-tree.ts';
 
 const [A, B, C] = [at('/memories/a'), at('/memories/b'), at('/memories/c')];
 const [MOVED, NEW, LATE] = [at('/memories/moved'), at('/memories/new'), at('/memories/late')];

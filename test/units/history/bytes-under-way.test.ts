@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { createHistory, type History } from '../../../src/history/history.ts';
 import { createTree } from '../../../src/tree/tree.ts';
-import { keepingClient } from '../../support/history-site.ts';
-import { at, openSite } from '../../support/test-tree.ts';
+import { keepingClient } from '../../stage/history-site.ts';
+import { at, openSite } from '../../stage/test-tree.ts';
 
 const FILES = 12;
 const SIZE = 40_000;

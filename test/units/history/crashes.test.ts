@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { createHistory } from '../../../src/history/history.ts';
-import { dieAt, everyDeath } from '../../support/killed-run.ts';
-import { at, bytes, describeOnBothKinds, type TestClient, type TestSite } from '../../support/test-tree.ts';
+import { dieAt, everyDeath } from '../../stage/killed-run.ts';
+import { at, bytes, describeOnBothKinds, type TestClient, type TestSite } from '../../stage/test-tree.ts';
 
 const [A, B, DIRECTORY, TARGET] = ['/memories/d/a', '/memories/d/b', '/memories/d', '/memories/e'];
 

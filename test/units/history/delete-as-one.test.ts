@@ -10,7 +10,7 @@ import { openMemory } from '../../../src/open/open-memory.ts';
 import type { ChangeResult, Changes, ObjectStore } from '../../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import type { Memory } from '../../../src/tool/memory-tool.ts';
-import { silentLogger } from '../../doubles/silent-logger.ts';
+import { silentLogger } from '../../stage/silent-logger.ts';
 
 const DIRECTORY = '/memories/d';
 const [A, B] = [`${DIRECTORY}/a`, `${DIRECTORY}/b`];
@@ -130,7 +130,7 @@ describe('a delete with history, on a store that makes several changes as one', 
 describe('a process that is killed while it deletes with history', () => {
   const folder = mkdtempSync(join(tmpdir(), 'sealed-memory-killed-delete-'));
   afterAll(() => rmSync(folder, { recursive: true }));
-  const SCRIPT = fileURLToPath(new URL('../../support/killed-delete.ts', import.meta.url));
+  const SCRIPT = fileURLToPath(new URL('./killed-delete.ts', import.meta.url));
   /** More than a delete takes. */
   const MOST_STATEMENTS = 40;
 

@@ -11,8 +11,8 @@ import {
 } from '../../../src/history/save/history-record.ts';
 import { writeRecord } from '../../../src/tree/records/sealed-record.ts';
 import type { EndedFile } from '../../../src/tree/tenant.ts';
-import { added, fromHex, input, toHex } from '../../support/format-vectors.ts';
-import { createSite } from '../../support/test-tree.ts';
+import { added, fromHex, input, toHex } from '../../format/format-vectors.ts';
+import { createSite } from '../../stage/test-tree.ts';
 
 const { historyRecords, actorRecords } = added;
 

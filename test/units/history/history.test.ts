@@ -7,8 +7,8 @@ import type { HistoryEntry } from '../../../src/history/past/entries.ts';
 import { envRootKey } from '../../../src/keys/env-root-key.ts';
 import { createKeyringEditor } from '../../../src/keys/keyring-editor.ts';
 import type { Progress } from '../../../src/tree/tenant.ts';
-import { countCalls } from '../../doubles/intercepted-store.ts';
-import { historyOf, keepingClient } from '../../support/history-site.ts';
+import { historyOf, keepingClient } from '../../stage/history-site.ts';
+import { countCalls } from '../../stage/store-wrappers.ts';
 import {
   at,
   bytes,
@@ -16,7 +16,7 @@ import {
   inTime,
   TEST_ROOT_KEY,
   type TestClient,
-} from '../../support/test-tree.ts';
+} from '../../stage/test-tree.ts';
 
 const PATH = '/memories/d/a';
 

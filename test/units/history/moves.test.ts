@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
 import { MemoryError } from '../../../src/errors.ts';
 import { createHistory } from '../../../src/history/history.ts';
-import type { StoreCall } from '../../doubles/intercepted-store.ts';
-import { at, describeOnBothKinds, type TestClient, type TestSite } from '../../support/test-tree.ts';
+import type { StoreCall } from '../../stage/store-wrappers.ts';
+import { at, describeOnBothKinds, type TestClient, type TestSite } from '../../stage/test-tree.ts';
 
 const [FROM, TO] = ['/memories/d', '/memories/e'];
 const NAMES = ['a', 'b', 'c'];

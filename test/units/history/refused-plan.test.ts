@@ -4,8 +4,8 @@ import { createHistory, type History } from '../../../src/history/history.ts';
 import type { Policy } from '../../../src/tree/admission/policy.ts';
 import type { TenantLimits } from '../../../src/tree/admission/quota.ts';
 import { createTree } from '../../../src/tree/tree.ts';
-import { keepingClient, textsOf } from '../../support/history-site.ts';
-import { at, bytes, openSite, type TestClient, type TestSite } from '../../support/test-tree.ts';
+import { keepingClient, textsOf } from '../../stage/history-site.ts';
+import { at, bytes, openSite, type TestClient, type TestSite } from '../../stage/test-tree.ts';
 
 const [A, B, C, NEW] = ['/memories/a', '/memories/b', '/memories/c', '/memories/new'];
 const ACTOR = 'operator';

@@ -1,6 +1,5 @@
 import { afterAll, describe, expect, it } from 'vitest';
 import { createHistory } from '../../../src/history/history.ts';
-import type { VirtualTime } from '../../doubles/virtual-time.ts';
 import { sayProved } from '../../history-proof/say-proved.ts';
 import {
   at,
@@ -9,7 +8,8 @@ import {
   STORE_KINDS,
   type StoreKind,
   type TestClient,
-} from '../../support/test-tree.ts';
+} from '../../stage/test-tree.ts';
+import type { VirtualTime } from '../../stage/virtual-time.ts';
 
 /** What the tenant's files are, kept beside it. */
 type Files = ReadonlyMap<string, string>;

@@ -8,10 +8,11 @@ import { readWholePast } from '../../../src/history/past/read.ts';
 import { readHistoryRecord } from '../../../src/history/past/records.ts';
 import { encodeHistoryRecord } from '../../../src/history/save/history-record.ts';
 import { writeRecord } from '../../../src/tree/records/sealed-record.ts';
-import { historyOf, keepingClient, textsOf } from '../../support/history-site.ts';
-import { createOperator } from '../../support/key-operator.ts';
-import { dieAt, everyDeath, someDeaths } from '../../support/killed-run.ts';
-import { MIGRATIONS, migrateFile } from '../../support/migrate-file.ts';
+import { amount } from '../../runner/thorough.ts';
+import { historyOf, keepingClient, textsOf } from '../../stage/history-site.ts';
+import { createOperator } from '../../stage/key-operator.ts';
+import { dieAt, everyDeath, someDeaths } from '../../stage/killed-run.ts';
+import { MIGRATIONS, migrateFile } from '../../stage/rare-writes.ts';
 import {
   at,
   bytes,
@@ -19,8 +20,7 @@ import {
   inTime,
   type TestClient,
   type TestSite,
-} from '../../support/test-tree.ts';
-import { amount } from '../../support/thorough.ts';
+} from '../../stage/test-tree.ts';
 
 const [A, B, C] = ['/memories/d/a', '/memories/d/b', '/memories/c'];
 

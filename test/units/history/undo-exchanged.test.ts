@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { historyOf, keepingClient, textsOf } from '../../support/history-site.ts';
-import { at, bytes, openSite } from '../../support/test-tree.ts';
+import { historyOf, keepingClient, textsOf } from '../../stage/history-site.ts';
+import { at, bytes, openSite } from '../../stage/test-tree.ts';
 
 const [A, B] = [at('/memories/a'), at('/memories/b')];
 

@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
 import type { PlanOutcome } from '../../../src/history/change/plan.ts';
-import { historyOf, keepingClient, textsOf } from '../../support/history-site.ts';
-import { dieAt, someDeaths } from '../../support/killed-run.ts';
-import { at, bytes, describeOnBothKinds, type TestClient } from '../../support/test-tree.ts';
-import { amount } from '../../support/thorough.ts';
+import { amount } from '../../runner/thorough.ts';
+import { historyOf, keepingClient, textsOf } from '../../stage/history-site.ts';
+import { dieAt, someDeaths } from '../../stage/killed-run.ts';
+import { at, bytes, describeOnBothKinds, type TestClient } from '../../stage/test-tree.ts';
 
 const [A, B, C] = ['/memories/d/a', '/memories/d/b', '/memories/c'];
 

@@ -7,8 +7,8 @@ import { memoryToolDefinition as definition } from '../../../src/language/schema
 import { openMemory } from '../../../src/open/open-memory.ts';
 import type { Memory } from '../../../src/tool/memory-tool.ts';
 import { describeToolHost } from '../../contracts/tool-host.ts';
-import { commands, type PlayedClaude, playClaude } from '../../doubles/played-claude.ts';
-import { readByClaude } from '../../support/read-by-claude.ts';
+import { commands, type PlayedClaude, playClaude } from '../../stage/scripted-claude.ts';
+import { readByClaude } from './read-by-claude.ts';
 
 const model = ({ url }: PlayedClaude) =>
   createAnthropic({ apiKey: 'none', baseURL: `${url}/v1` })('claude-sonnet-5-5');

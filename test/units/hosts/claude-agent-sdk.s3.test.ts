@@ -7,7 +7,7 @@ import type { ObjectStore } from '../../../src/store/port.ts';
 import { openS3ObjectStore } from '../../../src/store/s3/s3-store.ts';
 import type { Memory } from '../../../src/tool/memory-tool.ts';
 import { describeSessionStore } from '../../contracts/session-store.ts';
-import { createTestBucket, describeOnS3, type TestBucket } from '../../servers/s3.ts';
+import { createTestBucket, describeOnS3, type TestBucket } from '../../stage/s3.ts';
 
 const rootKey = randomBytes(32).toString('base64');
 

@@ -11,7 +11,7 @@ import {
   type Played,
   type PlayedClaude,
   playClaude,
-} from '../../doubles/played-claude.ts';
+} from '../../stage/scripted-claude.ts';
 
 /** In place of Google's sign-in. */
 const SIGNED_IN = {

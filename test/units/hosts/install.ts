@@ -1,7 +1,7 @@
 import { mkdir, readlink, rm, symlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { installLocked } from '../../support/locked-packages.ts';
+import { installLocked } from '../../runner/locked-packages.ts';
 import manifest from './package.json' with { type: 'json' };
 
 const FOLDER = fileURLToPath(new URL('./', import.meta.url));

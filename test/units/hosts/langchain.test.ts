@@ -6,8 +6,8 @@ import { memoryToolDefinition as definition } from '../../../src/language/schema
 import { openMemory } from '../../../src/open/open-memory.ts';
 import type { Memory } from '../../../src/tool/memory-tool.ts';
 import { describeToolHost } from '../../contracts/tool-host.ts';
-import { commands, type PlayedClaude, playClaude } from '../../doubles/played-claude.ts';
-import { readByClaude } from '../../support/read-by-claude.ts';
+import { commands, type PlayedClaude, playClaude } from '../../stage/scripted-claude.ts';
+import { readByClaude } from './read-by-claude.ts';
 
 const chatModel = ({ url }: PlayedClaude): ChatAnthropic =>
   new ChatAnthropic({ apiKey: 'none', anthropicApiUrl: url, model: 'claude-sonnet-5-5', maxRetries: 0 });

@@ -6,7 +6,7 @@ import { COMMAND_NAMES } from '../../../src/language/command.ts';
 import { openMemory } from '../../../src/open/open-memory.ts';
 import type { Memory } from '../../../src/tool/memory-tool.ts';
 import { describeToolHost, type Reached } from '../../contracts/tool-host.ts';
-import { startScriptedResponses } from '../../doubles/scripted-responses.ts';
+import { startScriptedResponses } from '../../stage/scripted-claude.ts';
 
 type Item = { readonly type: string; readonly output: Output | readonly Output[] };
 type Output = { readonly text: string } | { readonly type: 'input_image'; readonly image: string };

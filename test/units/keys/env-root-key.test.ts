@@ -5,8 +5,8 @@ import { loadSodium, sealBox } from '../../../src/format/sodium.ts';
 import { envRootKey } from '../../../src/keys/env-root-key.ts';
 import type { KeyringContext } from '../../../src/keys/root-key.ts';
 import { describeRootKey } from '../../contracts/root-key.ts';
-import { canon } from '../../support/forge.ts';
-import { added, format1, fromHex, input, scripted, toHex } from '../../support/format-vectors.ts';
+import { canon } from '../../format/forge.ts';
+import { added, format1, fromHex, input, scripted, toHex } from '../../format/format-vectors.ts';
 
 beforeAll(loadSodium);
 

@@ -6,8 +6,8 @@ import { envRootKey } from '../../../src/keys/env-root-key.ts';
 import { createKeySearch } from '../../../src/keys/key-search.ts';
 import { createKeyringCache, type LoadedKeyring } from '../../../src/keys/keyring-cache.ts';
 import { createAges } from '../../../src/time.ts';
-import { type Around, interceptStore } from '../../doubles/intercepted-store.ts';
-import { createSite, TEST_ROOT_KEY } from '../../support/test-tree.ts';
+import { type Around, interceptStore } from '../../stage/store-wrappers.ts';
+import { createSite, TEST_ROOT_KEY } from '../../stage/test-tree.ts';
 
 beforeAll(loadSodium);
 

@@ -22,8 +22,8 @@ import type { RootKey } from '../../../src/keys/root-key.ts';
 import { osRandom as random } from '../../../src/store/os-random.ts';
 import { type ObjectStore, resentConflict } from '../../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../../src/store/sqlite/sqlite-store.ts';
-import { added, format1, fromHex, input } from '../../support/format-vectors.ts';
-import { vectorBytes } from '../../support/vector-parts.ts';
+import { added, format1, fromHex, input } from '../../format/format-vectors.ts';
+import { vectorBytes } from '../../format/vector-parts.ts';
 
 const layout = createLayout({ prefix: 'p', tenant: parseTenantId('acme') });
 const file = `${layout.data}file` as ObjectKey;

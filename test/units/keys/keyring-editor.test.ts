@@ -19,7 +19,7 @@ import {
   loseAnswer,
   noAnswer,
   sendTwice,
-} from '../../doubles/intercepted-store.ts';
+} from '../../stage/store-wrappers.ts';
 
 const layout = createLayout({ prefix: 'p', tenant: parseTenantId('acme') });
 const oldRoot = envRootKey(new Uint8Array(32).fill(1));

@@ -12,7 +12,7 @@ import type { RootKey } from '../../../src/keys/root-key.ts';
 import { osRandom as random } from '../../../src/store/os-random.ts';
 import type { ObjectStore } from '../../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../../src/store/sqlite/sqlite-store.ts';
-import { type Around, interceptStore } from '../../doubles/intercepted-store.ts';
+import { type Around, interceptStore } from '../../stage/store-wrappers.ts';
 
 const layout = createLayout({ prefix: '', tenant: parseTenantId('acme') });
 const refusal = (code: string) => expect.objectContaining({ name: 'MemoryError', code });

@@ -15,7 +15,7 @@ import type { RootKey } from '../../../src/keys/root-key.ts';
 import { osRandom as random } from '../../../src/store/os-random.ts';
 import type { ObjectStore } from '../../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../../src/store/sqlite/sqlite-store.ts';
-import { type Around, atFirst, interceptStore, noAnswer } from '../../doubles/intercepted-store.ts';
+import { type Around, atFirst, interceptStore, noAnswer } from '../../stage/store-wrappers.ts';
 
 /** Every array that a key was put into, besides those of the compiled library. */
 const made = vi.hoisted(() => new Set<Uint8Array>());

@@ -8,7 +8,7 @@ import { createKeyring, openKeyring, rotateKeyring, sealKeyring } from '../../..
 import { createRollbackGuard } from '../../../src/keys/rollback-guard.ts';
 import type { RootKey } from '../../../src/keys/root-key.ts';
 import { osRandom as random } from '../../../src/store/os-random.ts';
-import { forgeKeyring } from '../../support/forge.ts';
+import { forgeKeyring } from '../../format/forge.ts';
 import {
   applyOps,
   digestOf,
@@ -19,8 +19,8 @@ import {
   type KeyringFields,
   scripted,
   toHex,
-} from '../../support/format-vectors.ts';
-import { keyringFields, tenantKeysOf, vectorBytes } from '../../support/vector-parts.ts';
+} from '../../format/format-vectors.ts';
+import { keyringFields, tenantKeysOf, vectorBytes } from '../../format/vector-parts.ts';
 
 beforeAll(loadSodium);
 

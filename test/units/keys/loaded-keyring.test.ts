@@ -24,7 +24,7 @@ import { activate } from '../../../src/keys/loaded-keyring.ts';
 import { osRandom as random } from '../../../src/store/os-random.ts';
 import type { ObjectStore } from '../../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../../src/store/sqlite/sqlite-store.ts';
-import { interceptStore, noAnswer } from '../../doubles/intercepted-store.ts';
+import { interceptStore, noAnswer } from '../../stage/store-wrappers.ts';
 
 const layout = createLayout({ prefix: '', tenant: parseTenantId('acme') });
 const rootKeys = [envRootKey(new Uint8Array(32).fill(1))];

@@ -18,9 +18,9 @@ import {
 import { osRandom as random } from '../../../src/store/os-random.ts';
 import type { ObjectStore } from '../../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../../src/store/sqlite/sqlite-store.ts';
-import { interceptStore } from '../../doubles/intercepted-store.ts';
-import { input } from '../../support/format-vectors.ts';
-import { vectorBytes } from '../../support/vector-parts.ts';
+import { input } from '../../format/format-vectors.ts';
+import { vectorBytes } from '../../format/vector-parts.ts';
+import { interceptStore } from '../../stage/store-wrappers.ts';
 
 const rootKeys = [envRootKey(input('root'))];
 const layout = createLayout({ prefix: '', tenant: parseTenantId('acme') });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { formatSize } from '../../../src/language/listing.ts';
 import { MEMORY_ROOT, parseMemoryPath } from '../../../src/language/path.ts';
-import { viewDirectory } from '../../support/view-directory.ts';
+import { viewDirectory } from './view-directory.ts';
 
 function filesOf(sizes: Readonly<Record<string, number>>) {
   return Object.entries(sizes).map(([path, size]) => ({ path: parseMemoryPath(`/memories/${path}`), size }));

@@ -12,7 +12,7 @@ import {
   refuseTooDeep,
   segmentsOf,
 } from '../../../src/language/path.ts';
-import { watchProcessor } from '../../support/processor-time.ts';
+import { watchProcessor } from '../../stage/measures.ts';
 
 /** A path of so many segments. */
 const deep = (segments: number): string => `/memories${'/a'.repeat(segments)}`;

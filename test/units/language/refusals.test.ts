@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { ErrorDetails } from '../../../src/errors.ts';
-import { create, insert, path, refuse, rename, say, view } from '../../support/replies.ts';
+import { create, insert, path, refuse, rename, say, view } from './replies.ts';
 
 describe('commandRefusal', () => {
   it.each<[unknown, string]>([

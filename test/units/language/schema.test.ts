@@ -6,7 +6,7 @@ import {
   commandToolDefinitions,
   memoryToolDefinition,
 } from '../../../src/language/schema.ts';
-import { readSource } from '../../support/source-file.ts';
+import { readSource } from '../../stage/source-file.ts';
 
 const path = '/memories/a.md';
 

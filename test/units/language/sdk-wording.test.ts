@@ -10,7 +10,7 @@ import { insertAfterLine, replaceOnce } from '../../../src/language/edit.ts';
 import { parseMemoryPath } from '../../../src/language/path.ts';
 import { failureSentence, successSentence } from '../../../src/language/sentences.ts';
 import { editSnippet, viewFile } from '../../../src/language/view.ts';
-import { viewDirectory } from '../../support/view-directory.ts';
+import { viewDirectory } from './view-directory.ts';
 
 /** What the SDK's tool runner hands to the model: the reply, or `Error: ` and the message of what was thrown. */
 async function sdkReply(

@@ -4,8 +4,8 @@ import { parseCommand } from '../../../src/language/command.ts';
 import { parseMemoryPath } from '../../../src/language/path.ts';
 import { failureSentence, successSentence } from '../../../src/language/sentences.ts';
 import { viewFile } from '../../../src/language/view.ts';
-import { create, inputs, insert, path, remove, rename, replace, say, view } from '../../support/replies.ts';
-import { viewDirectory } from '../../support/view-directory.ts';
+import { create, inputs, insert, path, remove, rename, replace, say, view } from './replies.ts';
+import { viewDirectory } from './view-directory.ts';
 
 function succeed(input: unknown, snippet = ''): string {
   const command = parseCommand(input);

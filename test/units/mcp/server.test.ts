@@ -14,7 +14,7 @@ import { openMemory } from '../../../src/open/open-memory.ts';
 import type { MemoryOptions } from '../../../src/open/options/options.ts';
 import { openSqliteObjectStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import type { Memory } from '../../../src/tool/memory-tool.ts';
-import { type Around, interceptStore } from '../../doubles/intercepted-store.ts';
+import { type Around, interceptStore } from '../../stage/store-wrappers.ts';
 
 const PNG = Uint8Array.from(Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex'));
 

@@ -14,8 +14,8 @@ import {
 } from '../../../src/store/s3/callers-credentials.ts';
 import { openS3ObjectStore } from '../../../src/store/s3/s3-store.ts';
 import type { Memory } from '../../../src/tool/memory-tool.ts';
-import { silentLogger } from '../../doubles/silent-logger.ts';
-import { S3_CLIENTS } from '../../support/s3-clients.ts';
+import { S3_CLIENTS } from '../../stage/s3-clients.ts';
+import { silentLogger } from '../../stage/silent-logger.ts';
 
 const BOUND_MS = 60_000;
 const IDENTITY: AwsCredentialIdentity = { accessKeyId: 'id', secretAccessKey: 'secret' };

@@ -13,7 +13,7 @@ import { openSqliteObjectStore } from '../../../src/store/sqlite/sqlite-store.ts
 import type { Memory } from '../../../src/tool/memory-tool.ts';
 import type { Policy } from '../../../src/tree/admission/policy.ts';
 import type { CallOptions } from '../../../src/tree/tenant.ts';
-import { silentLogger } from '../../doubles/silent-logger.ts';
+import { silentLogger } from '../../stage/silent-logger.ts';
 
 const AT = '/memories/d/a';
 

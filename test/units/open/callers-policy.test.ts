@@ -5,7 +5,7 @@ import type { ObjectStore } from '../../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import type { Memory } from '../../../src/tool/memory-tool.ts';
 import type { Policy, PolicyVerdict } from '../../../src/tree/admission/policy.ts';
-import { silentLogger } from '../../doubles/silent-logger.ts';
+import { silentLogger } from '../../stage/silent-logger.ts';
 
 const rootKey = Buffer.alloc(32, 7);
 const AT = '/memories/a';

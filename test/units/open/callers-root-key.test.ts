@@ -6,7 +6,7 @@ import { openMemory } from '../../../src/open/open-memory.ts';
 import type { ObjectStore } from '../../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { describeRootKey } from '../../contracts/root-key.ts';
-import { silentLogger } from '../../doubles/silent-logger.ts';
+import { silentLogger } from '../../stage/silent-logger.ts';
 
 const right = envRootKey(new Uint8Array(32).fill(1));
 const CREATE = { command: 'create', path: '/memories/a', file_text: 'text' };

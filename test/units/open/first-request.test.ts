@@ -1,6 +1,6 @@
 import { expect, it, vi } from 'vitest';
 import { openSqliteObjectStore } from '../../../src/store/sqlite/sqlite-store.ts';
-import { interceptStore } from '../../doubles/intercepted-store.ts';
+import { interceptStore } from '../../stage/store-wrappers.ts';
 
 it('sends the first request of a new process before libsodium is loaded, and uses nothing of it before', async () => {
   vi.resetModules();

@@ -4,8 +4,8 @@ import { runRestoreAt, runUndo } from '../../../src/cli/history/undo-and-restore
 import { createMemoryPool, type MemoryOptions, openAdmin, openMemory } from '../../../src/index.ts';
 import { openTenantView } from '../../../src/page/server/tenant-view.ts';
 import { openSqliteObjectStore } from '../../../src/store/sqlite/sqlite-store.ts';
-import { invocationOf } from '../../doubles/invocation.ts';
-import { openKeptMemory } from '../../support/kept-memory.ts';
+import { invocationOf } from '../../stage/invocation.ts';
+import { openKeptMemory } from '../../stage/kept-memory.ts';
 
 const ROOT_KEY = Buffer.alloc(32, 7).toString('base64');
 const PATH = '/memories/a.md';

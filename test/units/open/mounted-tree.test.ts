@@ -3,7 +3,7 @@ import { MemoryError } from '../../../src/errors.ts';
 import { MEMORY_ROOT } from '../../../src/language/path.ts';
 import { createMountedTree } from '../../../src/open/mounted-tree.ts';
 import type { Tree } from '../../../src/tree/tree.ts';
-import { at, bytes, createSite, type TestClient, type TestSite } from '../../support/test-tree.ts';
+import { at, bytes, createSite, type TestClient, type TestSite } from '../../stage/test-tree.ts';
 
 describe('a tree with another one mounted in it', () => {
   let site: TestSite;

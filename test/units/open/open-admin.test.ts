@@ -12,8 +12,8 @@ import { createMemoryPool } from '../../../src/open/pool.ts';
 import type { TenantAdmin } from '../../../src/open/tenant-admin.ts';
 import type { ObjectStore } from '../../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../../src/store/sqlite/sqlite-store.ts';
-import { startFakeKms } from '../../doubles/fake-kms.ts';
-import { interceptStore } from '../../doubles/intercepted-store.ts';
+import { startFakeKms } from '../../stage/fake-kms.ts';
+import { interceptStore } from '../../stage/store-wrappers.ts';
 
 const ENV_KEY = Buffer.alloc(32, 7).toString('base64');
 const FILES = { '/memories/a': 'text of a', '/memories/b/日本.md': 'text of b' };

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createMemoryPool, type MemoryOptions, openAdmin, openMemory } from '../../../src/index.ts';
 import type { ObjectStore } from '../../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../../src/store/sqlite/sqlite-store.ts';
-import { succeed } from '../../support/succeed.ts';
+import { succeed } from '../../stage/succeed.ts';
 
 const ROOT_KEY = Buffer.alloc(32, 7).toString('base64');
 const PATH = '/memories/a';

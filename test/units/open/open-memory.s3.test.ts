@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { openMemory } from '../../../src/open/open-memory.ts';
-import { createTestBucket, describeOnS3, type TestBucket } from '../../servers/s3.ts';
+import { createTestBucket, describeOnS3, type TestBucket } from '../../stage/s3.ts';
 
 const [, README_EXAMPLE = ''] =
   /```ts\n(import Anthropic[\s\S]*?)```/.exec(readFileSync('README.md', 'utf8')) ?? [];

@@ -4,8 +4,8 @@ import type { MemoryOptions, MountOptions } from '../../../src/open/options/opti
 import { createMemoryPool, type MemoryPool, type PoolOptions } from '../../../src/open/pool.ts';
 import type { ObjectStore } from '../../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../../src/store/sqlite/sqlite-store.ts';
-import { interceptStore, recordInto, type StoreCall } from '../../doubles/intercepted-store.ts';
-import { silentLogger } from '../../doubles/silent-logger.ts';
+import { silentLogger } from '../../stage/silent-logger.ts';
+import { interceptStore, recordInto, type StoreCall } from '../../stage/store-wrappers.ts';
 
 const rootKey = new Uint8Array(32).fill(3);
 const HANDBOOK = { at: '/memories/handbook', tenant: 'org', readOnly: true };

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createMemoryPool, type MemoryPool } from '../../../src/open/pool.ts';
-import { createTestBucket, describeOnS3, type TestBucket } from '../../servers/s3.ts';
+import { createTestBucket, describeOnS3, type TestBucket } from '../../stage/s3.ts';
 
 describeOnS3('createMemoryPool', ['minio'], (server) => {
   const path = '/memories/f';

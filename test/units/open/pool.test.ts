@@ -13,7 +13,7 @@ import {
 import type { ListedObject, ObjectStore } from '../../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import type { Memory } from '../../../src/tool/memory-tool.ts';
-import { type Around, interceptStore, recordInto, type StoreCall } from '../../doubles/intercepted-store.ts';
+import { type Around, interceptStore, recordInto, type StoreCall } from '../../stage/store-wrappers.ts';
 
 const rootKey = new Uint8Array(32).fill(3);
 const path = '/memories/f';

@@ -4,15 +4,8 @@ import type { Costed, QuestionName, ResultOf } from '../../../src/page/protocol.
 import type { PageView } from '../../../src/page/server/answer-questions.ts';
 import { openTenantView } from '../../../src/page/server/tenant-view.ts';
 import { openSqliteObjectStore } from '../../../src/store/sqlite/sqlite-store.ts';
-import { interceptStore } from '../../doubles/intercepted-store.ts';
-import {
-  type AgentSite,
-  askRaw,
-  linesIn,
-  openAgent,
-  serveQuestions,
-  signIn,
-} from '../../support/page-site.ts';
+import { type AgentSite, askRaw, linesIn, openAgent, serveQuestions, signIn } from '../../stage/page-site.ts';
+import { interceptStore } from '../../stage/store-wrappers.ts';
 
 const open = ({ options }: AgentSite, canWrite = true): Promise<PageView> =>
   openTenantView(options, { lineOf: ({ kind }) => `FAIL  a ${kind}`, canWrite });

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { QUESTIONS, type QuestionName } from '../../../src/page/protocol.ts';
 import type { Questions } from '../../../src/page/server/answer-questions.ts';
 import { openTenantView } from '../../../src/page/server/tenant-view.ts';
-import { openAgent } from '../../support/page-site.ts';
+import { openAgent } from '../../stage/page-site.ts';
 
 const path = '/memories/a.md';
 const asking = { signal: AbortSignal.abort(), send: async () => {} };

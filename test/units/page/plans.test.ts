@@ -3,7 +3,7 @@ import type { ResultOf } from '../../../src/page/protocol.ts';
 import type { PageView } from '../../../src/page/server/answer-questions.ts';
 import { openTenantView } from '../../../src/page/server/tenant-view.ts';
 import { DAY_MS } from '../../../src/time.ts';
-import { openAgent } from '../../support/page-site.ts';
+import { openAgent } from '../../stage/page-site.ts';
 
 const asking = { signal: new AbortController().signal, send: async () => {} };
 const ask = async ({ questions }: PageView, name: string, input: object): Promise<ResultOf<'plan'>> => {

@@ -5,9 +5,9 @@ import { openMemory } from '../../../src/open/open-memory.ts';
 import type { ResultOf } from '../../../src/page/protocol.ts';
 import { openTenantView } from '../../../src/page/server/tenant-view.ts';
 import { openS3ObjectStore } from '../../../src/store/s3/s3-store.ts';
-import { describeOnS3 } from '../../servers/s3.ts';
-import { createVersionedBucket } from '../../servers/versioned-bucket.ts';
-import { whereTextIs } from '../../support/text-search.ts';
+import { describeOnS3 } from '../../stage/s3.ts';
+import { whereTextIs } from '../../stage/traces.ts';
+import { createVersionedBucket } from '../../stage/versioned-bucket.ts';
 
 const rootKey = new Uint8Array(32).fill(8);
 const SECRET = 'the card is 4929 1838';

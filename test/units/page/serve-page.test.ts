@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { MemoryError } from '../../../src/errors.ts';
 import type { Questions } from '../../../src/page/server/answer-questions.ts';
 import { type Asset, readAssets, servePage } from '../../../src/page/server/serve-page.ts';
-import { askRaw, linesIn, type ServedPage, serveQuestions, signIn } from '../../support/page-site.ts';
+import { askRaw, linesIn, type ServedPage, serveQuestions, signIn } from '../../stage/page-site.ts';
 
 const asset = (type: string): Asset => ({ type, body: new TextEncoder().encode('its own') });
 const ASSETS = new Map([

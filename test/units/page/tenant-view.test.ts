@@ -6,7 +6,7 @@ import type { Costed, ResultOf, TreeChange } from '../../../src/page/protocol.ts
 import type { PageView } from '../../../src/page/server/answer-questions.ts';
 import { openTenantView } from '../../../src/page/server/tenant-view.ts';
 import { openWork } from '../../../src/tree/tenant.ts';
-import { type AgentSite, listedOnly, openAgent } from '../../support/page-site.ts';
+import { type AgentSite, listedOnly, openAgent } from '../../stage/page-site.ts';
 
 const IMAGE = Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex');
 

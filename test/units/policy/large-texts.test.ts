@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { sensitiveInformation } from '../../../src/policy/index.ts';
 import type { PolicyVerdict } from '../../../src/tree/admission/policy.ts';
-import { roundsDuring } from '../../support/event-loop.ts';
+import { roundsDuring } from '../../stage/measures.ts';
 
 const PERSONAL = ['email', 'card', 'iban', 'phone'] as const;
 /** Made up, in the form of a token of GitHub. */

@@ -6,7 +6,7 @@ import type { SessionKey } from '../../../src/sessions/session-key.ts';
 import type { ObjectStore } from '../../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import type { Memory } from '../../../src/tool/memory-tool.ts';
-import { silentLogger } from '../../doubles/silent-logger.ts';
+import { silentLogger } from '../../stage/silent-logger.ts';
 
 const KEY: SessionKey = { projectKey: 'project', sessionId: 'session' };
 const [FIRST, SECOND] = ['{"uuid":"a"}', '{"uuid":"b"}'];

@@ -11,8 +11,8 @@ import {
   describeBoundary,
   everyBoundaryOf,
   startSessionChild,
-} from '../../support/crash-child.ts';
-import { batchesOf, COUNT, KEY, uuidOf } from '../../support/session-load.ts';
+} from '../../crashes/crash-child.ts';
+import { batchesOf, COUNT, KEY, uuidOf } from './session-load.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'sealed-memory-killed-append-'));
 const rootKey = randomBytes(32).toString('base64');

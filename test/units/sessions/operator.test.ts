@@ -8,8 +8,8 @@ import { parsePageId } from '../../../src/sessions/session-key.ts';
 import { createSessions, type Sessions } from '../../../src/sessions/sessions.ts';
 import { readRecord } from '../../../src/tree/records/sealed-record.ts';
 import type { Tenant, Work } from '../../../src/tree/tenant.ts';
-import { putRecord, storedObjects } from '../../support/key-operator.ts';
-import { bytes, createSite, describeOnBothKinds, type TestClient } from '../../support/test-tree.ts';
+import { putRecord, storedObjects } from '../../stage/key-operator.ts';
+import { bytes, createSite, describeOnBothKinds, type TestClient } from '../../stage/test-tree.ts';
 
 const KEY = { projectKey: 'a-project', sessionId: 'a-session' } as const;
 const SUB = { ...KEY, subpath: 'a-subagent' } as const;

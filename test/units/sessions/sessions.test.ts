@@ -3,14 +3,14 @@ import { MemoryError } from '../../../src/errors.ts';
 import type { SessionFold } from '../../../src/sessions/fold.ts';
 import type { SessionKey } from '../../../src/sessions/session-key.ts';
 import { createSessions, type Sessions } from '../../../src/sessions/sessions.ts';
-import { countCalls, loseAnswer, noAnswer, sendTwice } from '../../doubles/intercepted-store.ts';
-import { createOperator } from '../../support/key-operator.ts';
+import { createOperator } from '../../stage/key-operator.ts';
+import { countCalls, loseAnswer, noAnswer, sendTwice } from '../../stage/store-wrappers.ts';
 import {
   type ClientOptions,
   describeOnBothKinds,
   type TestClient,
   type TestSite,
-} from '../../support/test-tree.ts';
+} from '../../stage/test-tree.ts';
 
 const KEY: SessionKey = { projectKey: 'project', sessionId: 'session' };
 const SUB: SessionKey = { ...KEY, subpath: 'subagents/agent-1' };

@@ -5,17 +5,17 @@ import { checkConditions } from '../../../src/store/conditions.ts';
 import type { ETag, ObjectStore } from '../../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { describeObjectStore } from '../../contracts/object-store.ts';
+import { drawsOf } from '../../runner/draws.ts';
 import {
   type Around,
   countCalls,
   interceptStore,
+  keepMarks,
   noAnswer,
   recordInto,
   type StoreCall,
   sendTwice,
-} from '../../doubles/intercepted-store.ts';
-import { keepMarks } from '../../doubles/kept-marks.ts';
-import { drawsOf } from '../../support/draws.ts';
+} from '../../stage/store-wrappers.ts';
 
 const PROBE = 'tenants/acme/probe' as ObjectKey;
 const KEY = 'tenants/acme/data/file' as ObjectKey;

@@ -7,7 +7,7 @@ import type { ObjectKey } from '../../../src/format/object-keys.ts';
 import { openFolderObjectStore } from '../../../src/store/folder.ts';
 import type { ListOptions, ObjectStore } from '../../../src/store/port.ts';
 import { describeObjectStore } from '../../contracts/object-store.ts';
-import { writableFolder } from '../../support/object-folder.ts';
+import { writableFolder } from '../../stage/object-folder.ts';
 
 const base = mkdtempSync(join(tmpdir(), 'folder-object-store-'));
 afterAll(() => rmSync(base, { recursive: true }));

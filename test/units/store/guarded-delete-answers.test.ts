@@ -10,8 +10,8 @@ import {
   loseAnswer,
   noAnswer,
   type StoreCall,
-} from '../../doubles/intercepted-store.ts';
-import { bytesOf, create, KEY, openSite } from '../../support/guarded-site.ts';
+} from '../../stage/store-wrappers.ts';
+import { bytesOf, create, KEY, openSite } from './guarded-site.ts';
 
 const down = (): Promise<never> => Promise.reject(new MemoryError('unavailable', 'down'));
 const lost = (): Promise<never> => Promise.reject(noAnswer());

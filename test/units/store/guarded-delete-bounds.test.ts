@@ -3,8 +3,8 @@ import { MemoryError } from '../../../src/errors.ts';
 import { createTombstone } from '../../../src/format/tombstone.ts';
 import { type DeleteOptions, isResentConflict, type ObjectStore } from '../../../src/store/port.ts';
 import { beginRemoval, type RemovalTime } from '../../../src/store/tombstones.ts';
-import { atFirst, loseAnswer, noAnswer, sendTwice } from '../../doubles/intercepted-store.ts';
-import { bytesOf, KEY, openSite } from '../../support/guarded-site.ts';
+import { atFirst, loseAnswer, noAnswer, sendTwice } from '../../stage/store-wrappers.ts';
+import { bytesOf, KEY, openSite } from './guarded-site.ts';
 
 describe('the DELETE of a tombstone', () => {
   /** A removal whose DELETE is held back until it is answered, by clocks that the test turns. */

@@ -5,8 +5,8 @@ import { createTombstone } from '../../../src/format/tombstone.ts';
 import { guardDeletes } from '../../../src/store/guarded-delete.ts';
 import { type ObjectStore, resentConflict } from '../../../src/store/port.ts';
 import { buryOldTombstones, type RemovalTime } from '../../../src/store/tombstones.ts';
-import { type NotedOptions, noteOptions } from '../../doubles/noted-options.ts';
-import { createSite, type TestSite } from '../../support/test-tree.ts';
+import { type NotedOptions, noteOptions } from '../../stage/store-wrappers.ts';
+import { createSite, type TestSite } from '../../stage/test-tree.ts';
 
 const HOUR = 3_600_000;
 const MINUTE = 60_000;

@@ -4,9 +4,8 @@ import type { ObjectKey } from '../../../src/format/object-keys.ts';
 import { createTombstone } from '../../../src/format/tombstone.ts';
 import { guardDeletes } from '../../../src/store/guarded-delete.ts';
 import type { DeleteFailure, ETag, ObjectStore } from '../../../src/store/port.ts';
-import { atFirst, sendTwice } from '../../doubles/intercepted-store.ts';
-import type { NotedOptions } from '../../doubles/noted-options.ts';
-import { bytesOf, create, KEY, openSite } from '../../support/guarded-site.ts';
+import { atFirst, type NotedOptions, sendTwice } from '../../stage/store-wrappers.ts';
+import { bytesOf, create, KEY, openSite } from './guarded-site.ts';
 
 const OTHER = 'data/other' as ObjectKey;
 

@@ -15,8 +15,8 @@ import {
   loseAnswer,
   noAnswer,
   sendTwice,
-} from '../../doubles/intercepted-store.ts';
-import { bytesOf, create, created, KEY, openSite } from '../../support/guarded-site.ts';
+} from '../../stage/store-wrappers.ts';
+import { bytesOf, create, created, KEY, openSite } from './guarded-site.ts';
 
 describeObjectStore('A guarded wrapper of an unguarded store', () =>
   guardDeletes(ignoreDeleteConditions(openSqliteObjectStore({ path: ':memory:' }))),

@@ -12,7 +12,7 @@ import { isTooLate, type ObjectStore, type SendBound } from '../../../src/store/
 import type { S3StoreOptions } from '../../../src/store/s3/connection.ts';
 import { openS3ObjectStore } from '../../../src/store/s3/s3-store.ts';
 import { openSqliteObjectStore } from '../../../src/store/sqlite/sqlite-store.ts';
-import { S3_CLIENTS } from '../../support/s3-clients.ts';
+import { S3_CLIENTS } from '../../stage/s3-clients.ts';
 
 const KEY = 'data/file' as ObjectKey;
 const BODY = new TextEncoder().encode('sealed bytes');

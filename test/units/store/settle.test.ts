@@ -4,7 +4,7 @@ import type { ObjectKey } from '../../../src/format/object-keys.ts';
 import type { ETag, ObjectStore, PutOptions, WriteResult } from '../../../src/store/port.ts';
 import { isTooLate, lateness, resentConflict } from '../../../src/store/port.ts';
 import { type Body, settlePut } from '../../../src/store/settle.ts';
-import { noAnswer } from '../../doubles/intercepted-store.ts';
+import { noAnswer } from '../../stage/store-wrappers.ts';
 
 const KEY = 'tenants/t/data/a.sealed' as ObjectKey;
 const BASE = '"base"' as ETag;

@@ -12,7 +12,7 @@ import type { ObjectStore } from '../../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import type { Memory } from '../../../src/tool/memory-tool.ts';
 import type { MemoryEvent } from '../../../src/tool/watch.ts';
-import { interceptStore } from '../../doubles/intercepted-store.ts';
+import { interceptStore } from '../../stage/store-wrappers.ts';
 
 const rootKey = Buffer.from(Array.from({ length: 32 }, (_, i) => 7 * i + 3)).toString('base64');
 /** Made up, in the form of a token of GitHub. */

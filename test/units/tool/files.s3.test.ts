@@ -1,6 +1,6 @@
 import { afterAll, beforeAll } from 'vitest';
 import { describeFiles } from '../../contracts/files.ts';
-import { createTestBucket, describeOnS3, type TestBucket } from '../../servers/s3.ts';
+import { createTestBucket, describeOnS3, type TestBucket } from '../../stage/s3.ts';
 
 describeOnS3('memory.files', ['minio', 'versitygw'], (server, name) => {
   let bucket: TestBucket;

@@ -5,7 +5,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { openMemory } from '../../../src/open/open-memory.ts';
 import { openSqliteObjectStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { describeFiles } from '../../contracts/files.ts';
-import { countCalls, interceptStore, recordInto, type StoreCall } from '../../doubles/intercepted-store.ts';
+import { countCalls, interceptStore, recordInto, type StoreCall } from '../../stage/store-wrappers.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'files-'));
 afterAll(() => rmSync(folder, { recursive: true }));

@@ -5,7 +5,7 @@ import { createMemoryPool } from '../../../src/open/pool.ts';
 import type { ObjectStore } from '../../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import type { Memory } from '../../../src/tool/memory-tool.ts';
-import { countCalls, interceptStore, recordInto, type StoreCall } from '../../doubles/intercepted-store.ts';
+import { countCalls, interceptStore, recordInto, type StoreCall } from '../../stage/store-wrappers.ts';
 
 const rootKey = new Uint8Array(32).fill(3);
 /** Made up, in the form of a token of GitHub. */

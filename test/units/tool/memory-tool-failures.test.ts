@@ -11,7 +11,7 @@ import {
   loseAnswer,
   noAnswer,
   type StoreCall,
-} from '../../doubles/intercepted-store.ts';
+} from '../../stage/store-wrappers.ts';
 
 const path = '/memories/notes.txt';
 const rootKey = new Uint8Array(32).fill(9);

@@ -8,8 +8,8 @@ import { openMemory, openTenant } from '../../../src/open/open-memory.ts';
 import type { ObjectStore } from '../../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import type { Memory } from '../../../src/tool/memory-tool.ts';
-import { type Around, interceptStore } from '../../doubles/intercepted-store.ts';
-import { startScriptedMessages, type ToolResult } from '../../doubles/scripted-messages.ts';
+import { startScriptedMessages, type ToolResult } from '../../stage/scripted-claude.ts';
+import { type Around, interceptStore } from '../../stage/store-wrappers.ts';
 
 /** With what the model reads of a command that is none. */
 const KINDS = [

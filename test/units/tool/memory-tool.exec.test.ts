@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll } from 'vitest';
 import { execDriver } from '../../contracts/memory-tool/exec-driver.ts';
 import { describeMemoryTool } from '../../contracts/memory-tool.ts';
-import { amount } from '../../support/thorough.ts';
+import { amount } from '../../runner/thorough.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'sealed-memory-exec-'));
 afterAll(() => rmSync(directory, { recursive: true }));

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
 import { libraryDriver } from '../../contracts/memory-tool/library-driver.ts';
 import { describeMemoryTool } from '../../contracts/memory-tool.ts';
-import { THOROUGH } from '../../support/thorough.ts';
+import { THOROUGH } from '../../runner/thorough.ts';
 import { COMMANDS } from '../../testkit/command-cases.ts';
 import { lineOf } from '../../testkit/lines.ts';
 import { recording } from '../../testkit/recording.ts';

@@ -11,8 +11,8 @@ import {
   type StoreSettings,
 } from '../../contracts/memory-tool/library-driver.ts';
 import { describeMemoryTool } from '../../contracts/memory-tool.ts';
-import { createTestBucket, describeOnS3, s3Environment, type TestBucket } from '../../servers/s3.ts';
-import { amount, THOROUGH } from '../../support/thorough.ts';
+import { amount, THOROUGH } from '../../runner/thorough.ts';
+import { createTestBucket, describeOnS3, s3Environment, type TestBucket } from '../../stage/s3.ts';
 
 // What may depend on the store is shown once on each server, with encrypted names, and at length with plain ones too.
 const PLAIN_SHOWS: readonly Part[] = THOROUGH ? ['store', 'names'] : ['names'];

@@ -8,7 +8,7 @@ import type { MemoryOptions } from '../../../src/open/options/options.ts';
 import { runCommand } from '../../../src/tool/commands.ts';
 import type { Memory, MemoryToolProps } from '../../../src/tool/memory-tool.ts';
 import type { Tree } from '../../../src/tree/tree.ts';
-import { createSite } from '../../support/test-tree.ts';
+import { createSite } from '../../stage/test-tree.ts';
 
 const encode = (text: string): Uint8Array => new TextEncoder().encode(text);
 const opened: Memory[] = [];

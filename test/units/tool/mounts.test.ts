@@ -8,9 +8,9 @@ import { openSqliteObjectStore } from '../../../src/store/sqlite/sqlite-store.ts
 import type { Memory } from '../../../src/tool/memory-tool.ts';
 import type { Dump, Input, OpenDriver, Outcome } from '../../contracts/memory-tool/driver.ts';
 import { describeMemoryTool } from '../../contracts/memory-tool.ts';
-import { interceptStore } from '../../doubles/intercepted-store.ts';
+import { amount } from '../../runner/thorough.ts';
 import { type Chance, createChance } from '../../simulation/chance.ts';
-import { amount } from '../../support/thorough.ts';
+import { interceptStore } from '../../stage/store-wrappers.ts';
 
 const rootKey = new Uint8Array(32).fill(1);
 const opened: ObjectStore[] = [];

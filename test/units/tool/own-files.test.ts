@@ -3,9 +3,9 @@ import { openHistory, openSessions } from '../../../src/open/wire-tenant.ts';
 import { createCommandOrder } from '../../../src/tool/command-order.ts';
 import { createMemory, type Memory } from '../../../src/tool/memory-tool.ts';
 import { createTree } from '../../../src/tree/tree.ts';
-import { silentLogger } from '../../doubles/silent-logger.ts';
 import { type Chance, createChance } from '../../simulation/chance.ts';
-import { createSite, STORE_KINDS, type StoreKind } from '../../support/test-tree.ts';
+import { silentLogger } from '../../stage/silent-logger.ts';
+import { createSite, STORE_KINDS, type StoreKind } from '../../stage/test-tree.ts';
 
 const NAMES = ['a', 'b', 'c'];
 const COMMANDS = 500;

@@ -8,7 +8,7 @@ import { openSqliteObjectStore } from '../../../src/store/sqlite/sqlite-store.ts
 import type { Memory } from '../../../src/tool/memory-tool.ts';
 import type { MemoryEvent } from '../../../src/tool/watch.ts';
 import type { Policy } from '../../../src/tree/admission/policy.ts';
-import { countCalls, interceptStore, recordInto, type StoreCall } from '../../doubles/intercepted-store.ts';
+import { countCalls, interceptStore, recordInto, type StoreCall } from '../../stage/store-wrappers.ts';
 
 /** Made up, in the form of a token of GitHub. */
 const CANARY = `ghp_${'a1B2c3D4e5F6g7H8i9J0'.repeat(2).slice(0, 36)}`;

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { untilDone } from '../../../src/tree/concurrency.ts';
 import type { CallOptions, Tenant, Work } from '../../../src/tree/tenant.ts';
-import { createVirtualTime } from '../../doubles/virtual-time.ts';
-import { withTenant } from '../../support/test-tree.ts';
+import { withTenant } from '../../stage/test-tree.ts';
+import { createVirtualTime } from '../../stage/virtual-time.ts';
 
 describe('an attempt that may have to be repeated', () => {
   function workOf(tenant: Pick<Tenant, 'pause' | 'random'>, call: CallOptions = {}): Work {

@@ -9,9 +9,9 @@ import { eachConcurrently } from '../../../src/tree/concurrency.ts';
 import { createRenameRegister } from '../../../src/tree/rename/finish-renames.ts';
 import { renamePath } from '../../../src/tree/rename/rename.ts';
 import type { Work } from '../../../src/tree/tenant.ts';
-import { roundsDuring } from '../../support/event-loop.ts';
-import { editorOf, rotate } from '../../support/key-operator.ts';
-import { at, createSite, type TestClient } from '../../support/test-tree.ts';
+import { editorOf, rotate } from '../../stage/key-operator.ts';
+import { roundsDuring } from '../../stage/measures.ts';
+import { at, createSite, type TestClient } from '../../stage/test-tree.ts';
 
 /** Ends when everything that can happen without it has happened. */
 const aWhile = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 5));

@@ -7,8 +7,8 @@ import type { ETag, SendBound } from '../../../src/store/port.ts';
 import { type ConditionalWrite, confirmedPut } from '../../../src/tree/confirmed-put.ts';
 import { textWrite } from '../../../src/tree/create-file.ts';
 import type { Work } from '../../../src/tree/tenant.ts';
-import { atFirst, loseAnswer, noAnswer, sendTwice } from '../../doubles/intercepted-store.ts';
-import { at, bytes, describeOnBothKinds, type TestClient, withTenant } from '../../support/test-tree.ts';
+import { atFirst, loseAnswer, noAnswer, sendTwice } from '../../stage/store-wrappers.ts';
+import { at, bytes, describeOnBothKinds, type TestClient, withTenant } from '../../stage/test-tree.ts';
 
 const PATH = at('/memories/notes.md');
 

@@ -5,10 +5,9 @@ import type { LoadedKeyring } from '../../../src/keys/keyring-cache.ts';
 import type { SendBound } from '../../../src/store/port.ts';
 import { createFile, overwriteFile, textWrite } from '../../../src/tree/create-file.ts';
 import { readFile } from '../../../src/tree/read-file.ts';
-import { atFirst, countCalls } from '../../doubles/intercepted-store.ts';
-import { type NotedOptions, noteOptions } from '../../doubles/noted-options.ts';
-import { MIGRATIONS, migrateFile } from '../../support/migrate-file.ts';
-import { at, bytes, createSite, inTime, type TestSite, withTenant } from '../../support/test-tree.ts';
+import { MIGRATIONS, migrateFile } from '../../stage/rare-writes.ts';
+import { atFirst, countCalls, type NotedOptions, noteOptions } from '../../stage/store-wrappers.ts';
+import { at, bytes, createSite, inTime, type TestSite, withTenant } from '../../stage/test-tree.ts';
 
 const PATH = '/memories/a';
 

@@ -2,15 +2,9 @@ import { expect, it } from 'vitest';
 import { MemoryError } from '../../../src/errors.ts';
 import { fileKey } from '../../../src/format/object-keys.ts';
 import { createFile, overwriteFile } from '../../../src/tree/create-file.ts';
-import {
-  atFirst,
-  countCalls,
-  loseAnswer,
-  noAnswer,
-  type StoreCall,
-} from '../../doubles/intercepted-store.ts';
-import { MIGRATIONS, migrateFile } from '../../support/migrate-file.ts';
-import { at, bytes, describeOnBothKinds } from '../../support/test-tree.ts';
+import { MIGRATIONS, migrateFile } from '../../stage/rare-writes.ts';
+import { atFirst, countCalls, loseAnswer, noAnswer, type StoreCall } from '../../stage/store-wrappers.ts';
+import { at, bytes, describeOnBothKinds } from '../../stage/test-tree.ts';
 
 describeOnBothKinds('creating a file', (newSite) => {
   it('writes it by one PUT and as many checks as the path is deep', async () => {

@@ -5,8 +5,8 @@ import { createEditQueue } from '../../../src/tree/edit-queue.ts';
 import type { Edit } from '../../../src/tree/edit-round.ts';
 import { readFile } from '../../../src/tree/read-file.ts';
 import type { CallOptions, Work } from '../../../src/tree/tenant.ts';
-import { atFirst } from '../../doubles/intercepted-store.ts';
-import { at, bytes, createSite, type TestClient } from '../../support/test-tree.ts';
+import { atFirst } from '../../stage/store-wrappers.ts';
+import { at, bytes, createSite, type TestClient } from '../../stage/test-tree.ts';
 
 const PATH = at('/memories/a');
 

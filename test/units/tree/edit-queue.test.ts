@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { MemoryError } from '../../../src/errors.ts';
-import { atFirst, countCalls, noAnswer } from '../../doubles/intercepted-store.ts';
+import { atFirst, countCalls, noAnswer } from '../../stage/store-wrappers.ts';
 import {
   at,
   bytes,
@@ -8,7 +8,7 @@ import {
   describeOnBothKinds,
   STORE_KINDS,
   type TestClient,
-} from '../../support/test-tree.ts';
+} from '../../stage/test-tree.ts';
 
 const SEEDS = 60;
 

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { countFindings, type Finding, sortFindings, weightOf } from '../../../src/admin/findings.ts';
 import { classLogicalName, logicalName } from '../../../src/format/object-keys.ts';
-import { at } from '../../support/test-tree.ts';
+import { at } from '../../stage/test-tree.ts';
 
 const [A, B] = [at('/memories/a'), at('/memories/b')];
 const rename = { kind: 'rename', phase: 'moving', from: A, to: B, ageMs: 1, files: 1 } as const;

@@ -1,10 +1,9 @@
 import { expect, it } from 'vitest';
 import { MemoryError } from '../../../src/errors.ts';
 import { fileKey } from '../../../src/format/object-keys.ts';
-import { atFirst, countCalls, type StoreCall } from '../../doubles/intercepted-store.ts';
-import { MIGRATIONS, migrateFile } from '../../support/migrate-file.ts';
-import { putUnchecked } from '../../support/put-unchecked.ts';
-import { at, bytes, describeOnBothKinds, type TestClient, type TestSite } from '../../support/test-tree.ts';
+import { MIGRATIONS, migrateFile, putUnchecked } from '../../stage/rare-writes.ts';
+import { atFirst, countCalls, type StoreCall } from '../../stage/store-wrappers.ts';
+import { at, bytes, describeOnBothKinds, type TestClient, type TestSite } from '../../stage/test-tree.ts';
 
 const UPPER = '/memories/q';
 const LOWER = '/memories/q/x/below';

@@ -3,8 +3,8 @@ import { fileKey, type ObjectKey } from '../../../src/format/object-keys.ts';
 import { sealedSize } from '../../../src/format/sizes.ts';
 import { createTombstone } from '../../../src/format/tombstone.ts';
 import { listDirectory, listPath } from '../../../src/tree/list-directory.ts';
-import { countCalls } from '../../doubles/intercepted-store.ts';
-import { at, createSite, describeOnBothKinds, type TestClient } from '../../support/test-tree.ts';
+import { countCalls } from '../../stage/store-wrappers.ts';
+import { at, createSite, describeOnBothKinds, type TestClient } from '../../stage/test-tree.ts';
 
 describeOnBothKinds('listing a directory', (newSite) => {
   it('names every file below it at any depth with its plaintext size, by one LIST', async () => {

@@ -3,8 +3,8 @@ import type { ObjectKey } from '../../../src/format/object-keys.ts';
 import type { ListedObject, ObjectStore } from '../../../src/store/port.ts';
 import { listDirectory } from '../../../src/tree/list-directory.ts';
 import { listObjects } from '../../../src/tree/list-objects.ts';
-import { roundsDuring } from '../../support/event-loop.ts';
-import { at, createSite, type TestClient, type TestSite, withTenant } from '../../support/test-tree.ts';
+import { roundsDuring } from '../../stage/measures.ts';
+import { at, createSite, type TestClient, type TestSite, withTenant } from '../../stage/test-tree.ts';
 
 const read = (object: ListedObject): ListedObject => object;
 

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { fileKey } from '../../../src/format/object-keys.ts';
 import { readFile } from '../../../src/tree/read-file.ts';
 import { readRecord, writeRecord } from '../../../src/tree/records/sealed-record.ts';
-import { at, createSite, type TestClient, type TestSite } from '../../support/test-tree.ts';
+import { at, createSite, type TestClient, type TestSite } from '../../stage/test-tree.ts';
 
 const PATH = at('/memories/a.md');
 const putBack = { code: 'integrity', details: { reason: 'put_back' } };

@@ -8,7 +8,7 @@ import { newVersion } from '../../../src/format/version.ts';
 import { envRootKey } from '../../../src/keys/env-root-key.ts';
 import { openKeyring, rotateKeyring, sealKeyring } from '../../../src/keys/keyring.ts';
 import { bindVersion, readFile } from '../../../src/tree/read-file.ts';
-import { countCalls } from '../../doubles/intercepted-store.ts';
+import { countCalls } from '../../stage/store-wrappers.ts';
 import {
   at,
   bytes,
@@ -17,7 +17,7 @@ import {
   type TestClient,
   type TestSite,
   withTenant,
-} from '../../support/test-tree.ts';
+} from '../../stage/test-tree.ts';
 
 describeOnBothKinds('reading a file', (newSite) => {
   it('gives its content and version by one GET', async () => {

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
 import { MemoryError, type MemoryErrorCode } from '../../../src/errors.ts';
 import { fileKey } from '../../../src/format/object-keys.ts';
-import { type Around, noAnswer, type StoreCall } from '../../doubles/intercepted-store.ts';
-import { at, describeOnBothKinds, type TestClient, type TestSite } from '../../support/test-tree.ts';
+import { type Around, noAnswer, type StoreCall } from '../../stage/store-wrappers.ts';
+import { at, describeOnBothKinds, type TestClient, type TestSite } from '../../stage/test-tree.ts';
 
 const FROM = '/memories/from';
 const TO = '/memories/to';

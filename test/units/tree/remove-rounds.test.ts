@@ -3,15 +3,21 @@ import { MemoryError } from '../../../src/errors.ts';
 import type { DeleteFailure } from '../../../src/store/port.ts';
 import { removePath } from '../../../src/tree/remove.ts';
 import { createRenameRegister } from '../../../src/tree/rename/finish-renames.ts';
-import { atFirst, loseAnswer, noAnswer, unclear } from '../../doubles/intercepted-store.ts';
-import { type NotedOptions, noteOptions } from '../../doubles/noted-options.ts';
+import {
+  atFirst,
+  loseAnswer,
+  type NotedOptions,
+  noAnswer,
+  noteOptions,
+  unclear,
+} from '../../stage/store-wrappers.ts';
 import {
   at,
   describeOnBothKinds,
   type TestClient,
   type TestSite,
   withTenant,
-} from '../../support/test-tree.ts';
+} from '../../stage/test-tree.ts';
 
 const DIRECTORY = '/memories/d';
 

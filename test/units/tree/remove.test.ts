@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { MemoryError } from '../../../src/errors.ts';
 import type { Progress } from '../../../src/tree/tenant.ts';
-import { type Around, atFirst, countCalls, noAnswer, sendTwice } from '../../doubles/intercepted-store.ts';
-import { at, createSite, describeOnBothKinds } from '../../support/test-tree.ts';
+import { type Around, atFirst, countCalls, noAnswer, sendTwice } from '../../stage/store-wrappers.ts';
+import { at, createSite, describeOnBothKinds } from '../../stage/test-tree.ts';
 
 describeOnBothKinds('removing a path', (newSite) => {
   it('takes a file by one LIST and one guarded delete', async () => {

@@ -4,7 +4,7 @@ import { createLayout, parseTenantId } from '../../../src/format/object-keys.ts'
 import { openMemory } from '../../../src/open/open-memory.ts';
 import { openBaseStore } from '../../../src/store/open-store.ts';
 import type { Memory } from '../../../src/tool/memory-tool.ts';
-import { createTestBucket, describeOnS3, type TestBucket } from '../../servers/s3.ts';
+import { createTestBucket, describeOnS3, type TestBucket } from '../../stage/s3.ts';
 
 const ROOT_KEY = new Uint8Array(32).fill(9);
 const PUT_BACK = { error: { code: 'integrity', details: { reason: 'put_back' } } };

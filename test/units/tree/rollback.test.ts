@@ -3,14 +3,14 @@ import { verifyTree } from '../../../src/admin/verify/verify.ts';
 import { classKey, fileKey, type ObjectKey } from '../../../src/format/object-keys.ts';
 import { openMemory } from '../../../src/open/open-memory.ts';
 import { createMemoryPool } from '../../../src/open/pool.ts';
-import { atFirst, loseAnswer } from '../../doubles/intercepted-store.ts';
+import { atFirst, loseAnswer } from '../../stage/store-wrappers.ts';
 import {
   at,
   describeOnBothKinds,
   TEST_ROOT_KEY,
   type TestClient,
   type TestSite,
-} from '../../support/test-tree.ts';
+} from '../../stage/test-tree.ts';
 
 const PATH = '/memories/project/notes.md';
 const PUT_BACK = { code: 'integrity', details: { reason: 'put_back' } };

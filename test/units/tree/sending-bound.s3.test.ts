@@ -15,12 +15,12 @@ import { createSightings } from '../../../src/tree/sightings.ts';
 import type { Work } from '../../../src/tree/tenant.ts';
 import { createTree } from '../../../src/tree/tree.ts';
 import { createVersionCaches } from '../../../src/tree/version-cache.ts';
-import { laterStore } from '../../doubles/later-store.ts';
-import { silentLogger } from '../../doubles/silent-logger.ts';
-import { createTestBucket, describeOnS3, type TestBucket } from '../../servers/s3.ts';
-import { type ProxiedRequest, type Reaction, type S3Proxy, startS3Proxy } from '../../servers/s3-proxy.ts';
-import { editorOf, rotate } from '../../support/key-operator.ts';
-import { at, bytes, TEST_ROOT_KEY } from '../../support/test-tree.ts';
+import { editorOf, rotate } from '../../stage/key-operator.ts';
+import { createTestBucket, describeOnS3, type TestBucket } from '../../stage/s3.ts';
+import { type ProxiedRequest, type Reaction, type S3Proxy, startS3Proxy } from '../../stage/s3-proxy.ts';
+import { silentLogger } from '../../stage/silent-logger.ts';
+import { laterStore } from '../../stage/store-wrappers.ts';
+import { at, bytes, TEST_ROOT_KEY } from '../../stage/test-tree.ts';
 
 const TTL_MS = 60_000;
 const TWO_MINUTES = 121_000;

@@ -11,8 +11,8 @@ import { createFile, overwriteFile, textWrite } from '../../../src/tree/create-f
 import type { Work } from '../../../src/tree/tenant.ts';
 import { createTree } from '../../../src/tree/tree.ts';
 import { createReceipts } from '../../../src/worker/leases/receipts.ts';
-import { atFirst, noAnswer } from '../../doubles/intercepted-store.ts';
-import { createOperator, type KeyOperator } from '../../support/key-operator.ts';
+import { createOperator, type KeyOperator } from '../../stage/key-operator.ts';
+import { atFirst, noAnswer } from '../../stage/store-wrappers.ts';
 import {
   at,
   bytes,
@@ -20,7 +20,7 @@ import {
   type TestClient,
   type TestSite,
   withTenant,
-} from '../../support/test-tree.ts';
+} from '../../stage/test-tree.ts';
 
 const TTL_MS = 60_000;
 /** Of a keyring that is in the cache still: the time to live, less a little. */

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { countCalls } from '../../doubles/intercepted-store.ts';
-import { at, bytes, describeOnBothKinds } from '../../support/test-tree.ts';
+import { countCalls } from '../../stage/store-wrappers.ts';
+import { at, bytes, describeOnBothKinds } from '../../stage/test-tree.ts';
 
 describeOnBothKinds('a work', (newSite) => {
   it('finds nothing, and writes nothing, for a tenant without a keyring', async () => {

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { ObjectKey } from '../../../src/format/object-keys.ts';
 import type { ETag } from '../../../src/store/port.ts';
 import { createVersionCaches, type HeldVersion } from '../../../src/tree/version-cache.ts';
-import { at } from '../../support/test-tree.ts';
+import { at } from '../../stage/test-tree.ts';
 
 const KEYS = ['a', 'b', 'c'].map((key) => key as ObjectKey) as [ObjectKey, ObjectKey, ObjectKey];
 const [A, B, C] = KEYS;

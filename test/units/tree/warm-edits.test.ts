@@ -4,7 +4,7 @@ import { rotateKey } from '../../../src/admin/keys/rotate.ts';
 import { MemoryError } from '../../../src/errors.ts';
 import { envRootKey } from '../../../src/keys/env-root-key.ts';
 import { createKeyringEditor } from '../../../src/keys/keyring-editor.ts';
-import { countCalls, type StoreCall } from '../../doubles/intercepted-store.ts';
+import { countCalls, type StoreCall } from '../../stage/store-wrappers.ts';
 import {
   at,
   bytes,
@@ -13,7 +13,7 @@ import {
   TEST_ROOT_KEY,
   type TestClient,
   type TestSite,
-} from '../../support/test-tree.ts';
+} from '../../stage/test-tree.ts';
 
 const PATH = '/memories/d/a';
 

@@ -11,7 +11,7 @@ import type { ObjectStore } from '../../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { ApiRefusal } from '../../../src/testing/claude/api-refusal.ts';
 import { openAnswers, type TurnAnswer } from '../../../src/worker/turn/turn-answer.ts';
-import { countCalls, interceptStore, type StoreCall } from '../../doubles/intercepted-store.ts';
+import { countCalls, interceptStore, type StoreCall } from '../../stage/store-wrappers.ts';
 
 /** As they were counted before a turn's reads and writes were noted. */
 const REQUESTS = {

@@ -15,7 +15,7 @@ import type { LambdaContext, TurnAnswer } from '../../../src/worker/index.ts';
 import { MAX_ANSWER_BYTES } from '../../../src/worker/leases/turn-lease.ts';
 import { createReplies } from '../../../src/worker/queue/replies.ts';
 import type { WorkerOptions } from '../../../src/worker/worker.ts';
-import { createFastQueue, type FastQueue } from '../../doubles/fast-queue.ts';
+import { createFastQueue, type FastQueue } from './fast-queue.ts';
 
 const MINUTE = 60;
 const HOUR = 60 * MINUTE;

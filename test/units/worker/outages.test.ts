@@ -10,8 +10,8 @@ import { openSqliteObjectStore } from '../../../src/store/sqlite/sqlite-store.ts
 import { ApiRefusal } from '../../../src/testing/claude/api-refusal.ts';
 import { createReplies } from '../../../src/worker/queue/replies.ts';
 import type { WorkerOptions } from '../../../src/worker/worker.ts';
-import { createFastQueue, type FastQueue } from '../../doubles/fast-queue.ts';
-import { interceptStore } from '../../doubles/intercepted-store.ts';
+import { interceptStore } from '../../stage/store-wrappers.ts';
+import { createFastQueue, type FastQueue } from './fast-queue.ts';
 
 const MINUTE = 60;
 const HOUR = 60 * MINUTE;

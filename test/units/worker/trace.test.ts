@@ -10,7 +10,7 @@ import { type Memory, openMemory, type Trace, type VersionRef } from '../../../s
 import type { ObjectStore } from '../../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { ApiRefusal } from '../../../src/testing/claude/api-refusal.ts';
-import { interceptStore, type StoreCall } from '../../doubles/intercepted-store.ts';
+import { interceptStore, type StoreCall } from '../../stage/store-wrappers.ts';
 
 const POISON = '/memories/poison.md';
 const A = '/memories/a.md';

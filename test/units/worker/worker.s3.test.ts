@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { startLocalWorker } from '../../../infra/local/lambda/local-worker.ts';
 import { openSqliteObjectStore } from '../../../src/store/sqlite/sqlite-store.ts';
-import { createTestBucket, describeOnS3, type TestBucket } from '../../servers/s3.ts';
+import { createTestBucket, describeOnS3, type TestBucket } from '../../stage/s3.ts';
 
 describeOnS3('the worker', ['minio'], (server) => {
   let bucket: TestBucket;

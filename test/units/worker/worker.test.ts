@@ -13,8 +13,8 @@ import { openSqliteObjectStore } from '../../../src/store/sqlite/sqlite-store.ts
 import { ApiRefusal } from '../../../src/testing/claude/api-refusal.ts';
 import type { ScriptedScene } from '../../../src/testing/claude/scripted-claude.ts';
 import type { MemoryEvent } from '../../../src/tool/watch.ts';
-import { interceptStore } from '../../doubles/intercepted-store.ts';
-import { listingServer } from '../../servers/listing-server.ts';
+import { interceptStore } from '../../stage/store-wrappers.ts';
+import { listingServer } from './listing-server.ts';
 
 const TURN = { tenant: 'acme', turn: 'turn-1', prompt: 'remember the canary-acme' };
 const NO_FAILURES = { batchItemFailures: [] };

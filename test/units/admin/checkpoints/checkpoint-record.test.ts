@@ -11,7 +11,7 @@ import { hashPart } from '../../../../src/format/checkpoint-root.ts';
 import { toBase64url } from '../../../../src/format/encoding.ts';
 import { loadSodium } from '../../../../src/format/sodium.ts';
 import { inTurns } from '../../../../src/time.ts';
-import { at, bytes } from '../../../support/test-tree.ts';
+import { at, bytes } from '../../../stage/test-tree.ts';
 
 beforeAll(loadSodium);
 

@@ -3,8 +3,8 @@ import { parseLine } from '../../../../src/admin/checkpoints/checkpoint-record.t
 import { readCheckpoint } from '../../../../src/admin/checkpoints/read-checkpoint.ts';
 import { createNames } from '../../../../src/format/names.ts';
 import { writeRecord } from '../../../../src/tree/records/sealed-record.ts';
-import { added, fromHex, input } from '../../../support/format-vectors.ts';
-import { createSite } from '../../../support/test-tree.ts';
+import { added, fromHex, input } from '../../../format/format-vectors.ts';
+import { createSite } from '../../../stage/test-tree.ts';
 
 const { checkpoints, textHashes } = added;
 

@@ -7,7 +7,7 @@ import {
 import { readCheckpoint } from '../../../../src/admin/checkpoints/read-checkpoint.ts';
 import { MemoryError } from '../../../../src/errors.ts';
 import type { ObjectKey } from '../../../../src/format/object-keys.ts';
-import { describeOnBothKinds } from '../../../support/test-tree.ts';
+import { describeOnBothKinds } from '../../../stage/test-tree.ts';
 import { type CheckedTenant, createCheckedTenant } from '../checked-tenant.ts';
 
 const PATHS = ['/memories/a', '/memories/b', '/memories/c', '/memories/d/e', '/memories/f', '/memories/g'];

@@ -4,7 +4,7 @@ import { MemoryError } from '../../../../src/errors.ts';
 import type { MemoryPath } from '../../../../src/language/path.ts';
 import type { Work } from '../../../../src/tree/tenant.ts';
 import { createTree } from '../../../../src/tree/tree.ts';
-import { atFirst, countCalls, loseAnswer, noAnswer } from '../../../doubles/intercepted-store.ts';
+import { atFirst, countCalls, loseAnswer, noAnswer } from '../../../stage/store-wrappers.ts';
 import {
   at,
   createSite,
@@ -12,7 +12,7 @@ import {
   type TestClient,
   type TestSite,
   withTenant,
-} from '../../../support/test-tree.ts';
+} from '../../../stage/test-tree.ts';
 
 const PATH = at('/memories/a');
 const DAY_MS = 86_400_000;

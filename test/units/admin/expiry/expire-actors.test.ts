@@ -3,9 +3,9 @@ import { type ExpiryOptions, type ExpiryReport, expireTree } from '../../../../s
 import { verifyTree } from '../../../../src/admin/verify/verify.ts';
 import { readActors } from '../../../../src/history/save/actors.ts';
 import type { ListPage } from '../../../../src/store/port.ts';
-import { keysOf } from '../../../support/bucket.ts';
-import { historyOf } from '../../../support/history-site.ts';
-import { createOperator } from '../../../support/key-operator.ts';
+import { keysOf } from '../../../stage/bucket.ts';
+import { historyOf } from '../../../stage/history-site.ts';
+import { createOperator } from '../../../stage/key-operator.ts';
 import {
   at,
   bytes,
@@ -13,7 +13,7 @@ import {
   describeOnBothKinds,
   type TestClient,
   type TestSite,
-} from '../../../support/test-tree.ts';
+} from '../../../stage/test-tree.ts';
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;

@@ -5,10 +5,10 @@ import { once } from '../../../../src/time.ts';
 import type { Progress } from '../../../../src/tree/tenant.ts';
 import { createTree } from '../../../../src/tree/tree.ts';
 import { createReceipts } from '../../../../src/worker/leases/receipts.ts';
-import type { Around } from '../../../doubles/intercepted-store.ts';
-import { keysOf } from '../../../support/bucket.ts';
-import { putRecord } from '../../../support/key-operator.ts';
-import { at, bytes, createSite, type StoreKind, type TestSite } from '../../../support/test-tree.ts';
+import { keysOf } from '../../../stage/bucket.ts';
+import { putRecord } from '../../../stage/key-operator.ts';
+import type { Around } from '../../../stage/store-wrappers.ts';
+import { at, bytes, createSite, type StoreKind, type TestSite } from '../../../stage/test-tree.ts';
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { writeCheckpoint } from '../../../../src/admin/checkpoints/checkpoint.ts';
 import { type ExpiryOptions, expireTree } from '../../../../src/admin/expiry/expire.ts';
 import type { ObjectKey } from '../../../../src/format/object-keys.ts';
-import { describeOnBothKinds } from '../../../support/test-tree.ts';
+import { describeOnBothKinds } from '../../../stage/test-tree.ts';
 import { type CheckedTenant, createCheckedTenant, DAY } from '../checked-tenant.ts';
 
 describeOnBothKinds('the expiry of checkpoints', (newSite) => {

@@ -5,8 +5,8 @@ import type { Work } from '../../../../src/tree/tenant.ts';
 import { encodeHead, HEAD_BYTES } from '../../../../src/turns/conversation-head.ts';
 import { bodyId, headId } from '../../../../src/turns/conversation-id.ts';
 import type { StoredText } from '../../../../src/turns/turn-records.ts';
-import { createOperator } from '../../../support/key-operator.ts';
-import { bytes, describeOnBothKinds, type TestSite } from '../../../support/test-tree.ts';
+import { createOperator } from '../../../stage/key-operator.ts';
+import { bytes, describeOnBothKinds, type TestSite } from '../../../stage/test-tree.ts';
 
 const DAY = 86_400_000;
 const ANSWER = bytes('{"outcome":"answered","text":"","messages":[]}');
@@ -135,7 +135,7 @@ describeOnBothKinds('expiry of conversations', (newSite) => {
 
 describe('the days of conversations', () => {
   it.each([0, 3_651, 1.5])('are no %s', async (conversationDays) => {
-    const { createSite } = await import('../../../support/test-tree.ts');
+    const { createSite } = await import('../../../stage/test-tree.ts');
     const site = await createSite();
     const { tenant } = await (await site.client()).open();
     const given = expireTree(tenant, { conversationDays });

@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { MOST_MARKS, readMarks, writeMarks } from '../../../../src/admin/expiry/expire-files.ts';
 import type { ETag } from '../../../../src/store/port.ts';
 import { encodeFields } from '../../../../src/tree/records/sealed-record.ts';
-import { putRecord } from '../../../support/key-operator.ts';
-import { createSite } from '../../../support/test-tree.ts';
+import { putRecord } from '../../../stage/key-operator.ts';
+import { createSite } from '../../../stage/test-tree.ts';
 
 describe('marks', () => {
   it.each([

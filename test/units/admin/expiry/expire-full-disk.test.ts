@@ -5,7 +5,7 @@ import { openMemory } from '../../../../src/open/open-memory.ts';
 import type { ObjectStore } from '../../../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../../../src/store/sqlite/sqlite-store.ts';
 import { DAY_MS } from '../../../../src/time.ts';
-import { silentLogger } from '../../../doubles/silent-logger.ts';
+import { silentLogger } from '../../../stage/silent-logger.ts';
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ['Date'] }));
 afterEach(() => void vi.useRealTimers());

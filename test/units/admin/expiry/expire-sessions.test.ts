@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
 import { type ExpiryReport, expireTree } from '../../../../src/admin/expiry/expire.ts';
 import { createSessions, type Sessions } from '../../../../src/sessions/sessions.ts';
-import { createOperator, putEveryClass } from '../../../support/key-operator.ts';
-import { bytes, describeOnBothKinds, type TestSite } from '../../../support/test-tree.ts';
+import { createOperator, putEveryClass } from '../../../stage/key-operator.ts';
+import { bytes, describeOnBothKinds, type TestSite } from '../../../stage/test-tree.ts';
 
 const DAY = 86_400_000;
 const KEY = { projectKey: 'p', sessionId: 'old' } as const;

@@ -16,9 +16,8 @@ import type { Memory } from '../../../../src/tool/memory-tool.ts';
 import { createExpiry } from '../../../../src/worker/expiry/expiry-queue.ts';
 import { createJsonLogger } from '../../../../src/worker/json-log.ts';
 import { createReceipts } from '../../../../src/worker/leases/receipts.ts';
-import { interceptStore } from '../../../doubles/intercepted-store.ts';
-import { laterStore } from '../../../doubles/later-store.ts';
-import { createTestBucket, describeOnS3, type TestBucket } from '../../../servers/s3.ts';
+import { createTestBucket, describeOnS3, type TestBucket } from '../../../stage/s3.ts';
+import { interceptStore, laterStore } from '../../../stage/store-wrappers.ts';
 
 const DAY = 86_400_000;
 const HOUR = 3_600_000;

@@ -5,16 +5,10 @@ import { verifyTree } from '../../../../src/admin/verify/verify.ts';
 import type { ObjectKey } from '../../../../src/format/object-keys.ts';
 import { createTree } from '../../../../src/tree/tree.ts';
 import { createReceipts } from '../../../../src/worker/leases/receipts.ts';
-import { noAnswer } from '../../../doubles/intercepted-store.ts';
-import { keysOf } from '../../../support/bucket.ts';
-import { createOperator } from '../../../support/key-operator.ts';
-import {
-  at,
-  bytes,
-  describeOnBothKinds,
-  type TestClient,
-  type TestSite,
-} from '../../../support/test-tree.ts';
+import { keysOf } from '../../../stage/bucket.ts';
+import { createOperator } from '../../../stage/key-operator.ts';
+import { noAnswer } from '../../../stage/store-wrappers.ts';
+import { at, bytes, describeOnBothKinds, type TestClient, type TestSite } from '../../../stage/test-tree.ts';
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;

@@ -7,9 +7,9 @@ import {
 import { type ExpiryOptions, expireTree } from '../../../../src/admin/expiry/expire.ts';
 import { listReadsAndTurns } from '../../../../src/admin/expiry/record-classes.ts';
 import type { ObjectClass } from '../../../../src/format/object-keys.ts';
-import { keysOf } from '../../../support/bucket.ts';
-import { putRecord } from '../../../support/key-operator.ts';
-import { at, bytes, createSite, type TestSite } from '../../../support/test-tree.ts';
+import { keysOf } from '../../../stage/bucket.ts';
+import { putRecord } from '../../../stage/key-operator.ts';
+import { at, bytes, createSite, type TestSite } from '../../../stage/test-tree.ts';
 
 const DAY = 86_400_000;
 const FILE = 'f'.repeat(43);

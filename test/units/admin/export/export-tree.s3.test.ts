@@ -5,18 +5,18 @@ import { PutObjectCommand } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { NameMode } from '../../../../src/format/names.ts';
 import { openMemory, openTenant } from '../../../../src/open/open-memory.ts';
+import { type CliRun, runCli } from '../../../stage/cli.ts';
+import { digestOf, textsIn } from '../../../stage/object-folder.ts';
 import {
   createTestBucket,
   describeOnS3,
   findS3Server,
   s3Environment,
   type TestBucket,
-} from '../../../servers/s3.ts';
-import { restrictedCredentials } from '../../../servers/session-credentials.ts';
-import { type AwsCli, findAwsCli } from '../../../support/aws-cli.ts';
-import { type CliRun, runCli } from '../../../support/cli.ts';
-import { digestOf, textsIn } from '../../../support/object-folder.ts';
-import { at, bytes } from '../../../support/test-tree.ts';
+} from '../../../stage/s3.ts';
+import { restrictedCredentials } from '../../../stage/session-credentials.ts';
+import { at, bytes } from '../../../stage/test-tree.ts';
+import { type AwsCli, findAwsCli } from '../aws-cli.ts';
 
 const found = findS3Server('minio') ? await findAwsCli(process.env) : { reason: 'there is no S3 server' };
 const missing = 'reason' in found ? found.reason : undefined;

@@ -25,13 +25,13 @@ import { openFolderObjectStore } from '../../../../src/store/folder.ts';
 import type { ObjectStore } from '../../../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../../../src/store/sqlite/sqlite-store.ts';
 import type { CallOptions } from '../../../../src/tree/tenant.ts';
-import { interceptStore } from '../../../doubles/intercepted-store.ts';
-import { copyToFolder, digestOf, textsIn } from '../../../support/object-folder.ts';
-import { PROGRAM_ENV } from '../../../support/program-env.ts';
-import { at, bytes, openSite, type TestClient } from '../../../support/test-tree.ts';
+import { copyToFolder, digestOf, textsIn } from '../../../stage/object-folder.ts';
+import { PROGRAM_ENV } from '../../../stage/programs.ts';
+import { interceptStore } from '../../../stage/store-wrappers.ts';
+import { at, bytes, openSite, type TestClient } from '../../../stage/test-tree.ts';
 
 const ROOT_KEY = Buffer.alloc(32, 7).toString('base64');
-const PROCESS = fileURLToPath(new URL('../../../support/export-process.ts', import.meta.url));
+const PROCESS = fileURLToPath(new URL('../export-process.ts', import.meta.url));
 const MODES: readonly NameMode[] = ['encrypted', 'plain'];
 const FILES: Readonly<Record<string, string>> = {
   'a.md': 'text of a',

@@ -5,8 +5,8 @@ import { MemoryError } from '../../../../src/errors.ts';
 import type { ObjectKey } from '../../../../src/format/object-keys.ts';
 import type { Pause } from '../../../../src/time.ts';
 import { readFile } from '../../../../src/tree/read-file.ts';
-import { createOperator, putRecord } from '../../../support/key-operator.ts';
-import { at, bytes, createSite, type TestClient } from '../../../support/test-tree.ts';
+import { createOperator, putRecord } from '../../../stage/key-operator.ts';
+import { at, bytes, createSite, type TestClient } from '../../../stage/test-tree.ts';
 
 const FILE = '/memories/a';
 

@@ -8,9 +8,9 @@ import type { ObjectStore } from '../../../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../../../src/store/sqlite/sqlite-store.ts';
 import { describeMigration } from '../../../contracts/migration-load.ts';
 import { describeStaleKey } from '../../../contracts/stale-key.ts';
-import { laterStore } from '../../../doubles/later-store.ts';
-import { editorOf, rotate } from '../../../support/key-operator.ts';
-import { TEST_ROOT_KEY } from '../../../support/test-tree.ts';
+import { editorOf, rotate } from '../../../stage/key-operator.ts';
+import { laterStore } from '../../../stage/store-wrappers.ts';
+import { TEST_ROOT_KEY } from '../../../stage/test-tree.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'sealed-memory-migrate-'));
 const stores: ObjectStore[] = [];

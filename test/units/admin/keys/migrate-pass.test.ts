@@ -8,9 +8,9 @@ import { seal } from '../../../../src/format/object.ts';
 import { fileKey, logicalName, type ObjectKey } from '../../../../src/format/object-keys.ts';
 import { newVersion } from '../../../../src/format/version.ts';
 import { readFile } from '../../../../src/tree/read-file.ts';
-import { noAnswer } from '../../../doubles/intercepted-store.ts';
-import { createOperator, type KeyOperator } from '../../../support/key-operator.ts';
-import { at, bytes, createSite, type TestClient, type TestSite } from '../../../support/test-tree.ts';
+import { createOperator, type KeyOperator } from '../../../stage/key-operator.ts';
+import { noAnswer } from '../../../stage/store-wrappers.ts';
+import { at, bytes, createSite, type TestClient, type TestSite } from '../../../stage/test-tree.ts';
 
 const FILE = '/memories/a';
 const OTHER = '/memories/b';

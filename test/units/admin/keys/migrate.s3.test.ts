@@ -4,7 +4,7 @@ import { openBaseStore } from '../../../../src/store/open-store.ts';
 import type { ObjectStore } from '../../../../src/store/port.ts';
 import { describeMigration } from '../../../contracts/migration-load.ts';
 import { describeStaleKey } from '../../../contracts/stale-key.ts';
-import { createTestBucket, describeOnS3 } from '../../../servers/s3.ts';
+import { createTestBucket, describeOnS3 } from '../../../stage/s3.ts';
 
 describeOnS3('a bucket', ['minio', 'versitygw'], (server) => {
   const disposables: AsyncDisposable[] = [];

@@ -11,8 +11,7 @@ import { encodeText } from '../../../../src/language/text.ts';
 import type { ETag, StoredObject } from '../../../../src/store/port.ts';
 import { readFile } from '../../../../src/tree/read-file.ts';
 import { writeRegister } from '../../../../src/tree/rename/register.ts';
-import { atFirst, countCalls, loseAnswer } from '../../../doubles/intercepted-store.ts';
-import { keyOf } from '../../../support/bucket.ts';
+import { keyOf } from '../../../stage/bucket.ts';
 import {
   createOperator,
   type KeyOperator,
@@ -20,14 +19,9 @@ import {
   putEveryClass,
   putRecord,
   storedObjects,
-} from '../../../support/key-operator.ts';
-import {
-  at,
-  bytes,
-  describeOnBothKinds,
-  type TestClient,
-  type TestSite,
-} from '../../../support/test-tree.ts';
+} from '../../../stage/key-operator.ts';
+import { atFirst, countCalls, loseAnswer } from '../../../stage/store-wrappers.ts';
+import { at, bytes, describeOnBothKinds, type TestClient, type TestSite } from '../../../stage/test-tree.ts';
 
 const FILES = ['/memories/a', '/memories/b/c', '/memories/b/d/日本.md', '/memories/big'];
 const textOf = (path: string): string => (path.endsWith('big') ? 'x'.repeat(70_000) : `text of ${path}`);

@@ -8,9 +8,9 @@ import { classLogicalName } from '../../../../src/format/object-keys.ts';
 import type { ETag } from '../../../../src/store/port.ts';
 import { encodeFields } from '../../../../src/tree/records/sealed-record.ts';
 import type { Work } from '../../../../src/tree/tenant.ts';
-import { atFirst, countCalls } from '../../../doubles/intercepted-store.ts';
-import { putRecord } from '../../../support/key-operator.ts';
-import { bytes, describeOnBothKinds, type TestClient, type TestSite } from '../../../support/test-tree.ts';
+import { putRecord } from '../../../stage/key-operator.ts';
+import { atFirst, countCalls } from '../../../stage/store-wrappers.ts';
+import { bytes, describeOnBothKinds, type TestClient, type TestSite } from '../../../stage/test-tree.ts';
 
 const DAY = 86_400_000;
 /** Entries that are not of this version. */

@@ -13,8 +13,8 @@ import { createRollbackGuard } from '../../../../src/keys/rollback-guard.ts';
 import type { RootKey } from '../../../../src/keys/root-key.ts';
 import type { ObjectStore } from '../../../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../../../src/store/sqlite/sqlite-store.ts';
-import { type Around, atFirst, interceptStore, loseAnswer } from '../../../doubles/intercepted-store.ts';
-import { dieAt, everyDeath } from '../../../support/killed-run.ts';
+import { dieAt, everyDeath } from '../../../stage/killed-run.ts';
+import { type Around, atFirst, interceptStore, loseAnswer } from '../../../stage/store-wrappers.ts';
 
 const layout = createLayout({ prefix: '', tenant: parseTenantId('acme') });
 const random = (length: number): Uint8Array => new Uint8Array(randomBytes(length));

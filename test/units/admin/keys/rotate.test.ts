@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type RotateOptions, rotateKey } from '../../../../src/admin/keys/rotate.ts';
 import type { KeyringEditor } from '../../../../src/keys/keyring-editor.ts';
-import { type Around, atFirst, interceptStore, loseAnswer } from '../../../doubles/intercepted-store.ts';
-import { editorOf, versionsOf } from '../../../support/key-operator.ts';
-import { dieAt, everyDeath } from '../../../support/killed-run.ts';
-import { createSite, TEST_ROOT_KEY, type TestSite } from '../../../support/test-tree.ts';
+import { editorOf, versionsOf } from '../../../stage/key-operator.ts';
+import { dieAt, everyDeath } from '../../../stage/killed-run.ts';
+import { type Around, atFirst, interceptStore, loseAnswer } from '../../../stage/store-wrappers.ts';
+import { createSite, TEST_ROOT_KEY, type TestSite } from '../../../stage/test-tree.ts';
 
 const HOUR = 3_600_000;
 const refusal = (code: string) => expect.objectContaining({ name: 'MemoryError', code });

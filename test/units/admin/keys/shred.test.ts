@@ -16,16 +16,10 @@ import {
 } from '../../../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../../../src/store/sqlite/sqlite-store.ts';
 import type { Pause } from '../../../../src/time.ts';
-import {
-  type Around,
-  atFirst,
-  interceptStore,
-  loseAnswer,
-  noAnswer,
-} from '../../../doubles/intercepted-store.ts';
-import { editorOf } from '../../../support/key-operator.ts';
-import { dieAt, everyDeath } from '../../../support/killed-run.ts';
-import { createSite, describeOnBothKinds, TEST_ROOT_KEY, type TestSite } from '../../../support/test-tree.ts';
+import { editorOf } from '../../../stage/key-operator.ts';
+import { dieAt, everyDeath } from '../../../stage/killed-run.ts';
+import { type Around, atFirst, interceptStore, loseAnswer, noAnswer } from '../../../stage/store-wrappers.ts';
+import { createSite, describeOnBothKinds, TEST_ROOT_KEY, type TestSite } from '../../../stage/test-tree.ts';
 
 const MINUTE = 60_000;
 /** The longest time to live of a cache, and a second, as S3 tells times in whole ones. */

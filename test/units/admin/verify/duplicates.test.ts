@@ -10,8 +10,8 @@ import type { ETag } from '../../../../src/store/port.ts';
 import { readFile } from '../../../../src/tree/read-file.ts';
 import { encodeFields } from '../../../../src/tree/records/sealed-record.ts';
 import type { Work } from '../../../../src/tree/tenant.ts';
-import { createOperator, putRecord } from '../../../support/key-operator.ts';
-import { at, bytes, createSite, openSite, withTenant } from '../../../support/test-tree.ts';
+import { createOperator, putRecord } from '../../../stage/key-operator.ts';
+import { at, bytes, createSite, openSite, withTenant } from '../../../stage/test-tree.ts';
 
 const REGISTER = 'tenants/acme/journal/register' as ObjectKey;
 

@@ -6,7 +6,7 @@ import { nextBound } from '../../../../src/format/wrap.ts';
 import type { ToldLeave } from '../../../../src/history/past/leaves.ts';
 import { type FileSighting, modelOf } from '../../../../src/history/past/model.ts';
 import type { MemoryPath } from '../../../../src/language/path.ts';
-import { at } from '../../../support/test-tree.ts';
+import { at } from '../../../stage/test-tree.ts';
 
 const HOUR = 60;
 const MINUTE_MS = 60_000;

@@ -5,9 +5,9 @@ import { toBase64url } from '../../../../src/format/encoding.ts';
 import { classLogicalName, type ObjectClass, type ObjectKey } from '../../../../src/format/object-keys.ts';
 import { encodeFields } from '../../../../src/tree/records/sealed-record.ts';
 import type { Work } from '../../../../src/tree/tenant.ts';
-import { historyOf, keepingClient } from '../../../support/history-site.ts';
-import { putRecord } from '../../../support/key-operator.ts';
-import { createSite } from '../../../support/test-tree.ts';
+import { historyOf, keepingClient } from '../../../stage/history-site.ts';
+import { putRecord } from '../../../stage/key-operator.ts';
+import { createSite } from '../../../stage/test-tree.ts';
 
 const HASH = toBase64url(new Uint8Array(32).fill(9));
 const RUN = HASH.slice(0, 22);

@@ -4,9 +4,9 @@ import { weightOf } from '../../../../src/admin/findings.ts';
 import { verifyTree } from '../../../../src/admin/verify/verify.ts';
 import { findingLine } from '../../../../src/cli/show/finding-lines.ts';
 import { createStamps } from '../../../../src/stamps.ts';
-import { keepingClient } from '../../../support/history-site.ts';
-import { createOperator } from '../../../support/key-operator.ts';
-import { createSite, type TestClient, type TestSite } from '../../../support/test-tree.ts';
+import { keepingClient } from '../../../stage/history-site.ts';
+import { createOperator } from '../../../stage/key-operator.ts';
+import { createSite, type TestClient, type TestSite } from '../../../stage/test-tree.ts';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;

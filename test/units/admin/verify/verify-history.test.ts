@@ -14,9 +14,9 @@ import { VERSION_SAVER } from '../../../../src/history/save/version-saver.ts';
 import { writeKept } from '../../../../src/history/save/write-kept.ts';
 import { sayProved } from '../../../history-proof/say-proved.ts';
 import { createChance } from '../../../simulation/chance.ts';
-import { keysOf } from '../../../support/bucket.ts';
-import { createOperator, editorOf } from '../../../support/key-operator.ts';
-import { at, bytes, createSite, inTime, type TestClient, type TestSite } from '../../../support/test-tree.ts';
+import { keysOf } from '../../../stage/bucket.ts';
+import { createOperator, editorOf } from '../../../stage/key-operator.ts';
+import { at, bytes, createSite, inTime, type TestClient, type TestSite } from '../../../stage/test-tree.ts';
 
 /** How many attempts and honest runs: all of docs/testing.md by the environment, some of each otherwise. */
 const ATTEMPTS = Number(process.env['HISTORY_ATTEMPTS'] ?? 100);

@@ -2,9 +2,9 @@ import { describe, expect, it } from 'vitest';
 import { verifyTree } from '../../../../src/admin/verify/verify.ts';
 import { MemoryError } from '../../../../src/errors.ts';
 import type { ObjectKey } from '../../../../src/format/object-keys.ts';
-import { atFirst, noAnswer } from '../../../doubles/intercepted-store.ts';
-import { createOperator, putRecord } from '../../../support/key-operator.ts';
-import { bytes, createSite, type TestClient, type TestSite } from '../../../support/test-tree.ts';
+import { createOperator, putRecord } from '../../../stage/key-operator.ts';
+import { atFirst, noAnswer } from '../../../stage/store-wrappers.ts';
+import { bytes, createSite, type TestClient, type TestSite } from '../../../stage/test-tree.ts';
 
 const [FROM, TO] = ['/memories/one', '/memories/two'];
 const MINUTE = 60_000;

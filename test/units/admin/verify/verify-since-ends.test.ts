@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import type { StoreCall } from '../../../doubles/intercepted-store.ts';
-import type { Bucket } from '../../../support/bucket.ts';
-import { describeOnBothKinds, type TestSite } from '../../../support/test-tree.ts';
+import type { Bucket } from '../../../stage/bucket.ts';
+import type { StoreCall } from '../../../stage/store-wrappers.ts';
+import { describeOnBothKinds, type TestSite } from '../../../stage/test-tree.ts';
 import { createCheckedTenant, DAY } from '../checked-tenant.ts';
 
 describeOnBothKinds('what verify tells of the end of a file since a checkpoint', (newSite) => {

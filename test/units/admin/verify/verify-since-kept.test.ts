@@ -2,8 +2,8 @@ import { expect, it } from 'vitest';
 import { expireTree } from '../../../../src/admin/expiry/expire.ts';
 import { turnTenantHistory } from '../../../../src/admin/keys/turn-history.ts';
 import { verifyTree } from '../../../../src/admin/verify/verify.ts';
-import { createOperator } from '../../../support/key-operator.ts';
-import { describeOnBothKinds, inTime } from '../../../support/test-tree.ts';
+import { createOperator } from '../../../stage/key-operator.ts';
+import { describeOnBothKinds, inTime } from '../../../stage/test-tree.ts';
 import { type CheckedTenant, createCheckedTenant, DAY, HOUR } from '../checked-tenant.ts';
 
 describeOnBothKinds('what verify asks of the history since a checkpoint', (newSite) => {

@@ -4,9 +4,9 @@ import { turnTenantHistory } from '../../../../src/admin/keys/turn-history.ts';
 import { verifyTree } from '../../../../src/admin/verify/verify.ts';
 import { classKey, fileKey, logicalName, type ObjectKey } from '../../../../src/format/object-keys.ts';
 import type { ListOptions } from '../../../../src/store/port.ts';
-import { exchangeText } from '../../../support/exchange-text.ts';
-import { createOperator } from '../../../support/key-operator.ts';
-import { at, describeOnBothKinds, inTime } from '../../../support/test-tree.ts';
+import { exchangeText } from '../../../stage/bucket.ts';
+import { createOperator } from '../../../stage/key-operator.ts';
+import { at, describeOnBothKinds, inTime } from '../../../stage/test-tree.ts';
 import { createCheckedTenant, DAY } from '../checked-tenant.ts';
 
 describeOnBothKinds('verify since a checkpoint', (newSite) => {

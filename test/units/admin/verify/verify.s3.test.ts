@@ -3,10 +3,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createLayout, parseTenantId } from '../../../../src/format/object-keys.ts';
 import { openMemory } from '../../../../src/open/open-memory.ts';
 import { openBaseStore } from '../../../../src/store/open-store.ts';
-import { interceptStore, noAnswer } from '../../../doubles/intercepted-store.ts';
-import { createTestBucket, describeOnS3, s3Environment, type TestBucket } from '../../../servers/s3.ts';
-import { type S3Proxy, startS3Proxy } from '../../../servers/s3-proxy.ts';
-import { CLI_MEMORY_ENV, type CliRun, runCli } from '../../../support/cli.ts';
+import { CLI_MEMORY_ENV, type CliRun, runCli } from '../../../stage/cli.ts';
+import { createTestBucket, describeOnS3, s3Environment, type TestBucket } from '../../../stage/s3.ts';
+import { type S3Proxy, startS3Proxy } from '../../../stage/s3-proxy.ts';
+import { interceptStore, noAnswer } from '../../../stage/store-wrappers.ts';
 
 const FROM = '/memories/from.md';
 const TO = '/memories/deep/down/to.md';

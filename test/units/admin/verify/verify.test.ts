@@ -12,16 +12,16 @@ import { sealedSize } from '../../../../src/format/sizes.ts';
 import { envRootKey } from '../../../../src/keys/env-root-key.ts';
 import { createKeyringCache } from '../../../../src/keys/keyring-cache.ts';
 import { readRegister } from '../../../../src/tree/rename/register.ts';
-import { atFirst, countCalls, noAnswer, type StoreCall } from '../../../doubles/intercepted-store.ts';
-import { keyOf, keysOf } from '../../../support/bucket.ts';
-import { createOperator, putEveryClass, putRecord } from '../../../support/key-operator.ts';
+import { keyOf, keysOf } from '../../../stage/bucket.ts';
+import { createOperator, putEveryClass, putRecord } from '../../../stage/key-operator.ts';
+import { atFirst, countCalls, noAnswer, type StoreCall } from '../../../stage/store-wrappers.ts';
 import {
   bytes,
   describeOnBothKinds,
   TEST_ROOT_KEY,
   type TestClient,
   type TestSite,
-} from '../../../support/test-tree.ts';
+} from '../../../stage/test-tree.ts';
 
 const FROM = '/memories/from';
 const TO = '/memories/x/to';

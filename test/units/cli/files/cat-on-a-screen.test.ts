@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { runCat } from '../../../../src/cli/files/cat.ts';
 import { runPut } from '../../../../src/cli/files/put.ts';
-import { invocationOf } from '../../../doubles/invocation.ts';
+import { invocationOf } from '../../../stage/invocation.ts';
 
 let folder: string;
 let flags: { readonly store: string; readonly tenant: string; readonly rootKeyFile: string };

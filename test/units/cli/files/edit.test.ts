@@ -2,7 +2,7 @@ import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { CLI_MEMORY_ENV, runCli } from '../../../support/cli.ts';
+import { CLI_MEMORY_ENV, runCli } from '../../../stage/cli.ts';
 
 /** Pipes stand for a person's keyboard and screen. */
 const atATerminal = (...streams: readonly string[]): readonly string[] => {

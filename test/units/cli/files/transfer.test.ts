@@ -23,8 +23,8 @@ import { runImport } from '../../../../src/cli/files/import.ts';
 import { runPut } from '../../../../src/cli/files/put.ts';
 import { runRm } from '../../../../src/cli/files/rm.ts';
 import type { Action, Flags } from '../../../../src/cli/run/invocation.ts';
-import { invocationOf } from '../../../doubles/invocation.ts';
-import { startCli } from '../../../support/cli.ts';
+import { startCli } from '../../../stage/cli.ts';
+import { invocationOf } from '../../../stage/invocation.ts';
 
 let folder: string;
 let flags: Flags;

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { text as textOf } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { turnActor } from '../../../../src/turns/turn-trace.ts';
-import { CLI_MEMORY_ENV, type CliRun, runCli, startCli } from '../../../support/cli.ts';
+import { CLI_MEMORY_ENV, type CliRun, runCli, startCli } from '../../../stage/cli.ts';
 
 let folder: string;
 let env: Record<string, string>;

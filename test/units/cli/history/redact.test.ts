@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { type RedactArguments, runRedact } from '../../../../src/cli/history/redact.ts';
 import { openSqliteObjectStore } from '../../../../src/store/sqlite/sqlite-store.ts';
-import { invocationOf } from '../../../doubles/invocation.ts';
-import { type KeptMemory, openKeptMemory } from '../../../support/kept-memory.ts';
+import { invocationOf } from '../../../stage/invocation.ts';
+import { type KeptMemory, openKeptMemory } from '../../../stage/kept-memory.ts';
 
 const PATH = '/memories/card.md';
 

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { runRestoreVersion } from '../../../../src/cli/history/restore-version.ts';
 import type { Memory } from '../../../../src/tool/memory-tool.ts';
-import { invocationOf } from '../../../doubles/invocation.ts';
-import { type KeptMemory, openKeptMemory } from '../../../support/kept-memory.ts';
+import { invocationOf } from '../../../stage/invocation.ts';
+import { type KeptMemory, openKeptMemory } from '../../../stage/kept-memory.ts';
 
 const PATH = '/memories/a.md';
 

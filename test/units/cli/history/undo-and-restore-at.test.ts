@@ -9,8 +9,8 @@ import { failureLine, type Invocation } from '../../../../src/cli/run/invocation
 import { openMemory } from '../../../../src/open/open-memory.ts';
 import { openSqliteObjectStore } from '../../../../src/store/sqlite/sqlite-store.ts';
 import type { Memory } from '../../../../src/tool/memory-tool.ts';
-import { invocationOf } from '../../../doubles/invocation.ts';
-import { type KeptMemory, openKeptMemory } from '../../../support/kept-memory.ts';
+import { invocationOf } from '../../../stage/invocation.ts';
+import { type KeptMemory, openKeptMemory } from '../../../stage/kept-memory.ts';
 
 const [PATH, OTHER] = ['/memories/a.md', '/memories/b.md'];
 

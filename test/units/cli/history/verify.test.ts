@@ -8,9 +8,9 @@ import { linesOf } from '../../../../src/cli/history/verify.ts';
 import { classLogicalName } from '../../../../src/format/object-keys.ts';
 import { openMemory } from '../../../../src/open/open-memory.ts';
 import { openSqliteObjectStore } from '../../../../src/store/sqlite/sqlite-store.ts';
-import { interceptStore, noAnswer } from '../../../doubles/intercepted-store.ts';
-import { CLI_MEMORY_ENV, type CliRun, runCli } from '../../../support/cli.ts';
-import { at } from '../../../support/test-tree.ts';
+import { CLI_MEMORY_ENV, type CliRun, runCli } from '../../../stage/cli.ts';
+import { interceptStore, noAnswer } from '../../../stage/store-wrappers.ts';
+import { at } from '../../../stage/test-tree.ts';
 
 const FROM = '/memories/from.md';
 const TO = '/memories/to.md';

@@ -20,9 +20,9 @@ import { runBackup } from '../../../../src/cli/keys/backup.ts';
 import type { Flags } from '../../../../src/cli/run/invocation.ts';
 import type { ObjectKey } from '../../../../src/format/object-keys.ts';
 import { openSqliteObjectStore } from '../../../../src/store/sqlite/sqlite-store.ts';
-import { invocationOf } from '../../../doubles/invocation.ts';
+import { invocationOf } from '../../../stage/invocation.ts';
 
-const WORKER = fileURLToPath(new URL('../../../support/sqlite-worker.ts', import.meta.url));
+const WORKER = fileURLToPath(new URL('../../../stage/sqlite-worker.ts', import.meta.url));
 
 let folder: string;
 let store: string;

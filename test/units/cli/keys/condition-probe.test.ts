@@ -4,7 +4,7 @@ import { type ProbeFinding, probeConditions } from '../../../../src/cli/keys/con
 import { MemoryError } from '../../../../src/errors.ts';
 import { type ObjectStore, resentConflict } from '../../../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../../../src/store/sqlite/sqlite-store.ts';
-import { keepMarks } from '../../../doubles/kept-marks.ts';
+import { keepMarks } from '../../../stage/store-wrappers.ts';
 
 /** What the probe finds on a store of SQLite that differs in `changes`, and what it leaves there. */
 async function probe(

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { CLI_MEMORY_ENV, runCli } from '../../../support/cli.ts';
+import { CLI_MEMORY_ENV, runCli } from '../../../stage/cli.ts';
 
 const LINE = /^(ok {4}|FAIL {2})[^\n]+$/;
 

@@ -8,9 +8,9 @@ import type { Finding } from '../../../../src/admin/findings.ts';
 import { linesOf } from '../../../../src/cli/keys/export-backup.ts';
 import { openMemory, openTenant } from '../../../../src/open/open-memory.ts';
 import { openSqliteObjectStore } from '../../../../src/store/sqlite/sqlite-store.ts';
-import { CLI_MEMORY_ENV, type CliRun, runCli, startCli } from '../../../support/cli.ts';
-import { copyToFolder, digestOf, textsIn } from '../../../support/object-folder.ts';
-import { at } from '../../../support/test-tree.ts';
+import { CLI_MEMORY_ENV, type CliRun, runCli, startCli } from '../../../stage/cli.ts';
+import { copyToFolder, digestOf, textsIn } from '../../../stage/object-folder.ts';
+import { at } from '../../../stage/test-tree.ts';
 
 const { SEALED_MEMORY_STORE: _none, ...ENV } = CLI_MEMORY_ENV;
 const FILES = { 'a.md': 'text of a', 'b/c.md': 'the secret words' };

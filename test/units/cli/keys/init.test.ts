@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { runCli } from '../../../support/cli.ts';
+import { runCli } from '../../../stage/cli.ts';
 
 describe('sealed-memory init', { timeout: 60_000 }, () => {
   let cwd: string;

@@ -10,8 +10,8 @@ import { runShred } from '../../../../src/cli/keys/shred.ts';
 import type { Invocation } from '../../../../src/cli/run/invocation.ts';
 import { loadSodium } from '../../../../src/format/sodium.ts';
 import { openMemory } from '../../../../src/open/open-memory.ts';
-import { invocationOf } from '../../../doubles/invocation.ts';
-import { CLI_MEMORY_ENV, type CliRun, startCli } from '../../../support/cli.ts';
+import { CLI_MEMORY_ENV, type CliRun, startCli } from '../../../stage/cli.ts';
+import { invocationOf } from '../../../stage/invocation.ts';
 
 const ROOT_KEY = CLI_MEMORY_ENV['SEALED_MEMORY_ROOT_KEY'] ?? '';
 

@@ -18,8 +18,8 @@ import { fileURLToPath } from 'node:url';
 import { generateX25519Identity, identityToRecipient } from 'age-encryption';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { writeOwnFile } from '../../../../src/cli/run/own-file.ts';
-import { CLI_MEMORY_ENV, runCli } from '../../../support/cli.ts';
-import { PROGRAM_ENV } from '../../../support/program-env.ts';
+import { CLI_MEMORY_ENV, runCli } from '../../../stage/cli.ts';
+import { PROGRAM_ENV } from '../../../stage/programs.ts';
 
 const MAIN = fileURLToPath(new URL('../../../../src/cli/main.ts', import.meta.url));
 

@@ -5,8 +5,8 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Flags } from '../../../../src/cli/run/invocation.ts';
 import { readEnvironment, readOptions } from '../../../../src/cli/run/settings.ts';
 import type { Environment } from '../../../../src/open/options/environment.ts';
-import { invocationOf } from '../../../doubles/invocation.ts';
-import { CLI_MEMORY_ENV } from '../../../support/cli.ts';
+import { CLI_MEMORY_ENV } from '../../../stage/cli.ts';
+import { invocationOf } from '../../../stage/invocation.ts';
 
 let cwd: string;
 let home: string;

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { type FileRun, tellIfNobodys } from '../../../../src/cli/run/memory.ts';
-import { invocationOf } from '../../../doubles/invocation.ts';
+import { invocationOf } from '../../../stage/invocation.ts';
 
 it('a tenant that may not exist is not asked after where there is a file', async () => {
   const { invocation } = invocationOf({});

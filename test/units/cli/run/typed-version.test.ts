@@ -5,7 +5,7 @@ import { afterAll, expect, it } from 'vitest';
 import { typedVersion } from '../../../../src/cli/run/typed.ts';
 import { shownVersion } from '../../../../src/cli/show/shown.ts';
 import { openMemory } from '../../../../src/open/open-memory.ts';
-import { CLI_MEMORY_ENV, runCli } from '../../../support/cli.ts';
+import { CLI_MEMORY_ENV, runCli } from '../../../stage/cli.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'sealed-memory-typed-version-'));
 afterAll(() => rmSync(folder, { recursive: true }));

@@ -8,7 +8,7 @@ import { text } from 'node:stream/consumers';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { onceAWait, tellWaits } from '../../../../src/cli/run/waits.ts';
 import { tellLongWait } from '../../../../src/waits.ts';
-import { CLI_MEMORY_ENV, runCli, startCli } from '../../../support/cli.ts';
+import { CLI_MEMORY_ENV, runCli, startCli } from '../../../stage/cli.ts';
 
 const TIMEOUT = 30_000;
 

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { CLI_MEMORY_ENV, execLines, runCli, startCli } from '../../../support/cli.ts';
+import { CLI_MEMORY_ENV, execLines, runCli, startCli } from '../../../stage/cli.ts';
 
 const EXEC = ['exec', '--jsonl'];
 const HARNESS = { SEALED_MEMORY_HARNESS: '1' };

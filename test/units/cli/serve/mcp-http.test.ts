@@ -14,7 +14,7 @@ import {
   PNG,
   putImage,
   startHeldBucket,
-} from '../../../support/mcp-program.ts';
+} from '../mcp-program.ts';
 
 const SLOW = 60_000;
 

@@ -15,9 +15,9 @@ import { createInterface } from 'node:readline';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { bundleCli } from '../../../../infra/bundle-cli.ts';
 import { MOST_PAGE_BYTES } from '../../../../infra/bundle-page.ts';
-import { outputOf } from '../../../support/mcp-program.ts';
-import { askRaw, linesIn, signIn } from '../../../support/page-site.ts';
-import { PROGRAM_ENV } from '../../../support/program-env.ts';
+import { askRaw, linesIn, signIn } from '../../../stage/page-site.ts';
+import { PROGRAM_ENV } from '../../../stage/programs.ts';
+import { outputOf } from '../mcp-program.ts';
 
 const SLOW = 60_000;
 

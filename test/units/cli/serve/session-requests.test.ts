@@ -3,7 +3,7 @@ import type { RequestFields } from '../../../../src/cli/serve/request-fields.ts'
 import { answerSessionRequest } from '../../../../src/cli/serve/session-requests.ts';
 import { openMemory } from '../../../../src/open/open-memory.ts';
 import type { Memory } from '../../../../src/tool/memory-tool.ts';
-import { CLI_MEMORY_ENV, execLines } from '../../../support/cli.ts';
+import { CLI_MEMORY_ENV, execLines } from '../../../stage/cli.ts';
 
 const KEY = { projectKey: 'p', sessionId: 's' };
 const SUB = { ...KEY, subpath: 'subagents/agent-1' };

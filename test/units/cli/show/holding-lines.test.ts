@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { tellingWhatHolds } from '../../../../src/cli/show/holding-lines.ts';
 import { MemoryError } from '../../../../src/errors.ts';
-import { invocationOf } from '../../../doubles/invocation.ts';
+import { invocationOf } from '../../../stage/invocation.ts';
 
 const VERSION = 'abcdefghijklmnopqrstuv';
 

@@ -7,8 +7,8 @@ import { runDiff } from '../../../../src/cli/files/diff.ts';
 import { runPut } from '../../../../src/cli/files/put.ts';
 import type { Flags } from '../../../../src/cli/run/invocation.ts';
 import { changeLines, patchOf } from '../../../../src/cli/show/patch.ts';
-import { invocationOf } from '../../../doubles/invocation.ts';
-import { roundsDuring } from '../../../support/event-loop.ts';
+import { invocationOf } from '../../../stage/invocation.ts';
+import { roundsDuring } from '../../../stage/measures.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'sealed-memory-patch-'));
 const flags: Flags = {

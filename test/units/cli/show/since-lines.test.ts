@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import type { Finding } from '../../../../src/admin/findings.ts';
 import { linesOf } from '../../../../src/cli/history/verify.ts';
 import { findingLine } from '../../../../src/cli/show/finding-lines.ts';
-import { at } from '../../../support/test-tree.ts';
+import { at } from '../../../stage/test-tree.ts';
 
 const PATH = at('/memories/a');
 const VERSION = { version: 'AAAAAAAAAAAAAAAAAAAAAA' };

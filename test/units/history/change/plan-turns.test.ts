@@ -2,8 +2,8 @@ import { expect, it } from 'vitest';
 import { planRestoreAt } from '../../../../src/history/change/plan-restore-at.ts';
 import { planUndo } from '../../../../src/history/change/plan-undo.ts';
 import { type FileSighting, itemByItem, modelOf } from '../../../../src/history/past/model.ts';
-import { mostBetweenRounds } from '../../../support/event-loop.ts';
-import { at } from '../../../support/test-tree.ts';
+import { mostBetweenRounds } from '../../../stage/measures.ts';
+import { at } from '../../../stage/test-tree.ts';
 
 const VERSIONS = 1_000;
 

@@ -4,11 +4,11 @@ import { openAdmin } from '../../../../src/open/open-admin.ts';
 import { openMemory } from '../../../../src/open/open-memory.ts';
 import { openS3ObjectStore } from '../../../../src/store/s3/s3-store.ts';
 import { pause } from '../../../../src/time.ts';
-import { createTestBucket, describeOnS3, type TestBucket } from '../../../servers/s3.ts';
-import { createVersionedBucket } from '../../../servers/versioned-bucket.ts';
-import { drawsOf } from '../../../support/draws.ts';
-import { whereTextIs } from '../../../support/text-search.ts';
-import { amount } from '../../../support/thorough.ts';
+import { drawsOf } from '../../../runner/draws.ts';
+import { amount } from '../../../runner/thorough.ts';
+import { createTestBucket, describeOnS3, type TestBucket } from '../../../stage/s3.ts';
+import { whereTextIs } from '../../../stage/traces.ts';
+import { createVersionedBucket } from '../../../stage/versioned-bucket.ts';
 
 const ROOT_KEY = new Uint8Array(32).fill(8);
 const SECRET = 'the card is 4929 1838';

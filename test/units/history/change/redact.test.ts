@@ -6,10 +6,9 @@ import { createHistory, type History } from '../../../../src/history/history.ts'
 import type { WrittenEntry } from '../../../../src/history/past/entries.ts';
 import { VERSION_SAVER } from '../../../../src/history/save/version-saver.ts';
 import { noVersions, type ObjectVersions } from '../../../../src/store/port.ts';
-import { countCalls } from '../../../doubles/intercepted-store.ts';
-import { type VersionedStore, versionedStore } from '../../../doubles/versioned-store.ts';
-import { createOperator } from '../../../support/key-operator.ts';
-import { dieAt, everyDeath } from '../../../support/killed-run.ts';
+import { createOperator } from '../../../stage/key-operator.ts';
+import { dieAt, everyDeath } from '../../../stage/killed-run.ts';
+import { countCalls } from '../../../stage/store-wrappers.ts';
 import {
   at,
   bytes,
@@ -19,8 +18,9 @@ import {
   TEST_ROOT_KEY,
   type TestClient,
   type TestSite,
-} from '../../../support/test-tree.ts';
-import { whereTextIs } from '../../../support/text-search.ts';
+} from '../../../stage/test-tree.ts';
+import { whereTextIs } from '../../../stage/traces.ts';
+import { type VersionedStore, versionedStore } from '../../../stage/versioned-store.ts';
 
 const [PATH, NEXT] = ['/memories/d/a', '/memories/e/b'];
 const SECRET = 'the card is 4929 1838';

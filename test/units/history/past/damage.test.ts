@@ -10,14 +10,8 @@ import {
 import { writeKept } from '../../../../src/history/save/write-kept.ts';
 import { listIds } from '../../../../src/tree/records/list-ids.ts';
 import { encodeFields } from '../../../../src/tree/records/sealed-record.ts';
-import { historyOf, keepingClient } from '../../../support/history-site.ts';
-import {
-  at,
-  bytes,
-  describeOnBothKinds,
-  type TestClient,
-  type TestSite,
-} from '../../../support/test-tree.ts';
+import { historyOf, keepingClient } from '../../../stage/history-site.ts';
+import { at, bytes, describeOnBothKinds, type TestClient, type TestSite } from '../../../stage/test-tree.ts';
 
 const [NOTES, OTHER] = ['/memories/notes.md', '/memories/other.md'];
 

@@ -7,7 +7,7 @@ import { livesOf } from '../../../../src/history/past/lives.ts';
 import { itemByItem } from '../../../../src/history/past/model.ts';
 import { encodeHistoryRecord } from '../../../../src/history/save/history-record.ts';
 import { encodeText } from '../../../../src/language/text.ts';
-import { at } from '../../../support/test-tree.ts';
+import { at } from '../../../stage/test-tree.ts';
 
 const [A, B, C] = [at('/memories/d/a'), at('/memories/e/a'), at('/memories/c')];
 

@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { MemoryError } from '../../../../src/errors.ts';
 import { createHistory, type History } from '../../../../src/history/history.ts';
 import type { HistoryEntry } from '../../../../src/history/past/entries.ts';
-import { drawsOf } from '../../../support/draws.ts';
-import { openSite, type TestClient } from '../../../support/test-tree.ts';
+import { drawsOf } from '../../../runner/draws.ts';
+import { openSite, type TestClient } from '../../../stage/test-tree.ts';
 
 const RUNS = 6;
 const DEEDS = 40;

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { createHistory, type History } from '../../../../src/history/history.ts';
-import { createSite, openSite, type TestClient } from '../../../support/test-tree.ts';
+import { createSite, openSite, type TestClient } from '../../../stage/test-tree.ts';
 
 const NOTES = '/memories/notes.md';
 const EDITS = 1_000;

@@ -3,8 +3,8 @@ import { type FileSighting, itemByItem, modelOf } from '../../../../src/history/
 import { versionsAt } from '../../../../src/history/trace/known.ts';
 import type { TurnRun } from '../../../../src/history/trace/read-runs.ts';
 import { traceVersions } from '../../../../src/history/trace/trace.ts';
-import { mostBetweenRounds } from '../../../support/event-loop.ts';
-import { at } from '../../../support/test-tree.ts';
+import { mostBetweenRounds } from '../../../stage/measures.ts';
+import { at } from '../../../stage/test-tree.ts';
 
 const TURNS = 3_000;
 const PATH = at('/memories/notes.md');

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import type { MemoryPath } from '../../../../src/language/path.ts';
-import { keepingClient } from '../../../support/history-site.ts';
-import { at, bytes, describeOnBothKinds, type TestClient } from '../../../support/test-tree.ts';
+import { keepingClient } from '../../../stage/history-site.ts';
+import { at, bytes, describeOnBothKinds, type TestClient } from '../../../stage/test-tree.ts';
 
 const DAY = 86_400_000;
 

@@ -3,7 +3,7 @@ import { createNames } from '../../../../src/format/names.ts';
 import { loadSodium } from '../../../../src/format/sodium.ts';
 import { MAX_BOUND } from '../../../../src/format/wrap.ts';
 import { historyRecordId } from '../../../../src/history/save/history-record.ts';
-import { at } from '../../../support/test-tree.ts';
+import { at } from '../../../stage/test-tree.ts';
 
 await loadSodium();
 

@@ -18,9 +18,9 @@ import { textWrite } from '../../../../src/tree/create-file.ts';
 import { readFile } from '../../../../src/tree/read-file.ts';
 import { listIds } from '../../../../src/tree/records/list-ids.ts';
 import type { Work } from '../../../../src/tree/tenant.ts';
-import { countCalls, noAnswer, type StoreCall } from '../../../doubles/intercepted-store.ts';
-import { keepingClient } from '../../../support/history-site.ts';
-import { createOperator, putRecord } from '../../../support/key-operator.ts';
+import { keepingClient } from '../../../stage/history-site.ts';
+import { createOperator, putRecord } from '../../../stage/key-operator.ts';
+import { countCalls, noAnswer, type StoreCall } from '../../../stage/store-wrappers.ts';
 import {
   at,
   bytes,
@@ -29,8 +29,8 @@ import {
   type TestClient,
   type TestSite,
   withTenant,
-} from '../../../support/test-tree.ts';
-import { whereTextIs } from '../../../support/text-search.ts';
+} from '../../../stage/test-tree.ts';
+import { whereTextIs } from '../../../stage/traces.ts';
 
 const PATH = '/memories/d/a';
 

@@ -12,9 +12,9 @@ import { createMemoryPool } from '../../../../src/open/pool.ts';
 import type { ObjectStore } from '../../../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../../../src/store/sqlite/sqlite-store.ts';
 import type { Memory } from '../../../../src/tool/memory-tool.ts';
-import { type FakeKms, startFakeKms } from '../../../doubles/fake-kms.ts';
-import { invocationOf } from '../../../doubles/invocation.ts';
-import { silentLogger } from '../../../doubles/silent-logger.ts';
+import { type FakeKms, startFakeKms } from '../../../stage/fake-kms.ts';
+import { invocationOf } from '../../../stage/invocation.ts';
+import { silentLogger } from '../../../stage/silent-logger.ts';
 
 const ENV_KEY = Buffer.alloc(32, 7).toString('base64');
 const path = '/memories/f';

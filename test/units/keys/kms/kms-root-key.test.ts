@@ -7,8 +7,8 @@ import { kmsRootKey, openKmsConnections } from '../../../../src/keys/kms/kms-roo
 import type { KeyringContext, RootKey } from '../../../../src/keys/root-key.ts';
 import { type LongWait, onLongWait } from '../../../../src/waits.ts';
 import { CONTEXT, describeRootKey } from '../../../contracts/root-key.ts';
-import { type FakeKms, type KmsError, startFakeKms } from '../../../doubles/fake-kms.ts';
-import { added } from '../../../support/format-vectors.ts';
+import { added } from '../../../format/format-vectors.ts';
+import { type FakeKms, type KmsError, startFakeKms } from '../../../stage/fake-kms.ts';
 
 const credentials = { accessKeyId: 'AKIDOFTHETESTS', secretAccessKey: 'secret' };
 const ID = '1234abcd-12ab-34cd-56ef-1234567890ab';

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import type { Questions } from '../../../../src/page/server/answer-questions.ts';
 import { openTenantView } from '../../../../src/page/server/tenant-view.ts';
-import { builtPage, openAgent, serveQuestions } from '../../../support/page-site.ts';
+import { builtPage, openAgent, serveQuestions } from '../../../stage/page-site.ts';
 import { content, describePage, row } from './stage.ts';
 
 const WRONG = 'The program that shows this page gave an answer that the page does not understand.';

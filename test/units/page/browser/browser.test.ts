@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, it } from 'vitest';
 import { MemoryError } from '../../../../src/errors.ts';
-import { type AgentSite, listedOnly } from '../../../support/page-site.ts';
+import { type AgentSite, listedOnly } from '../../../stage/page-site.ts';
 import { blocksOf, keepLook, shareOff } from './look.ts';
 import { bytes, content, describePage, find, PATIENT, row, toTree, violationsOf } from './stage.ts';
 

@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
-import type { AgentSite } from '../../../support/page-site.ts';
+import type { AgentSite } from '../../../stage/page-site.ts';
 import { content, describePage, PATIENT, row, violationsOf } from './stage.ts';
 
 const WITH_HISTORY = { history: { days: 30 }, actor: 'an agent' };

@@ -7,8 +7,8 @@ import { runExport } from '../../../../src/cli/files/export.ts';
 import { runPut } from '../../../../src/cli/files/put.ts';
 import { readExport } from '../../../../src/cli/files/read-export.ts';
 import { openExportView } from '../../../../src/page/server/export-view.ts';
-import { invocationOf } from '../../../doubles/invocation.ts';
-import { builtPage, serveQuestions } from '../../../support/page-site.ts';
+import { invocationOf } from '../../../stage/invocation.ts';
+import { builtPage, serveQuestions } from '../../../stage/page-site.ts';
 import { content, describePage, find, row, violationsOf } from './stage.ts';
 
 const PNG = Buffer.from(

@@ -3,14 +3,14 @@ import type { Browser, BrowserContext, Locator, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe } from 'vitest';
 import type { MemoryOptions } from '../../../../src/open/options/options.ts';
 import type { Asset } from '../../../../src/page/server/serve-page.ts';
-import { findChromium, launchChromium } from '../../../support/chromium.ts';
 import {
   type AgentSite,
   builtPage,
   openAgent,
   type ServedPage,
   servePageOf,
-} from '../../../support/page-site.ts';
+} from '../../../stage/page-site.ts';
+import { findChromium, launchChromium } from '../chromium.ts';
 
 const SLOW = 120_000;
 export const PATIENT = { timeout: 60_000 };

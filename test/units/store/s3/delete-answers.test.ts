@@ -5,7 +5,7 @@ import type { ObjectKey } from '../../../../src/format/object-keys.ts';
 import type { DeleteTarget, ETag, ObjectStore } from '../../../../src/store/port.ts';
 import type { S3Connections } from '../../../../src/store/s3/connection.ts';
 import { openS3ObjectStore } from '../../../../src/store/s3/s3-store.ts';
-import { S3_CLIENTS } from '../../../support/s3-clients.ts';
+import { S3_CLIENTS } from '../../../stage/s3-clients.ts';
 
 const [KEY, OTHER] = ['data/file' as ObjectKey, 'data/b&c' as ObjectKey];
 const BASE = '"base"' as ETag;

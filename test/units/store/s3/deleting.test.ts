@@ -7,7 +7,7 @@ import { type ETag, isTooLate, type ObjectStore, type SendBound } from '../../..
 import type { S3StoreOptions } from '../../../../src/store/s3/connection.ts';
 import { openS3ObjectStore } from '../../../../src/store/s3/s3-store.ts';
 import { pause } from '../../../../src/time.ts';
-import { S3_CLIENTS } from '../../../support/s3-clients.ts';
+import { S3_CLIENTS } from '../../../stage/s3-clients.ts';
 
 const KEY = 'data/file' as ObjectKey;
 const CREDENTIALS = { accessKeyId: 'id', secretAccessKey: 'secret' };

@@ -6,7 +6,7 @@ import { guardDeletes } from '../../../../src/store/guarded-delete.ts';
 import type { ETag, ObjectStore } from '../../../../src/store/port.ts';
 import type { S3Connections } from '../../../../src/store/s3/connection.ts';
 import { openS3ObjectStore } from '../../../../src/store/s3/s3-store.ts';
-import { S3_CLIENTS } from '../../../support/s3-clients.ts';
+import { S3_CLIENTS } from '../../../stage/s3-clients.ts';
 
 const KEY = 'data/file' as ObjectKey;
 const BASE = '"base"' as ETag;

@@ -9,7 +9,7 @@ import type { ObjectKey } from '../../../../src/format/object-keys.ts';
 import type { ETag, ObjectStore } from '../../../../src/store/port.ts';
 import type { S3Connections } from '../../../../src/store/s3/connection.ts';
 import { openS3ObjectStore } from '../../../../src/store/s3/s3-store.ts';
-import { amount } from '../../../support/thorough.ts';
+import { amount } from '../../../runner/thorough.ts';
 
 const NOW = Date.UTC(2026, 10, 22, 4, 5, 6);
 const HOUR_MS = 3_600_000;

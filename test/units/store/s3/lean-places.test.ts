@@ -8,7 +8,7 @@ import type { ObjectKey } from '../../../../src/format/object-keys.ts';
 import { watchOf } from '../../../../src/store/s3/attempts.ts';
 import type { S3Connections, S3StoreOptions } from '../../../../src/store/s3/connection.ts';
 import { openS3ObjectStore } from '../../../../src/store/s3/s3-store.ts';
-import { S3_CLIENTS } from '../../../support/s3-clients.ts';
+import { S3_CLIENTS } from '../../../stage/s3-clients.ts';
 
 const CREDENTIALS = { accessKeyId: 'AKIDEXAMPLE', secretAccessKey: 'secret' };
 const LOOPBACK = 'http://127.0.0.1:9000';

@@ -10,7 +10,7 @@ import { s3Failure } from '../../../../src/store/s3/errors.ts';
 import { openLeanWire } from '../../../../src/store/s3/lean/lean-store.ts';
 import { openSdkWire } from '../../../../src/store/s3/sdk/sdk-store.ts';
 import type { S3Wire } from '../../../../src/store/s3/wire.ts';
-import { amount, THOROUGH } from '../../../support/thorough.ts';
+import { amount, THOROUGH } from '../../../runner/thorough.ts';
 
 interface Sent {
   readonly method: string;

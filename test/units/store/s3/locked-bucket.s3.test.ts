@@ -6,15 +6,15 @@ import { sealedSize } from '../../../../src/format/sizes.ts';
 import { openAdmin } from '../../../../src/open/open-admin.ts';
 import { openMemory } from '../../../../src/open/open-memory.ts';
 import { openS3ObjectStore } from '../../../../src/store/s3/s3-store.ts';
-import { invocationOf } from '../../../doubles/invocation.ts';
-import { describeOnS3, s3Environment, type TestBucket } from '../../../servers/s3.ts';
+import { invocationOf } from '../../../stage/invocation.ts';
+import { describeOnS3, s3Environment, type TestBucket } from '../../../stage/s3.ts';
+import { describeEachClient } from '../../../stage/s3-clients.ts';
+import { whereTextIs } from '../../../stage/traces.ts';
 import {
   createLockableBucket,
   type LockableBucket,
   type LockableVersion,
-} from '../../../servers/versioned-bucket.ts';
-import { describeEachClient } from '../../../support/s3-clients.ts';
-import { whereTextIs } from '../../../support/text-search.ts';
+} from '../../../stage/versioned-bucket.ts';
 
 const ROOT_KEY = new Uint8Array(32).fill(8);
 const SECRET = 'the card is 4929 1838';

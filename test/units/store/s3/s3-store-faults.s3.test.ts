@@ -6,15 +6,15 @@ import { checkConditions } from '../../../../src/store/conditions.ts';
 import { type ETag, isResentConflict, type ObjectStore } from '../../../../src/store/port.ts';
 import type { S3StoreOptions } from '../../../../src/store/s3/connection.ts';
 import { openS3ObjectStore } from '../../../../src/store/s3/s3-store.ts';
-import { createTestBucket, type TestBucket } from '../../../servers/s3.ts';
+import { createTestBucket, type TestBucket } from '../../../stage/s3.ts';
+import { describeEachClient } from '../../../stage/s3-clients.ts';
 import {
   type ProxiedRequest,
   type Reaction,
   type S3Proxy,
   s3ErrorAnswer,
   startS3Proxy,
-} from '../../../servers/s3-proxy.ts';
-import { describeEachClient } from '../../../support/s3-clients.ts';
+} from '../../../stage/s3-proxy.ts';
 
 const MIB = 1024 * 1024;
 const BODY = new TextEncoder().encode('sealed bytes');

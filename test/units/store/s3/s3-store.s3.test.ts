@@ -9,9 +9,9 @@ import type { ObjectStore, StoredObject } from '../../../../src/store/port.ts';
 import type { S3StoreOptions } from '../../../../src/store/s3/connection.ts';
 import { openS3ObjectStore } from '../../../../src/store/s3/s3-store.ts';
 import { describeObjectStore } from '../../../contracts/object-store.ts';
-import { createTestBucket, type TestBucket } from '../../../servers/s3.ts';
-import { restrictedCredentials } from '../../../servers/session-credentials.ts';
-import { describeEachClient, S3_CLIENTS } from '../../../support/s3-clients.ts';
+import { createTestBucket, type TestBucket } from '../../../stage/s3.ts';
+import { describeEachClient, S3_CLIENTS } from '../../../stage/s3-clients.ts';
+import { restrictedCredentials } from '../../../stage/session-credentials.ts';
 
 const MIB = 1024 * 1024;
 const BODY = new TextEncoder().encode('sealed bytes');

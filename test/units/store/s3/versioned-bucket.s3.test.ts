@@ -8,9 +8,9 @@ import { guardDeletes } from '../../../../src/store/guarded-delete.ts';
 import type { ObjectStore } from '../../../../src/store/port.ts';
 import { openS3ObjectStore } from '../../../../src/store/s3/s3-store.ts';
 import { describeObjectStore } from '../../../contracts/object-store.ts';
-import { describeOnS3, type TestBucket } from '../../../servers/s3.ts';
-import { createVersionedBucket } from '../../../servers/versioned-bucket.ts';
-import { describeEachClient } from '../../../support/s3-clients.ts';
+import { describeOnS3, type TestBucket } from '../../../stage/s3.ts';
+import { describeEachClient } from '../../../stage/s3-clients.ts';
+import { createVersionedBucket } from '../../../stage/versioned-bucket.ts';
 
 const BODY = new TextEncoder().encode('sealed bytes');
 const ROOT_KEY = new Uint8Array(32).fill(8);

@@ -12,7 +12,7 @@ import { operationsWait } from '../../../../src/store/sqlite/operation-queue.ts'
 import { openSqliteObjectStore } from '../../../../src/store/sqlite/sqlite-store.ts';
 import { letOthersRun } from '../../../../src/time.ts';
 
-const WORKER = fileURLToPath(new URL('../../../support/sqlite-worker.ts', import.meta.url));
+const WORKER = fileURLToPath(new URL('../../../stage/sqlite-worker.ts', import.meta.url));
 const MOST_WRITES = 64;
 const SQLITE_IOERR = 10;
 const SQLITE_FULL = 13;

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { ListPage, ObjectStore } from '../../../../src/store/port.ts';
 import { openS3ObjectStore } from '../../../../src/store/s3/s3-store.ts';
-import { S3_CLIENTS } from '../../../support/s3-clients.ts';
+import { S3_CLIENTS } from '../../../stage/s3-clients.ts';
 
 const ENCODED = '<EncodingType>url</EncodingType>';
 

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createSqliteConnection } from '../../../../src/store/sqlite/connection.ts';
 import { letOthersRun } from '../../../../src/time.ts';
-import { mostBetweenRounds, roundsDuring } from '../../../support/event-loop.ts';
+import { mostBetweenRounds, roundsDuring } from '../../../stage/measures.ts';
 
 type Connection = ReturnType<typeof createSqliteConnection>;
 

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
 import { diskReserve } from '../../../../src/store/sqlite/reserve.ts';
-import { timesOpen } from '../../../support/times-open.ts';
+import { timesOpen } from '../../../stage/measures.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'sealed-memory-reserve-'));
 afterAll(() => rmSync(folder, { recursive: true }));

@@ -23,7 +23,7 @@ import { openSqliteObjectStore } from '../../../../src/store/sqlite/sqlite-store
 
 const KEY = 'data/file' as ObjectKey;
 const BODY = new TextEncoder().encode('sealed bytes');
-const WORKER = fileURLToPath(new URL('../../../support/sqlite-worker.ts', import.meta.url));
+const WORKER = fileURLToPath(new URL('../../../stage/sqlite-worker.ts', import.meta.url));
 const SLOW = 60_000;
 /** SQLite's own numbers. */
 const SQLITE_IOERR = 10;

@@ -2,8 +2,8 @@ import { expect, it } from 'vitest';
 import { hasCode, MemoryError } from '../../../../src/errors.ts';
 import { parseMemoryPath } from '../../../../src/language/path.ts';
 import { createTenantUsage } from '../../../../src/tree/admission/quota.ts';
-import { countCalls, loseAnswer, type StoreCall } from '../../../doubles/intercepted-store.ts';
-import { describeOnBothKinds, type TestClient } from '../../../support/test-tree.ts';
+import { countCalls, loseAnswer, type StoreCall } from '../../../stage/store-wrappers.ts';
+import { describeOnBothKinds, type TestClient } from '../../../stage/test-tree.ts';
 
 const bytes = (length: number): Uint8Array => new Uint8Array(length).fill(97);
 const at = (name: string) => parseMemoryPath(`/memories/${name}`);

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { decodeFields, encodeFields } from '../../../../src/tree/records/sealed-record.ts';
-import { bytes } from '../../../support/test-tree.ts';
+import { bytes } from '../../../stage/test-tree.ts';
 
 it('the content of a record is one JSON object', () => {
   const fields = { text: 'ä', list: [1, null], nested: {} };

@@ -9,8 +9,8 @@ import {
 } from '../../../../src/tree/records/sealed-record.ts';
 import { MOST_ATTEMPTS, rewriteRecord, updateRecord } from '../../../../src/tree/records/update-record.ts';
 import type { Work } from '../../../../src/tree/tenant.ts';
-import { putRecord } from '../../../support/key-operator.ts';
-import { createSite, type TestSite } from '../../../support/test-tree.ts';
+import { putRecord } from '../../../stage/key-operator.ts';
+import { createSite, type TestSite } from '../../../stage/test-tree.ts';
 
 const COUNT = { cls: 'journal', id: 'count', maxBytes: 1_024 } as const;
 const overtaken = throwing('unavailable', 'overtaken, says the test');

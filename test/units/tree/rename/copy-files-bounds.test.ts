@@ -4,8 +4,8 @@ import { readFile } from '../../../../src/tree/read-file.ts';
 import { copyAgain, copyFiles } from '../../../../src/tree/rename/copy-files.ts';
 import type { DirectoryRename } from '../../../../src/tree/rename/register.ts';
 import type { Progress, Work } from '../../../../src/tree/tenant.ts';
-import { atFirst, countCalls, noAnswer } from '../../../doubles/intercepted-store.ts';
-import { migrateFile } from '../../../support/migrate-file.ts';
+import { migrateFile } from '../../../stage/rare-writes.ts';
+import { atFirst, countCalls, noAnswer } from '../../../stage/store-wrappers.ts';
 import {
   at,
   createSite,
@@ -13,7 +13,7 @@ import {
   type TestClient,
   type TestSite,
   withTenant,
-} from '../../../support/test-tree.ts';
+} from '../../../stage/test-tree.ts';
 
 const RENAME: DirectoryRename = {
   from: at('/memories/from'),

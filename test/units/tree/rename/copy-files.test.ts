@@ -4,8 +4,8 @@ import { readFile } from '../../../../src/tree/read-file.ts';
 import { copyAgain, copyFiles } from '../../../../src/tree/rename/copy-files.ts';
 import type { DirectoryRename } from '../../../../src/tree/rename/register.ts';
 import { takeBack } from '../../../../src/tree/staying/take-back.ts';
-import { noAnswer } from '../../../doubles/intercepted-store.ts';
-import { at, describeOnBothKinds, leased, type TestClient, withTenant } from '../../../support/test-tree.ts';
+import { noAnswer } from '../../../stage/store-wrappers.ts';
+import { at, describeOnBothKinds, leased, type TestClient, withTenant } from '../../../stage/test-tree.ts';
 
 const RENAME: DirectoryRename = {
   from: at('/memories/from'),

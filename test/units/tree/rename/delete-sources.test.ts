@@ -5,10 +5,16 @@ import { type CopiedFile, copyFiles } from '../../../../src/tree/rename/copy-fil
 import { deleteSources } from '../../../../src/tree/rename/delete-sources.ts';
 import type { DirectoryRename } from '../../../../src/tree/rename/register.ts';
 import type { Work } from '../../../../src/tree/tenant.ts';
-import { atFirst, countCalls, noAnswer, sendTwice } from '../../../doubles/intercepted-store.ts';
-import { type NotedOptions, noteOptions } from '../../../doubles/noted-options.ts';
-import { migrateFile } from '../../../support/migrate-file.ts';
-import { at, describeOnBothKinds, leased, type TestClient, withTenant } from '../../../support/test-tree.ts';
+import { migrateFile } from '../../../stage/rare-writes.ts';
+import {
+  atFirst,
+  countCalls,
+  type NotedOptions,
+  noAnswer,
+  noteOptions,
+  sendTwice,
+} from '../../../stage/store-wrappers.ts';
+import { at, describeOnBothKinds, leased, type TestClient, withTenant } from '../../../stage/test-tree.ts';
 
 const RENAME: DirectoryRename = {
   from: at('/memories/from'),

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { LEASE_MS } from '../../../../src/tree/rename/register.ts';
-import { atFirst, type StoreCall } from '../../../doubles/intercepted-store.ts';
-import { describeOnBothKinds, type TestClient, type TestSite } from '../../../support/test-tree.ts';
+import { atFirst, type StoreCall } from '../../../stage/store-wrappers.ts';
+import { describeOnBothKinds, type TestClient, type TestSite } from '../../../stage/test-tree.ts';
 
 const FROM = '/memories/from';
 const TO = '/memories/x/to';

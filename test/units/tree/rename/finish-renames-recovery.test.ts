@@ -11,8 +11,8 @@ import {
 } from '../../../../src/tree/rename/finish-renames.ts';
 import { LEASE_MS } from '../../../../src/tree/rename/register.ts';
 import type { Work } from '../../../../src/tree/tenant.ts';
-import { noAnswer } from '../../../doubles/intercepted-store.ts';
-import { at, bytes, describeOnBothKinds, type TestClient } from '../../../support/test-tree.ts';
+import { noAnswer } from '../../../stage/store-wrappers.ts';
+import { at, bytes, describeOnBothKinds, type TestClient } from '../../../stage/test-tree.ts';
 
 describe('the recovery of a session', () => {
   /** A register of which each look has its own end. */

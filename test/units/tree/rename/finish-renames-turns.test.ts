@@ -6,8 +6,8 @@ import type { RenameLease } from '../../../../src/tree/rename/lease.ts';
 import { readRegister } from '../../../../src/tree/rename/register.ts';
 import type { Work } from '../../../../src/tree/tenant.ts';
 import { type LongWait, onLongWait } from '../../../../src/waits.ts';
-import { atFirst, countCalls } from '../../../doubles/intercepted-store.ts';
-import { at, createSite, type TestClient, type TestSite, withTenant } from '../../../support/test-tree.ts';
+import { atFirst, countCalls } from '../../../stage/store-wrappers.ts';
+import { at, createSite, type TestClient, type TestSite, withTenant } from '../../../stage/test-tree.ts';
 
 const MOVE = { from: at('/memories/from'), to: at('/memories/to') };
 

@@ -3,8 +3,8 @@ import { copyFiles } from '../../../../src/tree/rename/copy-files.ts';
 import { createRenameRegister } from '../../../../src/tree/rename/finish-renames.ts';
 import type { RenameLease } from '../../../../src/tree/rename/lease.ts';
 import { LEASE_MS, readRegister } from '../../../../src/tree/rename/register.ts';
-import { countCalls } from '../../../doubles/intercepted-store.ts';
-import { at, describeOnBothKinds, type TestClient, type TestSite } from '../../../support/test-tree.ts';
+import { countCalls } from '../../../stage/store-wrappers.ts';
+import { at, describeOnBothKinds, type TestClient, type TestSite } from '../../../stage/test-tree.ts';
 
 const FROM = '/memories/from';
 const TO = '/memories/to';

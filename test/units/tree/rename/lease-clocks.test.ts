@@ -3,8 +3,8 @@ import type { ObjectKey } from '../../../../src/format/object-keys.ts';
 import { type RenameLease, takeLease } from '../../../../src/tree/rename/lease.ts';
 import { LEASE_MS, readRegister } from '../../../../src/tree/rename/register.ts';
 import type { Work } from '../../../../src/tree/tenant.ts';
-import { countCalls, type StoreCall } from '../../../doubles/intercepted-store.ts';
-import { at, createSite, type TestClient, type TestSite, withTenant } from '../../../support/test-tree.ts';
+import { countCalls, type StoreCall } from '../../../stage/store-wrappers.ts';
+import { at, createSite, type TestClient, type TestSite, withTenant } from '../../../stage/test-tree.ts';
 
 const RENAME = { from: at('/memories/a'), to: at('/memories/b'), id: new Uint8Array(16).fill(5) };
 const KEY = 'tenants/acme/data/x' as ObjectKey;

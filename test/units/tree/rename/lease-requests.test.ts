@@ -5,9 +5,8 @@ import { isTooLate } from '../../../../src/store/port.ts';
 import { type RenameLease, takeLease } from '../../../../src/tree/rename/lease.ts';
 import { readRegister } from '../../../../src/tree/rename/register.ts';
 import type { Work } from '../../../../src/tree/tenant.ts';
-import { atFirst, countCalls } from '../../../doubles/intercepted-store.ts';
-import { type NotedOptions, noteOptions } from '../../../doubles/noted-options.ts';
-import { at, createSite, type TestClient, type TestSite, withTenant } from '../../../support/test-tree.ts';
+import { atFirst, countCalls, type NotedOptions, noteOptions } from '../../../stage/store-wrappers.ts';
+import { at, createSite, type TestClient, type TestSite, withTenant } from '../../../stage/test-tree.ts';
 
 const RENAME = { from: at('/memories/a'), to: at('/memories/b'), id: new Uint8Array(16).fill(5) };
 const KEY = 'tenants/acme/data/x' as ObjectKey;

@@ -4,8 +4,8 @@ import { isTooLate } from '../../../../src/store/port.ts';
 import { type RenameLease, takeLease } from '../../../../src/tree/rename/lease.ts';
 import { LEASE_MS, readRegister } from '../../../../src/tree/rename/register.ts';
 import type { Work } from '../../../../src/tree/tenant.ts';
-import { countCalls } from '../../../doubles/intercepted-store.ts';
-import { at, describeOnBothKinds, type TestClient, withTenant } from '../../../support/test-tree.ts';
+import { countCalls } from '../../../stage/store-wrappers.ts';
+import { at, describeOnBothKinds, type TestClient, withTenant } from '../../../stage/test-tree.ts';
 
 const RENAME = { from: at('/memories/a'), to: at('/memories/b'), id: new Uint8Array(16).fill(5) };
 const KEY = 'tenants/acme/data/x' as ObjectKey;

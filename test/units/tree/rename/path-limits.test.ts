@@ -8,10 +8,10 @@ import { createRenameRegister } from '../../../../src/tree/rename/finish-renames
 import type { RenameLease } from '../../../../src/tree/rename/lease.ts';
 import { readRegister } from '../../../../src/tree/rename/register.ts';
 import type { Tree } from '../../../../src/tree/tree.ts';
-import { countCalls } from '../../../doubles/intercepted-store.ts';
-import { historyOf } from '../../../support/history-site.ts';
-import { putUnchecked } from '../../../support/put-unchecked.ts';
-import { at, bytes, describeOnBothKinds, openSite, type TestClient } from '../../../support/test-tree.ts';
+import { historyOf } from '../../../stage/history-site.ts';
+import { putUnchecked } from '../../../stage/rare-writes.ts';
+import { countCalls } from '../../../stage/store-wrappers.ts';
+import { at, bytes, describeOnBothKinds, openSite, type TestClient } from '../../../stage/test-tree.ts';
 
 const MOST_SEGMENTS = 20;
 const LONGEST_SEGMENT = 143;

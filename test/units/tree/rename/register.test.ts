@@ -6,7 +6,7 @@ import { encodeText } from '../../../../src/language/text.ts';
 import type { ETag, WriteResult } from '../../../../src/store/port.ts';
 import { type RenameEntry, readRegister, writeRegister } from '../../../../src/tree/rename/register.ts';
 import type { Work } from '../../../../src/tree/tenant.ts';
-import { at, describeOnBothKinds } from '../../../support/test-tree.ts';
+import { at, describeOnBothKinds } from '../../../stage/test-tree.ts';
 
 const ENTRY: RenameEntry = {
   phase: 'copying',

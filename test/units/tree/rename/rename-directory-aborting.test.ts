@@ -4,8 +4,8 @@ import { fileKey } from '../../../../src/format/object-keys.ts';
 import { copyFiles } from '../../../../src/tree/rename/copy-files.ts';
 import { createRenameRegister } from '../../../../src/tree/rename/finish-renames.ts';
 import { readRegister } from '../../../../src/tree/rename/register.ts';
-import { type Around, countCalls, noAnswer, type StoreCall } from '../../../doubles/intercepted-store.ts';
-import { at, describeOnBothKinds, type TestClient, type TestSite } from '../../../support/test-tree.ts';
+import { type Around, countCalls, noAnswer, type StoreCall } from '../../../stage/store-wrappers.ts';
+import { at, describeOnBothKinds, type TestClient, type TestSite } from '../../../stage/test-tree.ts';
 
 const FROM = '/memories/from';
 const TO = '/memories/to';

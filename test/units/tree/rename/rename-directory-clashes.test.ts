@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { fileKey } from '../../../../src/format/object-keys.ts';
-import { at, createSite, STORE_KINDS } from '../../../support/test-tree.ts';
+import { at, createSite, STORE_KINDS } from '../../../stage/test-tree.ts';
 
 const FROM = '/memories/from';
 const TO = '/memories/to';

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { MemoryError } from '../../../../src/errors.ts';
+import { MIGRATIONS, migrateFile } from '../../../stage/rare-writes.ts';
 import {
   type Around,
   atFirst,
@@ -8,15 +9,14 @@ import {
   noAnswer,
   type StoreCall,
   sendTwice,
-} from '../../../doubles/intercepted-store.ts';
-import { MIGRATIONS, migrateFile } from '../../../support/migrate-file.ts';
+} from '../../../stage/store-wrappers.ts';
 import {
   at,
   createSite,
   describeOnBothKinds,
   STORE_KINDS,
   type TestClient,
-} from '../../../support/test-tree.ts';
+} from '../../../stage/test-tree.ts';
 
 const FROM = '/memories/from';
 const TO = '/memories/x/to';

@@ -3,16 +3,22 @@ import { MemoryError } from '../../../../src/errors.ts';
 import { readFile } from '../../../../src/tree/read-file.ts';
 import { renameFile } from '../../../../src/tree/rename/rename-file.ts';
 import type { Work } from '../../../../src/tree/tenant.ts';
-import { atFirst, countCalls, noAnswer, sendTwice } from '../../../doubles/intercepted-store.ts';
-import { type NotedOptions, noteOptions } from '../../../doubles/noted-options.ts';
-import { migrateFile } from '../../../support/migrate-file.ts';
+import { migrateFile } from '../../../stage/rare-writes.ts';
+import {
+  atFirst,
+  countCalls,
+  type NotedOptions,
+  noAnswer,
+  noteOptions,
+  sendTwice,
+} from '../../../stage/store-wrappers.ts';
 import {
   at,
   describeOnBothKinds,
   type TestClient,
   type TestSite,
   withTenant,
-} from '../../../support/test-tree.ts';
+} from '../../../stage/test-tree.ts';
 
 const FROM = '/memories/from';
 const TO = '/memories/to';

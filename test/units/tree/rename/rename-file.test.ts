@@ -3,6 +3,7 @@ import { MemoryError } from '../../../../src/errors.ts';
 import { open } from '../../../../src/format/object.ts';
 import { logicalName } from '../../../../src/format/object-keys.ts';
 import { readFile } from '../../../../src/tree/read-file.ts';
+import { MIGRATIONS, migrateFile } from '../../../stage/rare-writes.ts';
 import {
   type Around,
   atFirst,
@@ -11,9 +12,8 @@ import {
   noAnswer,
   type StoreCall,
   sendTwice,
-} from '../../../doubles/intercepted-store.ts';
-import { MIGRATIONS, migrateFile } from '../../../support/migrate-file.ts';
-import { at, describeOnBothKinds, type TestClient, type TestSite } from '../../../support/test-tree.ts';
+} from '../../../stage/store-wrappers.ts';
+import { at, describeOnBothKinds, type TestClient, type TestSite } from '../../../stage/test-tree.ts';
 
 const FROM = '/memories/from';
 const TO = '/memories/x/y/to';

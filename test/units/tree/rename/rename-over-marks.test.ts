@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { keepMarks } from '../../../doubles/kept-marks.ts';
-import { openSite, STORE_KINDS } from '../../../support/test-tree.ts';
+import { keepMarks } from '../../../stage/store-wrappers.ts';
+import { openSite, STORE_KINDS } from '../../../stage/test-tree.ts';
 
 const MINUTE = 60_000;
 

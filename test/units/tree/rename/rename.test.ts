@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { countCalls } from '../../../doubles/intercepted-store.ts';
-import { describeOnBothKinds } from '../../../support/test-tree.ts';
+import { countCalls } from '../../../stage/store-wrappers.ts';
+import { describeOnBothKinds } from '../../../stage/test-tree.ts';
 
 describeOnBothKinds('renaming a path', (newSite) => {
   it('reports a missing source before anything that is wrong with the target', async () => {

@@ -6,8 +6,7 @@ import { listDirectory } from '../../../../src/tree/list-directory.ts';
 import { findClash, listStaying, patiently } from '../../../../src/tree/staying/clashes.ts';
 import type { Work } from '../../../../src/tree/tenant.ts';
 import { type LongWait, onLongWait } from '../../../../src/waits.ts';
-import { countCalls } from '../../../doubles/intercepted-store.ts';
-import { type NotedOptions, noteOptions } from '../../../doubles/noted-options.ts';
+import { countCalls, type NotedOptions, noteOptions } from '../../../stage/store-wrappers.ts';
 import {
   at,
   bytes,
@@ -15,7 +14,7 @@ import {
   type TestClient,
   type TestSite,
   withTenant,
-} from '../../../support/test-tree.ts';
+} from '../../../stage/test-tree.ts';
 
 const DAY = 86_400_000;
 

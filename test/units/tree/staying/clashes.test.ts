@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { ObjectKey } from '../../../../src/format/object-keys.ts';
 import { createTombstone } from '../../../../src/format/tombstone.ts';
 import { anythingBelow, findClash } from '../../../../src/tree/staying/clashes.ts';
-import { countCalls } from '../../../doubles/intercepted-store.ts';
+import { countCalls } from '../../../stage/store-wrappers.ts';
 import {
   at,
   createSite,
@@ -10,7 +10,7 @@ import {
   STORE_KINDS,
   type StoreKind,
   type TestClient,
-} from '../../../support/test-tree.ts';
+} from '../../../stage/test-tree.ts';
 
 const SEEDS = 150;
 

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
 import { createFile } from '../../../../src/tree/create-file.ts';
 import { headSized } from '../../../../src/tree/staying/staying.ts';
-import { countCalls } from '../../../doubles/intercepted-store.ts';
-import { at, bytes, describeOnBothKinds } from '../../../support/test-tree.ts';
+import { countCalls } from '../../../stage/store-wrappers.ts';
+import { at, bytes, describeOnBothKinds } from '../../../stage/test-tree.ts';
 
 const PATH = at('/memories/a');
 

@@ -13,10 +13,16 @@ import {
   type Written,
 } from '../../../../src/tree/staying/take-back.ts';
 import type { Work } from '../../../../src/tree/tenant.ts';
-import { atFirst, countCalls, noAnswer, sendTwice } from '../../../doubles/intercepted-store.ts';
-import { type NotedOptions, noteOptions } from '../../../doubles/noted-options.ts';
-import { migrateFile } from '../../../support/migrate-file.ts';
-import { at, createSite, type TestClient, type TestSite, withTenant } from '../../../support/test-tree.ts';
+import { migrateFile } from '../../../stage/rare-writes.ts';
+import {
+  atFirst,
+  countCalls,
+  type NotedOptions,
+  noAnswer,
+  noteOptions,
+  sendTwice,
+} from '../../../stage/store-wrappers.ts';
+import { at, createSite, type TestClient, type TestSite, withTenant } from '../../../stage/test-tree.ts';
 
 const PATH = '/memories/a';
 

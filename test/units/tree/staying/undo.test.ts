@@ -4,9 +4,9 @@ import { fileKey } from '../../../../src/format/object-keys.ts';
 import { readFile } from '../../../../src/tree/read-file.ts';
 import { orTakeBack, takePutBack, type Written } from '../../../../src/tree/staying/take-back.ts';
 import type { Work } from '../../../../src/tree/tenant.ts';
-import { noAnswer } from '../../../doubles/intercepted-store.ts';
-import { MIGRATIONS, migrateFile } from '../../../support/migrate-file.ts';
-import { at, describeOnBothKinds, type TestClient, type TestSite } from '../../../support/test-tree.ts';
+import { MIGRATIONS, migrateFile } from '../../../stage/rare-writes.ts';
+import { noAnswer } from '../../../stage/store-wrappers.ts';
+import { at, describeOnBothKinds, type TestClient, type TestSite } from '../../../stage/test-tree.ts';
 
 const PATH = '/memories/a';
 

@@ -13,8 +13,8 @@ import type { ScheduledExpiryOptions } from '../../../../src/worker/expiry/expir
 import { createExpiry, type ExpiryPlan } from '../../../../src/worker/expiry/expiry-queue.ts';
 import { createJsonLogger } from '../../../../src/worker/json-log.ts';
 import { createReceipts } from '../../../../src/worker/leases/receipts.ts';
-import { interceptStore } from '../../../doubles/intercepted-store.ts';
-import { listingServer } from '../../../servers/listing-server.ts';
+import { interceptStore } from '../../../stage/store-wrappers.ts';
+import { listingServer } from '../listing-server.ts';
 
 const DAY = 86_400_000;
 const HOUR = 3_600_000;

@@ -7,7 +7,7 @@ import {
   LEASE_MS,
   type SentMessage,
   startConversations,
-} from '../../../support/conversation-site.ts';
+} from '../conversation-site.ts';
 
 const FIRST = { turn: 'turn-1', prompt: 'first' };
 const SECOND = { turn: 'turn-2', prompt: 'second' };

@@ -4,15 +4,15 @@ import { verifyTree } from '../../../../src/admin/verify/verify.ts';
 import { createLayout, type ObjectKey, parseTenantId } from '../../../../src/format/object-keys.ts';
 import { ApiRefusal } from '../../../../src/testing/claude/api-refusal.ts';
 import { MAX_CONVERSATION_BYTES } from '../../../../src/worker/leases/conversation.ts';
-import { countCalls } from '../../../doubles/intercepted-store.ts';
+import { createOperator } from '../../../stage/key-operator.ts';
+import { countCalls } from '../../../stage/store-wrappers.ts';
 import {
   type ConversationSite,
   type ConversationWorker,
   LEASE_MS,
   type SentMessage,
   startConversations,
-} from '../../../support/conversation-site.ts';
-import { createOperator } from '../../../support/key-operator.ts';
+} from '../conversation-site.ts';
 
 const turn = (number: number, prompt = `prompt ${number}`) => ({ turn: `turn-${number}`, prompt });
 const VIEW = { name: 'memory', input: { path: '/memories', command: 'view', note: 'ü \u{1F511} \\ "' } };

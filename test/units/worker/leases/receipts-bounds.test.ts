@@ -6,8 +6,8 @@ import { decodeFields, encodeFields, readRecord } from '../../../../src/tree/rec
 import type { Work } from '../../../../src/tree/tenant.ts';
 import { createReceipts, type TurnClaim } from '../../../../src/worker/leases/receipts.ts';
 import { MAX_ANSWER_BYTES, type TurnLease } from '../../../../src/worker/leases/turn-lease.ts';
-import { putRecord } from '../../../support/key-operator.ts';
-import { bytes, createSite, TEST_ROOT_KEY, type TestSite } from '../../../support/test-tree.ts';
+import { putRecord } from '../../../stage/key-operator.ts';
+import { bytes, createSite, TEST_ROOT_KEY, type TestSite } from '../../../stage/test-tree.ts';
 
 const LEASE = { leaseMs: 120_000, message: 'hello' };
 const RUNNING = { state: 'running', owner: 'somebody', leaseMs: 60_000, message: 'hash' };

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { classKey } from '../../../../src/format/object-keys.ts';
 import { createReceipts, type Receipts, type TurnClaim } from '../../../../src/worker/leases/receipts.ts';
 import type { TurnLease } from '../../../../src/worker/leases/turn-lease.ts';
-import { bytes, createSite, describeOnBothKinds, type TestSite } from '../../../support/test-tree.ts';
+import { bytes, createSite, describeOnBothKinds, type TestSite } from '../../../stage/test-tree.ts';
 
 const LEASE = { leaseMs: 120_000, message: 'hello' };
 

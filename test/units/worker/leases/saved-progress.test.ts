@@ -1,14 +1,14 @@
 import { expect, it } from 'vitest';
 import { createReceipts, type Receipts, type TurnClaim } from '../../../../src/worker/leases/receipts.ts';
 import { MAX_ANSWER_BYTES, type TurnLease } from '../../../../src/worker/leases/turn-lease.ts';
-import { createOperator } from '../../../support/key-operator.ts';
+import { createOperator } from '../../../stage/key-operator.ts';
 import {
   bytes,
   createSite,
   describeOnBothKinds,
   type TestClient,
   type TestSite,
-} from '../../../support/test-tree.ts';
+} from '../../../stage/test-tree.ts';
 
 const LEASE = { leaseMs: 120_000, message: 'hello' };
 const LARGE = bytes('ß'.repeat(100_000));

@@ -4,7 +4,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { createJsonLogger } from '../../../../src/worker/json-log.ts';
 import { createSqsHandler } from '../../../../src/worker/queue/sqs-handler.ts';
 import { CONVERSATION_BUSY, type Delivery } from '../../../../src/worker/turn/delivery.ts';
-import { createFastQueue } from '../../../doubles/fast-queue.ts';
+import { createFastQueue } from '../fast-queue.ts';
 
 const QUEUE = 'https://sqs.example/queue';
 const TIME = { getRemainingTimeInMillis: () => 60_000 };

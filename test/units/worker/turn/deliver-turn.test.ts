@@ -11,7 +11,7 @@ import { createReceipts, type Receipts } from '../../../../src/worker/leases/rec
 import { deliverTurn } from '../../../../src/worker/turn/deliver-turn.ts';
 import { type Delivery, failureOf } from '../../../../src/worker/turn/delivery.ts';
 import { fingerprintOf, parseTurnMessage } from '../../../../src/worker/turn/turn-message.ts';
-import { bytes, createSite, type TestClient, type TestSite } from '../../../support/test-tree.ts';
+import { bytes, createSite, type TestClient, type TestSite } from '../../../stage/test-tree.ts';
 
 const MESSAGE = parseTurnMessage({ tenant: 'acme', turn: 'turn-1', prompt: 'hello' });
 const LEASE_MS = 90_000;

@@ -5,7 +5,7 @@ import { openTenant } from '../../../../src/open/open-memory.ts';
 import type { ObjectStore } from '../../../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../../../src/store/sqlite/sqlite-store.ts';
 import { createTokenBudget, type TokenBudget } from '../../../../src/worker/turn/token-budget.ts';
-import { interceptStore } from '../../../doubles/intercepted-store.ts';
+import { interceptStore } from '../../../stage/store-wrappers.ts';
 
 const EVENING = Date.parse('2026-11-22T23:00:00Z');
 const ROOT_KEY = new Uint8Array(32).fill(1);

@@ -4,16 +4,16 @@ import { SHRED_MARKER } from '../../../../../src/format/keyring-bytes.ts';
 import { createHistory } from '../../../../../src/history/history.ts';
 import type { ObjectVersions } from '../../../../../src/store/port.ts';
 import { openS3ObjectStore } from '../../../../../src/store/s3/s3-store.ts';
-import { type VersionedStore, versionedStore } from '../../../../doubles/versioned-store.ts';
+import { createOperator } from '../../../../stage/key-operator.ts';
+import { at, bytes, openSite, TEST_ROOT_KEY, type TestClient } from '../../../../stage/test-tree.ts';
+import { whereTextIs } from '../../../../stage/traces.ts';
+import { type VersionedStore, versionedStore } from '../../../../stage/versioned-store.ts';
 import {
   type AskedVersions,
   type ServerAnswer,
   type VersionsRequest,
   versionsServer,
-} from '../../../../doubles/versions-server.ts';
-import { createOperator } from '../../../../support/key-operator.ts';
-import { at, bytes, openSite, TEST_ROOT_KEY, type TestClient } from '../../../../support/test-tree.ts';
-import { whereTextIs } from '../../../../support/text-search.ts';
+} from '../../versions-server.ts';
 
 const SECRET = 'the card is 4929 1838';
 const PATH = '/memories/d/a';
