@@ -37,22 +37,24 @@ async function main(): Promise<void> {
   const endsAtMs = values.minutes === undefined ? undefined : Date.now() + minutes * 60_000;
   const wanted = byRoom(values.since === undefined ? named(positionals) : touchedSince(values.since));
   if (wanted.size === 0) console.log('No file in a room whose mutants are counted.');
-  let isGood = true;
+  let [isGood, isStopped] = [true, false];
   for (const [room, files] of wanted) {
-    if (endsAtMs !== undefined && Date.now() >= endsAtMs) {
+    if (isStopped) {
       console.log(`Left out, as the time was over: ${files.join(', ')}`);
       continue;
     }
     const run = await runMutants({ room, files, concurrency, endsAtMs });
-    const isWhole = files.length === sourcesOf(room).length && Object.keys(run.untested).length === 0;
+    isStopped = run.isStopped;
+    const isWhole = files.length === sourcesOf(room).length && !isStopped;
     isGood = tell(room, run, isWhole) && isGood;
     if (values.record && isWhole) recordScores(room, run.scores);
   }
-  end(isGood ? 0 : 1);
+  process.exitCode = isGood ? 0 : 1;
+  if (isStopped) stop(process.exitCode);
 }
 
-/** Ends as a signal would, at which Stryker keeps what a run that is still under way has found. */
-function end(code: number): void {
+/** Ends a run that is still under way as a signal would, at which Stryker keeps what it has found. */
+function stop(code: number): void {
   process.once('exit', () => {
     process.exitCode = code;
   });
@@ -83,7 +85,11 @@ function byRoom(files: readonly string[]): ReadonlyMap<string, readonly string[]
 }
 
 /** Prints what a run found. @returns whether every score is as high as it has to be. */
-function tell(room: string, { scores, alive, excused, untested }: MutantRun, isWhole: boolean): boolean {
+function tell(
+  room: string,
+  { scores, alive, excused, untested, isStopped }: MutantRun,
+  isWhole: boolean,
+): boolean {
   const goal = ROOMS[room]?.goal ?? 1;
   const before = recordedScores()[room] ?? {};
   for (const line of alive) console.log(line);
@@ -94,6 +100,7 @@ function tell(room: string, { scores, alive, excused, untested }: MutantRun, isW
     `${room}: ${whole.killed} of ${whole.mutants} killed, ${percent(share(whole))} (goal ${percent(goal)}); ` +
       `${excused} excused by a row, ${alive.length} alive`,
   );
+  if (isStopped && whole.mutants === 0) console.log(`Left out, as the time was over: all mutants of ${room}`);
   for (const [file, count] of Object.entries(untested))
     console.log(`Left out, as the time was over: ${count} mutants of ${file}`);
   const fell = isWhole ? [] : fallen(scores, before, goal).filter((file) => !(file in untested));

@@ -30,6 +30,8 @@ export interface MutantRun {
   readonly excused: number;
   /** The files of which some mutants were left out because the time was over, and how many. */
   readonly untested: Readonly<Record<string, number>>;
+  /** True where the time was over before the end: Stryker is still at work. */
+  readonly isStopped: boolean;
 }
 
 /**
@@ -66,11 +68,14 @@ export async function runMutants({ room, files, concurrency, endsAtMs }: RunOpti
     allowConsoleColors: false,
   } as never).runMutationTest();
   const timeIsOver = endsAtMs === undefined ? [] : [sleep(endsAtMs - Date.now())];
-  await Promise.race([running, ...timeIsOver]);
-  return judge(progress.tested, countByFile(progress.planned));
+  const isStopped = await Promise.race([running.then(() => false), ...timeIsOver]);
+  return { ...judge(progress.tested, countByFile(progress.planned)), isStopped };
 }
 
-function judge(tested: readonly Mutant[], planned: Readonly<Record<string, number>>): MutantRun {
+function judge(
+  tested: readonly Mutant[],
+  planned: Readonly<Record<string, number>>,
+): Omit<MutantRun, 'isStopped'> {
   const scores: Record<string, Score> = {};
   const alive: string[] = [];
   let excused = 0;
@@ -124,6 +129,7 @@ function isExcused(file: string, { mutatorName, replacement }: Mutant, line: str
   );
 }
 
-function sleep(ms: number): Promise<void> {
-  return new Promise((resolve) => void setTimeout(resolve, Math.max(0, ms)).unref());
+async function sleep(ms: number): Promise<true> {
+  await new Promise((resolve) => void setTimeout(resolve, Math.max(0, ms)).unref());
+  return true;
 }
