@@ -22,6 +22,8 @@ const CREDENTIALS = fileURLToPath(new URL('worker/function-credentials.ts', impo
 
 const NO_BROWSER = fileURLToPath(new URL('worker/no-browser.ts', import.meta.url));
 
+const NO_DEBUG = fileURLToPath(new URL('worker/no-debug.ts', import.meta.url));
+
 /** The most bytes that a function loads before its first invocation. */
 export const MOST_EAGER_BYTES = 750_000;
 
@@ -58,7 +60,7 @@ export async function bundle({
     outExtension: { '.js': '.mjs' },
     chunkNames: 'part-[hash]',
     mainFields: ['module', 'main'],
-    alias: { '@aws-sdk/credential-provider-node': CREDENTIALS, bowser: NO_BROWSER },
+    alias: { '@aws-sdk/credential-provider-node': CREDENTIALS, bowser: NO_BROWSER, debug: NO_DEBUG },
     plugins: [builtinsAtFirstUse],
     banner: { js: REQUIRE },
     legalComments: 'none',
