@@ -2,10 +2,12 @@ import { BaseSequencer, type TestSequencer, type TestSpecification, type Vitest 
 
 /** The files of most seconds, the longest first: none of them shall begin when all others have ended. */
 export const LONGEST: readonly string[] = [
+  'test/kills/writer-at-each-request.test.ts',
   'test/infra/local/cloud.s3.test.ts',
   'test/units/tool/memory-tool.s3.test.ts',
   'test/units/history/change/redact.s3.test.ts',
   'test/pairs/rename-beside-migration.test.ts',
+  'test/kills/killed-verbs.test.ts',
   'test/python/python-vectors.test.ts',
   'test/attacks/hostile-operations.s3.test.ts',
   'test/crashes/crashes.s3.test.ts',
