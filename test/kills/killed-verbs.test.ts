@@ -3,7 +3,7 @@ import { drawsOf } from '../runner/draws.ts';
 import { THOROUGH } from '../runner/thorough.ts';
 import type { Death } from '../stage/killed-run.ts';
 import { STORE_KINDS } from '../stage/test-tree.ts';
-import { killAt } from './meet.ts';
+import { killAt, THOROUGH_STEP } from './meet.ts';
 import { VERBS } from './verbs.ts';
 
 /** How many deaths of each verb a usual run draws. */
@@ -18,7 +18,7 @@ describe.each(STORE_KINDS)(
       async (name, verb) => {
         const draw = drawsOf(`killed ${kind} ${name}`);
         const choose = (deaths: readonly Death[]): readonly Death[] => {
-          const step = THOROUGH ? 1 : Math.ceil(deaths.length / KILLS);
+          const step = THOROUGH ? THOROUGH_STEP : Math.ceil(deaths.length / KILLS);
           const first = Math.floor(draw() * step);
           return deaths.filter((_, index) => index % step === first % deaths.length);
         };

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { drawsOf } from '../runner/draws.ts';
 import { THOROUGH } from '../runner/thorough.ts';
 import { STORE_KINDS } from '../stage/test-tree.ts';
-import { meet } from './meet.ts';
+import { meet, THOROUGH_STEP } from './meet.ts';
 import { VERBS } from './verbs.ts';
 import { DEEDS } from './writers.ts';
 
@@ -15,14 +15,14 @@ describe.each(STORE_KINDS)('with a writer at any of its requests, on a store of 
     { timeout: THOROUGH ? 600_000 : 60_000 },
     async (name, index) => {
       const draw = drawsOf(`${kind} ${name}`);
-      // Each deed meets each verb at every request, on one of the two kinds of stores.
+      // Each deed meets each verb on one of the two kinds of stores.
       const own = Object.entries(DEEDS).filter(
         (_, deed) => (deed + index) % STORE_KINDS.length === STORE_KINDS.indexOf(kind),
       );
       const from = Math.floor(draw() * own.length);
       for (const [title, deed] of THOROUGH ? own : own.slice(from, from + 1)) {
         const at = (requests: number) => {
-          const step = THOROUGH ? 1 : Math.ceil(requests / MEETINGS);
+          const step = THOROUGH ? THOROUGH_STEP : Math.ceil(requests / MEETINGS);
           return { first: Math.floor(draw() * step), step };
         };
         const verb = VERBS[name] ?? expect.unreachable();
