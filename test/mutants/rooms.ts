@@ -19,7 +19,7 @@ export const ROOMS: Readonly<Record<string, MutatedRoom>> = {
   tool: { goal: 0.95 },
   language: { goal: 0.9, alsoJudgedBy: ['test/properties/{edit,lines,path,schema,view}.test.ts'] },
   sessions: { goal: 0.9 },
-  turns: { goal: 0.9 },
+  turns: { goal: 0.9, alsoJudgedBy: ['test/units/worker/leases/**/*.test.ts'] },
   open: { goal: 0.9 },
   policy: { goal: 0.85 },
   admin: { goal: 0.85 },
