@@ -32,7 +32,7 @@ interface OperatorVerbs {
   export(request: ExportOptions): Promise<ExportReport>;
 }
 
-/** What the verbs need beside the tenant. */
+/** The means of the verbs beside the tenant. */
 interface OperatedTenant {
   /** The root keys: the first wraps, all unwrap. */
   readonly rootKeys: readonly RootKey[];

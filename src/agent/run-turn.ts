@@ -37,8 +37,8 @@ const CONTINUE: BetaMessageParam = { role: 'user', content: 'Please continue.' }
  *
  * The value tells how the turn ended: it rejects only for options that make no request (`MemoryError` `misconfigured`).
  */
-export async function runTurn(given: TurnRequest): Promise<TurnOutcome> {
-  return runHeardTurn(withHeardListeners(given));
+export async function runTurn(request: TurnRequest): Promise<TurnOutcome> {
+  return runHeardTurn(withHeardListeners(request));
 }
 
 /** Wraps the listeners of a turn, whose failures change nothing. */

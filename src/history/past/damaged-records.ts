@@ -17,7 +17,7 @@ import type { Past, VersionId } from './past.ts';
 /** The keys of damaged records, by the names at which they lie. */
 type DamagedRecords = ReadonlyMap<LogicalName, ObjectKey>;
 
-/** What is known of a damaged record. */
+/** The known facts of a damaged record. */
 interface NamedDamage {
   /** `misplaced`: another record lies at its name. */
   readonly state: 'damaged' | 'misplaced';

@@ -15,7 +15,7 @@ export interface Asking<L = unknown> {
 /** The questions that the page may ask, by name. Each resolves to the last line. */
 export type Questions = Readonly<Record<string, (given: GivenFields, asking: Asking) => Promise<object>>>;
 
-/** What a page shows: a memory, or an export. */
+/** The subject of a page: a memory, or an export. */
 export interface PageView extends AsyncDisposable {
   readonly questions: Questions;
   /** The most bytes of one question. */

@@ -1,6 +1,6 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 
-/** What a transaction works on. */
+/** The means of a transaction to run statements. */
 export interface Statements {
   /** Compiles a statement; its text holds no values, which are bound. */
   prepare(sql: string): StatementSync;
