@@ -35,6 +35,16 @@ const NO_ROOM_NAMES: ReadonlySet<string> = new Set([
   ...['XMinioStorageFull', 'XMinioAdminBucketQuotaExceeded', 'InsufficientStorage', 'QuotaExceeded'],
 ]);
 
+const COLLIDED: CodedMessage = ['unavailable', 'Concurrent writes kept colliding in the object store.'];
+/**
+ * The names that a server gives a write which met a concurrent one; it executed nothing of it. VersityGW says the
+ * second where a delete removes a folder that the write has just made.
+ */
+const COLLISION_NAMES: ReadonlySet<string> = new Set([
+  'ConditionalRequestConflict',
+  'ExistingObjectIsDirectory',
+]);
+
 /** The code and the words for each error code of S3 and each name of an error of the SDK. */
 const BY_NAME: Readonly<Record<string, CodedMessage>> = {
   InvalidAccessKeyId: BAD_CREDENTIALS,
@@ -75,7 +85,7 @@ const BY_NAME: Readonly<Record<string, CodedMessage>> = {
   TooManyRequests: OVERLOADED,
   RequestLimitExceeded: OVERLOADED,
   OperationAborted: ['unavailable', 'The object store is busy with a conflicting operation.'],
-  ConditionalRequestConflict: ['unavailable', 'Concurrent writes kept colliding in the object store.'],
+  ...Object.fromEntries([...COLLISION_NAMES].map((name) => [name, COLLIDED])),
   RequestTimeout: ['timeout', 'The object store stopped waiting for the request.'],
 };
 
@@ -94,6 +104,11 @@ function told(failure: CodedMessage, cause?: Error): MemoryError {
 /** Tells the answer of a server that has no room: whatever its status, nothing of the request was executed. */
 export function isNoRoom(error: unknown): boolean {
   return NO_ROOM_NAMES.has(readSdkFailure(error).name);
+}
+
+/** Tells the answer to a write that met a concurrent one: nothing of it was executed, and it may be sent again. */
+export function isCollision(error: unknown): boolean {
+  return COLLISION_NAMES.has(readSdkFailure(error).name);
 }
 
 /** The failure of one key inside an answered batch, by its error code. */

@@ -12,11 +12,13 @@ import {
   type WriteResult,
 } from '../port.ts';
 import { mayHaveLanded, newTrace } from './attempts.ts';
-import { s3CodeOf, s3Failure, s3KeyFailure, s3OutcomeUnknown, statusOf } from './errors.ts';
+import { isCollision, s3CodeOf, s3Failure, s3KeyFailure, s3OutcomeUnknown, statusOf } from './errors.ts';
 import { parseETag } from './reading.ts';
 import type { AttemptTrace, S3Wire } from './wire.ts';
 
 const CONFLICT_ROUNDS = 8;
+/** The bound for what MinIO denies: it denies, though rarely, a write that meets the removal of an emptied folder. */
+const DENIED_ROUNDS = 2;
 const FIRST_PAUSE_MS = 20;
 
 /** Stores an object under the condition of `mode`. It may be sent again. */
@@ -34,25 +36,31 @@ export async function putToS3(
   };
   try {
     throwIfAborted(signal);
-    return await repeatOnConflict(attempt, signal);
+    return await repeatOnConflict(attempt, trace, signal);
   } catch (error) {
     return judgeFailedPut(error, mode, trace);
   }
 }
 
-/** AWS refuses a conditional request that meets a concurrent one; it was not executed, so it is sent again. */
+/** Sends a request again that met a concurrent one: the server refused it, and nothing of it was executed. */
 export async function repeatOnConflict<T>(
   attempt: () => Promise<T>,
+  trace: Pick<AttemptTrace, 'answer'>,
   signal: AbortSignal | undefined,
 ): Promise<T> {
   for (let round = 0; ; round++) {
     try {
       return await attempt();
     } catch (error) {
-      if (s3CodeOf(error) !== 'ConditionalRequestConflict' || round === CONFLICT_ROUNDS) throw error;
+      if (round >= roundsFor(error, trace)) throw error;
     }
     await pause(Math.random() * FIRST_PAUSE_MS * 2 ** round, signal);
   }
+}
+
+function roundsFor(error: unknown, { answer }: Pick<AttemptTrace, 'answer'>): number {
+  if (isCollision(error)) return CONFLICT_ROUNDS;
+  return s3CodeOf(error) === 'AccessDenied' && answer?.headers['server'] === 'MinIO' ? DENIED_ROUNDS : 0;
 }
 
 /** Turns a definite refusal into its error and everything else into `outcome_unknown`. */
@@ -127,7 +135,7 @@ async function deleteOne(
 ): Promise<readonly DeleteFailure[]> {
   const trace = newTrace();
   try {
-    await repeatOnConflict(() => wire.remove({ key, ifMatch }, { signal, sendBy, trace }), signal);
+    await repeatOnConflict(() => wire.remove({ key, ifMatch }, { signal, sendBy, trace }), trace, signal);
     if (!isConfirmedDelete(trace)) throw deleteUnconfirmed();
     return [];
   } catch (error) {

@@ -60,6 +60,21 @@ describeEachClient(
 );
 
 describeEachClient('the S3 store', ['minio', 'versitygw'], ({ server, client }) => {
+  it('stores each object beside deletes that empty its folder', async () => {
+    await using bucket = await createTestBucket(server());
+    await using store = openS3ObjectStore({ ...bucket.storeOptions, client });
+    const writer = async (name: string): Promise<void> => {
+      const key = `a/folder/of/theirs/${name}` as ObjectKey;
+      for (let round = 0; round < 200; round++) {
+        expect(await store.put(key, BODY, { mode: 'create' })).toHaveProperty('etag');
+        expect(await store.delete([{ key }])).toEqual([]);
+      }
+    };
+    await Promise.all(['x', 'y', 'z'].map(writer));
+  });
+});
+
+describeEachClient('the S3 store', ['minio', 'versitygw'], ({ server, client }) => {
   let bucket: TestBucket;
   const requests: string[] = [];
   const opened: ObjectStore[] = [];
