@@ -9,14 +9,14 @@ import { percent, recordedScores, recordScores, type Scores, share, sum } from '
 const USAGE = `npm run prove mutants -- [ROOM|FILE ...] [--since COMMIT] [--minutes N] [--jobs N] [--record]
 
 Makes mutants of the code (StrykerJS), and runs the unit tests of their room against each. Ends with 1 where a score is
-below its goal and below what was recorded before; single files of a room without a record are only told. Without a room: all of them, which takes hours.
+below its goal and below what was recorded before; a single file without a record is only told. Without a room: all of them, which takes hours.
 
   ROOM            A folder of src, one of ${Object.keys(ROOMS).join(', ')}.
   FILE            A file in one of them.
   --since COMMIT  The files that were changed since then.
   --minutes N     Stops after this time, and says what was left out.
   --jobs N        Mutants that are tried side by side; 2.
-  --record        Writes the scores of whole rooms into test/mutants/scores.json.
+  --record        Writes the scores of the files that were tried whole into test/mutants/scores.json.
   --help          Prints this.
 `;
 
@@ -47,7 +47,7 @@ async function main(): Promise<void> {
     isStopped = run.isStopped;
     const isWhole = files.length === sourcesOf(room).length && !isStopped;
     isGood = tell(room, run, isWhole) && isGood;
-    if (values.record && isWhole) recordScores(room, run.scores);
+    if (values.record) recordScores(room, wholeFiles(files, run));
   }
   process.exitCode = isGood ? 0 : 1;
   if (isStopped) stop(process.exitCode);
@@ -110,11 +110,16 @@ function tell(
   return isWhole ? share(whole) >= goal : fell.length === 0;
 }
 
+function wholeFiles(files: readonly string[], { scores, untested, isStopped }: MutantRun): Scores {
+  const none = { mutants: 0, killed: 0 };
+  const tried = files.filter((file) => !(file in untested) && (file in scores || !isStopped));
+  return Object.fromEntries(tried.map((file) => [file, scores[file] ?? none]));
+}
+
 function fallen(scores: Scores, before: Scores, goal: number): readonly string[] {
   return Object.entries(scores).flatMap(([file, score]) => {
     const was = before[file];
-    const least = was === undefined ? goal : Math.min(goal, share(was));
-    return share(score) < least ? [file] : [];
+    return was !== undefined && share(score) < Math.min(goal, share(was)) ? [file] : [];
   });
 }
 

@@ -1,7 +1,8 @@
 import { readFileSync, writeFileSync } from 'node:fs';
-import { ROOMS } from './rooms.ts';
+import { ROOMS, sourcesOf } from './rooms.ts';
 
 const PLACE = new URL('scores.json', import.meta.url);
+const PAGE = new URL('../../docs/testing.md', import.meta.url);
 
 /** The mutants of a room or a file, and how many of them the tests killed. */
 export interface Score {
@@ -12,18 +13,39 @@ export interface Score {
 /** The score of every file, by its path. */
 export type Scores = Readonly<Record<string, Score>>;
 
-/** The last scores that were recorded, room by room; a room that was never measured is not among them. */
+/** The last scores that were recorded, room by room; a file that was never measured is not among them. */
 export function recordedScores(): Readonly<Record<string, Scores>> {
   return JSON.parse(readFileSync(PLACE, 'utf8')) as Readonly<Record<string, Scores>>;
 }
 
-/** Records the scores of all files of a room. */
+/** Records the scores of some files of a room, here and in docs/testing.md, and forgets those of files that are gone. */
 export function recordScores(room: string, scores: Scores): void {
-  const all = { ...recordedScores(), [room]: scores };
+  const before = recordedScores();
+  const known: Scores = { ...before[room], ...scores };
+  const kept = sourcesOf(room).flatMap((file) => (known[file] ? [[file, known[file]] as const] : []));
+  const all = { ...before, [room]: Object.fromEntries(kept) };
   const ordered = Object.fromEntries(
     Object.keys(ROOMS).flatMap((name) => (all[name] ? [[name, all[name]]] : [])),
   );
   writeFileSync(PLACE, `${JSON.stringify(ordered, null, 2)}\n`);
+  const row = new RegExp(`^\\| \`${room}\` \\|.*$`, 'm');
+  writeFileSync(PAGE, readFileSync(PAGE, 'utf8').replace(row, rowOf(room)));
+}
+
+/** The row of a room in docs/testing.md: its goal, the files that were measured, what was killed, and the score. */
+export function rowOf(room: string): string {
+  const scores = recordedScores()[room] ?? {};
+  const { killed, mutants } = sum(scores);
+  const files = `${Object.keys(scores).length} of ${sourcesOf(room).length}`;
+  const score = mutants === 0 ? '' : percent(share({ killed, mutants }));
+  const cells = [
+    `\`${room}\``,
+    `${(ROOMS[room]?.goal ?? 1) * 100} %`,
+    files,
+    `${killed} of ${mutants}`,
+    score,
+  ];
+  return `| ${cells.join(' | ')} |`;
 }
 
 export function sum(scores: Scores): Score {
