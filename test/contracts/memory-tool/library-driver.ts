@@ -5,7 +5,7 @@ import type { MemoryOptions } from '../../../src/open/options/options.ts';
 import type { MemoryResult } from '../../../src/tool/memory-tool.ts';
 import type { Dump, OpenDriver, Outcome } from './driver.ts';
 
-export type StoreSettings = Pick<MemoryOptions, 'store' | 's3' | 'credentials'>;
+export type StoreSettings = Pick<MemoryOptions, 'store' | 's3' | 'credentials' | 'history' | 'policy'>;
 
 /** Drives `openMemory(…).execute`. */
 export function libraryDriver(settings: () => StoreSettings): OpenDriver {

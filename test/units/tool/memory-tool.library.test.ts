@@ -3,6 +3,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
+import { sensitiveInformation } from '../../../src/policy/index.ts';
 import { libraryDriver } from '../../contracts/memory-tool/library-driver.ts';
 import { describeMemoryTool } from '../../contracts/memory-tool.ts';
 import { THOROUGH } from '../../runner/thorough.ts';
@@ -14,6 +15,7 @@ const directory = mkdtempSync(join(tmpdir(), 'sealed-memory-tool-'));
 afterAll(() => rmSync(directory, { recursive: true }));
 // More than a listing's page once in each name mode, on memory: here and, at length, on a file through `exec --jsonl`.
 const manyFiles = 120;
+const policy = sensitiveInformation({ personal: ['email', 'card', 'iban', 'phone'], action: 'redact' });
 const sqlite = (name: string): string => `sqlite:${join(directory, name)}`;
 
 // The only setting that shows every case; the others show those that may come out otherwise there.
@@ -42,4 +44,10 @@ describeMemoryTool(
   'openMemory on memory: with plain names',
   libraryDriver(() => ({ store: 'memory:' })),
   { shows: ['store', 'names'], names: 'plain', manyFiles },
+);
+
+describeMemoryTool(
+  'openMemory on memory: with history and a policy',
+  libraryDriver(() => ({ store: 'memory:', history: { days: 30 }, policy })),
+  { shows: ['language', 'store', 'entry'], manyFiles },
 );
