@@ -4,7 +4,6 @@ import type { Layout } from '../format/object-keys.ts';
 import { createStamps, type Stamps } from '../stamps.ts';
 import { pause } from '../time.ts';
 import { osRandom } from './os-random.ts';
-import { heldToPort } from './own-store.ts';
 import type { ObjectStore, ObjectVersions, RequestOptions } from './port.ts';
 import type { AwsCredentials } from './s3/callers-credentials.ts';
 import type { S3StoreOptions } from './s3/connection.ts';
@@ -69,8 +68,10 @@ export async function openBaseStore(configured: {
 }): Promise<BaseStore> {
   const { store, s3, credentials, onRequest } = configured;
   switch (store.kind) {
-    case 'opened':
+    case 'opened': {
+      const { heldToPort } = await import('./own-store.ts');
       return { ...shared(heldToPort(store.store), store.store), [Symbol.asyncDispose]: async () => {} };
+    }
     case 'memory':
       return shared((await loadSqlite()).openSqliteObjectStore({ path: ':memory:' }));
     case 'sqlite':

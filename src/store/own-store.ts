@@ -5,7 +5,7 @@ import { KEYS_PER_REQUEST, type ListOptions, type ListPage, type ObjectStore } f
 /** So many bytes have one time more to be moved, as many as a request to S3 moves at most. */
 const BYTES_PER_ANSWER = 5 * 1024 * 1024;
 
-interface Waiting {
+interface WaitBounds {
   readonly signal?: AbortSignal | undefined;
   /** The longest wait, in milliseconds. */
   readonly ms?: number | undefined;
@@ -66,7 +66,7 @@ function timeFor(bytes = 0): number {
   return LONGEST_ANSWER_MS * Math.max(1, Math.ceil(bytes / BYTES_PER_ANSWER));
 }
 
-async function read<T>(ask: () => Promise<T>, waiting: Waiting): Promise<T> {
+async function read<T>(ask: () => Promise<T>, waiting: WaitBounds): Promise<T> {
   try {
     return await answered(ask, waiting);
   } catch (error) {
@@ -74,7 +74,7 @@ async function read<T>(ask: () => Promise<T>, waiting: Waiting): Promise<T> {
   }
 }
 
-async function write<T>(ask: () => Promise<T>, waiting: Waiting): Promise<T> {
+async function write<T>(ask: () => Promise<T>, waiting: WaitBounds): Promise<T> {
   throwIfAborted(waiting.signal);
   let refusal: unknown;
   const asking = (): Promise<T> =>
@@ -89,7 +89,7 @@ async function write<T>(ask: () => Promise<T>, waiting: Waiting): Promise<T> {
   }
 }
 
-async function answered<T>(ask: () => Promise<T>, { signal, ms }: Waiting): Promise<T> {
+async function answered<T>(ask: () => Promise<T>, { signal, ms }: WaitBounds): Promise<T> {
   throwIfAborted(signal);
   return inTime(ask, { late: () => failure('timeout'), signal, ms });
 }
