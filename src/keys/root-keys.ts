@@ -3,7 +3,6 @@ import { dirname } from 'node:path';
 import { misconfigured } from '../errors.ts';
 import { fromBase64 } from '../format/encoding.ts';
 import { KEY_BYTES } from '../format/sodium.ts';
-import { lazily } from '../lazily.ts';
 import { fileCodeOf, redactedFileCause } from '../store/failures.ts';
 import type { AwsCredentials } from '../store/s3/callers-credentials.ts';
 import { once } from '../time.ts';
@@ -70,18 +69,20 @@ export function openRootKeys(
 }
 
 function loadedLater(named: Pick<RootKey, 'id'>, load: () => Promise<RootKey>): RootKey {
+  const loaded = once(load);
   return {
     get id() {
       return named.id;
     },
-    ...lazily<Pick<RootKey, 'generate' | 'unwrap'>>((call) => call(), load, { generate: [1], unwrap: [2] }),
+    generate: async (...asked) => (await loaded()).generate(...asked),
+    unwrap: async (...asked) => (await loaded()).unwrap(...asked),
   };
 }
 
 /**
  * Reads the texts of root keys, without white space around them.
  *
- * @throws MemoryError `misconfigured` when the list is empty or a key is malformed; it names `label`, never the text.
+ * @throws MemoryError `misconfigured` when a key is malformed; it names `label`, never the text.
  */
 export function parseRootKeys(texts: readonly string[], label: string): readonly string[] {
   const keys = texts.map((text, index) => {
