@@ -1,7 +1,9 @@
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { inspect } from 'node:util';
 import { afterAll, expect, it } from 'vitest';
+import type { MemoryError } from '../../../src/errors.ts';
 import { readPrivateFile } from '../../../src/keys/private-file.ts';
 import { timesOpen } from '../../stage/measures.ts';
 
@@ -35,4 +37,50 @@ it.each([
   chmodSync(path, mode);
   if (isRead) expect(readPrivateFile(path, named)).toBe('secret');
   else expect(() => readPrivateFile(path, named)).toThrow('may be read by other users');
+});
+
+function refusalOf(path: string): MemoryError {
+  try {
+    readPrivateFile(path, named);
+  } catch (error) {
+    expect(error).toMatchObject({ name: 'MemoryError', code: 'misconfigured' });
+    return error as MemoryError;
+  }
+  throw new Error('it was read');
+}
+
+it.each([
+  ['a folder', folder],
+  ['a device', '/dev/null'],
+])('%s is no file with a secret, and is closed again', (_, path) => {
+  const before = timesOpen(path);
+  expect(refusalOf(path).message).toBe('THE_FILE must name a regular file.');
+  expect(timesOpen(path)).toBe(before);
+});
+
+it('a file with a secret that is missing is told with the way to make one', () => {
+  expect(refusalOf(join(folder, 'missing')).message).toBe(
+    'The file named by THE_FILE does not exist: make one.',
+  );
+});
+
+it('a file with a secret that cannot be opened is told with the reason alone', () => {
+  const loop = join(folder, 'loop');
+  symlinkSync(loop, loop);
+  const { message, cause } = refusalOf(loop);
+  expect(message).toBe('The file named by THE_FILE cannot be opened (ELOOP).');
+  expect(cause).toMatchObject({ code: 'ELOOP', syscall: 'open' });
+  expect(inspect(cause)).not.toContain(folder);
+});
+
+it('a file with a secret may be open to others on Windows, whose modes say nothing', () => {
+  const path = join(folder, 'windows');
+  writeFileSync(path, 'secret', { mode: 0o644 });
+  const { platform } = process;
+  try {
+    Object.defineProperty(process, 'platform', { value: 'win32' });
+    expect(readPrivateFile(path, named)).toBe('secret');
+  } finally {
+    Object.defineProperty(process, 'platform', { value: platform });
+  }
 });
