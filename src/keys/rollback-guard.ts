@@ -70,11 +70,12 @@ export function createRollbackGuard(): RollbackGuard {
           'The keyring is older than the epoch that is pinned for this tenant.',
         );
       }
-      if (before.shredded || !follows(found, before.newest)) throw rolledBack();
-      if (seen.shredded) return 'overtaken';
-      if (!follows(found, seen.newest)) {
-        const isOlder = seen.newest !== undefined && epoch < seen.newest.epoch;
-        if (isOlder && isSameKeyring(found, seen.newest)) return 'overtaken';
+      if (before.shredded || (before.newest !== undefined && !follows(found, before.newest)))
+        throw rolledBack();
+      const { shredded, newest } = seen;
+      if (shredded) return 'overtaken';
+      if (newest !== undefined && !follows(found, newest)) {
+        if (epoch < newest.epoch && isSameKeyring(found, newest)) return 'overtaken';
         throw rolledBack();
       }
       seen = { ...seen, newest: found };
@@ -97,16 +98,15 @@ export function createRollbackGuards(most: number): (tenant: string, kept?: Roll
   };
 }
 
-function follows(found: NewestKeyring, newest: NewestKeyring | undefined): boolean {
-  if (newest === undefined) return true;
+function follows(found: NewestKeyring, newest: NewestKeyring): boolean {
   if (!isSameKeyring(found, newest)) return false;
   return (
     found.epoch > newest.epoch || (found.epoch === newest.epoch && equalBytes(found.digest, newest.digest))
   );
 }
 
-function isSameKeyring(left: NewestKeyring, right: NewestKeyring | undefined): boolean {
-  return right !== undefined && equalBytes(left.keyringId, right.keyringId);
+function isSameKeyring(left: NewestKeyring, right: NewestKeyring): boolean {
+  return equalBytes(left.keyringId, right.keyringId);
 }
 
 function rolledBack(): MemoryError {

@@ -90,7 +90,7 @@ export function kmsFailure(error: unknown): MemoryError {
 }
 
 function quotesAnswer(error: unknown, { status }: SdkFailure): boolean {
-  return error instanceof SyntaxError || (status !== undefined && status < 300);
+  return error instanceof SyntaxError || (status ?? 300) < 300;
 }
 
 function classify(failure: SdkFailure): KmsFailure {

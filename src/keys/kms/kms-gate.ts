@@ -46,10 +46,9 @@ export function createKmsGate(monotonic: () => number = () => performance.now())
   let isProbing = false;
 
   /** Notes a failure: one that may pass means trouble, and any other is an answer that shows that the service works. */
-  const note = (error: MemoryError): MemoryError => {
-    if (error.code === 'aborted') return error;
+  const note = (error: MemoryError): void => {
+    if (error.code === 'aborted') return;
     trouble = error.retry === 'never' ? undefined : { error, since: monotonic() };
-    return error;
   };
 
   const follow = async <T>(sent: Promise<T>, fail: GatedRequest<T>['fail']): Promise<T> => {
@@ -61,8 +60,9 @@ export function createKmsGate(monotonic: () => number = () => performance.now())
     } catch (cause) {
       const error = fail(cause);
       // A caller that left after the time of a probe has met a service that hangs.
-      if (error.code === 'aborted' && monotonic() - began >= PROBE_MS) note(kmsLate());
-      throw note(error);
+      const hangs = error.code === 'aborted' && monotonic() - began >= PROBE_MS;
+      note(hangs ? kmsLate() : error);
+      throw error;
     }
   };
 

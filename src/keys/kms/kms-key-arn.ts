@@ -29,5 +29,5 @@ export function parseKeyArn(text: string, label: string): KeyArn {
 }
 
 export function regionOf(keyArn: KeyArn): string {
-  return KEY_ARN.exec(keyArn)?.[1] ?? '';
+  return keyArn.replace(KEY_ARN, '$1');
 }

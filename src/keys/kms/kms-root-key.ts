@@ -34,7 +34,7 @@ interface Kms {
   /** Tries a request three times. */
   readonly client: KMSClient;
   /** Makes a client that tries a request once: the gate alone decides how often a service in trouble is asked. */
-  readonly probing: () => KMSClient;
+  readonly probing: () => Promise<KMSClient>;
   readonly GenerateDataKey: typeof GenerateDataKeyCommand;
   readonly Decrypt: typeof DecryptCommand;
 }
@@ -83,23 +83,18 @@ export function kmsRootKey(options: KmsRootKeyOptions): RootKey {
   async function open(): Promise<Kms> {
     const sdk = await loadSdk();
     const { endpoint, credentials, connections = openKmsConnections() } = options;
-    const requestHandler = options.client === undefined ? await connections() : undefined;
-    const create = (maxAttempts: number): KMSClient =>
+    const create = async (maxAttempts: number): Promise<KMSClient> =>
       options.client ??
       new sdk.KMSClient({
         region: options.region ?? regionOf(keyArn),
         maxAttempts,
-        ...(requestHandler !== undefined && { requestHandler }),
-        ...(endpoint !== undefined && { endpoint }),
-        ...(credentials !== undefined && { credentials }),
+        requestHandler: await connections(),
+        ...(endpoint && { endpoint }),
+        ...(credentials && { credentials }),
       });
-    let probing: KMSClient | undefined;
     return {
-      client: create(3),
-      probing() {
-        probing ??= create(1);
-        return probing;
-      },
+      client: await create(3),
+      probing: once(() => create(1)),
       GenerateDataKey: sdk.GenerateDataKeyCommand,
       Decrypt: sdk.DecryptCommand,
     };
@@ -118,7 +113,7 @@ export function kmsRootKey(options: KmsRootKeyOptions): RootKey {
       return await toldIfLong('KMS', UNANSWERED, () =>
         gate.ask({
           send: () => send(kms.client, kms, signal === undefined ? {} : { abortSignal: signal }),
-          probe: () => send(kms.probing(), kms, {}),
+          probe: async () => send(await kms.probing(), kms, {}),
           fail: kmsFailure,
           discard: ({ Plaintext }) => void (Plaintext instanceof Uint8Array && Plaintext.fill(0)),
           signal,
