@@ -34,6 +34,10 @@ async function opened(id: string): Promise<OpenedKeyring> {
 }
 
 describe('RollbackGuard.admit', () => {
+  it('has seen nothing at first', () => {
+    expect(createRollbackGuard().begin()).toEqual({ newest: undefined, shredded: false });
+  });
+
   it('says of an older keyring that it was overtaken when the newer one was seen while it was read', async () => {
     const guard = createRollbackGuard();
     const before = guard.begin();
@@ -269,6 +273,14 @@ describe('RollbackGuard.admit of another keyring', () => {
       guard.admit(opened(5), guard.begin());
       expect(() => guard.admit(opened(epoch, 2), guard.begin())).toThrow(refused);
     }
+  });
+
+  it('refuses a lower epoch, be its bytes those that it knows', () => {
+    const guard = createRollbackGuard();
+    const known = opened(5);
+    guard.admit(known, guard.begin());
+    const lower = { ...known, keyring: { ...known.keyring, epoch: 4 } };
+    expect(() => guard.admit(lower, guard.begin())).toThrow(refused);
   });
 
   it('refuses it also where the one it knows was read meanwhile', () => {

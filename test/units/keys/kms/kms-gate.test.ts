@@ -150,4 +150,45 @@ describe('a service that is shared', () => {
     expect(await ask()).toBe('ok');
     expect(sent).toEqual(['send', 'probe', 'send']);
   });
+
+  it.each(['access_denied', 'integrity'] as const)(
+    'that takes its time to say %s hangs no other',
+    async (code) => {
+      const refused = Promise.withResolvers<Uint8Array>();
+      serve = () => refused.promise;
+      const asking = ask();
+      await pass(2_000);
+      refused.reject(new MemoryError(code, code));
+      expect(await asking).toBe(code);
+      serve = working;
+      expect(await ask()).toBe('ok');
+      expect(sent).toEqual(['send', 'send']);
+    },
+  );
+
+  it('passes the answer of a probe on as it came', async () => {
+    const request = { fail: (error: unknown) => error as MemoryError, signal: undefined };
+    const discard = vi.fn<(answer: Uint8Array) => void>();
+    const failed = gate.ask({ ...request, discard, send: failing('unavailable'), probe: working });
+    await expect(failed).rejects.toMatchObject({ code: 'unavailable' });
+    await pass(1_000);
+    const answer = await gate.ask({ ...request, discard, send: failing('unavailable'), probe: working });
+    expect(answer).toEqual(new Uint8Array(32).fill(7));
+    await pass(0);
+    expect(discard).not.toHaveBeenCalled();
+  });
+});
+
+describe('a gate by the clock of the process', () => {
+  it('lets nobody through for a second after trouble', async () => {
+    vi.useFakeTimers({ toFake: ['performance', 'setTimeout', 'clearTimeout'] });
+    gate = createKmsGate();
+    serve = failing('unavailable');
+    for (const ms of [0, 999, 1]) {
+      await vi.advanceTimersByTimeAsync(ms);
+      expect(await ask()).toBe('unavailable');
+    }
+    expect(await ask()).toBe('unavailable');
+    expect(sent).toEqual(['send', 'probe']);
+  });
 });

@@ -3,7 +3,8 @@ import { KMSClient } from '@aws-sdk/client-kms';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { MemoryError } from '../../../../src/errors.ts';
 import { kmsFailure } from '../../../../src/keys/kms/kms-errors.ts';
-import { kmsRootKey, openKmsConnections } from '../../../../src/keys/kms/kms-root-key.ts';
+import type { KmsGate } from '../../../../src/keys/kms/kms-gate.ts';
+import { kmsRootKey, openKmsConnections, openKmsRootKey } from '../../../../src/keys/kms/kms-root-key.ts';
 import type { KeyringContext, RootKey } from '../../../../src/keys/root-key.ts';
 import { type LongWait, onLongWait } from '../../../../src/waits.ts';
 import { CONTEXT, describeRootKey } from '../../../contracts/root-key.ts';
@@ -162,7 +163,121 @@ describe('the key in an answer of KMS', () => {
   });
 });
 
+describe('a request to KMS', () => {
+  const keyArn = `arn:aws:kms:eu-central-1:111122223333:key/${ID}`;
+  const right = () => ({
+    KeyId: keyArn,
+    Plaintext: new Uint8Array(32).fill(7),
+    CiphertextBlob: new Uint8Array(100).fill(8),
+  });
+  const clientOf = (fields: object) => fields as unknown as KMSClient;
+
+  it('carries the signal of its caller, and nothing where there is none, also by a client without credentials', async () => {
+    const send = vi.fn(async (..._: unknown[]) => right());
+    const connections = vi.fn<() => never>();
+    const root = kmsRootKey({ keyArn, client: clientOf({ send, config: {} }), connections });
+    const { signal } = new AbortController();
+    await root.generate(CONTEXT, { signal });
+    await root.unwrap(new Uint8Array(100), CONTEXT);
+    expect(send.mock.calls.map(([, http]) => http)).toStrictEqual([{ abortSignal: signal }, {}]);
+    expect(connections).not.toHaveBeenCalled();
+  });
+
+  it('is not begun by a caller that has left, for whom no credentials are looked for', async () => {
+    const credentials = vi.fn();
+    const client = clientOf({ send: async () => right(), config: { credentials } });
+    const signal = AbortSignal.abort();
+    await expect(kmsRootKey({ keyArn, client }).generate(CONTEXT, { signal })).rejects.toMatchObject({
+      code: 'aborted',
+    });
+    expect(credentials).not.toHaveBeenCalled();
+  });
+
+  it('whose caller has left is told so, whatever it fails with', async () => {
+    const caller = new AbortController();
+    const client = clientOf({
+      async send() {
+        caller.abort();
+        throw Object.assign(new Error('words'), { $metadata: { httpStatusCode: 503 } });
+      },
+    });
+    await expect(
+      kmsRootKey({ keyArn, client }).generate(CONTEXT, { signal: caller.signal }),
+    ).rejects.toMatchObject({ code: 'aborted' });
+  });
+
+  it.each([1, 6_144])('may bring and take a wrapped key of %i bytes', async (length) => {
+    const CiphertextBlob = new Uint8Array(length).fill(8);
+    const root = kmsRootKey({
+      keyArn,
+      client: clientOf({ send: async () => ({ ...right(), CiphertextBlob }) }),
+    });
+    expect((await root.generate(CONTEXT)).wrapped).toEqual(CiphertextBlob);
+    expect(await root.unwrap(CiphertextBlob, CONTEXT)).toEqual(new Uint8Array(32).fill(7));
+  });
+
+  it('that probes a service in trouble is tried once, without a signal, over one client', async () => {
+    const arn = kms.createKey();
+    const gate: KmsGate = { ask: ({ probe }) => probe() };
+    const root = rootKey(arn, { gate });
+    const { signal } = new AbortController();
+    expect((await root.generate(CONTEXT, { signal })).key).toHaveLength(32);
+    const before = kms.requests.length;
+    kms.failNext(1, { type: 'ThrottlingException' });
+    expect((await failureOf(root.generate(CONTEXT))).code).toBe('unavailable');
+    expect(kms.requests.length - before).toBe(1);
+    const send = vi.fn(async (..._: unknown[]) => right());
+    await kmsRootKey({ keyArn, client: clientOf({ send }), gate }).generate(CONTEXT, { signal });
+    expect(send.mock.calls.map(([, http]) => http)).toStrictEqual([{}]);
+  });
+
+  it('that is answered after its caller has left has its key overwritten', async () => {
+    const discards: ((answer: unknown) => void)[] = [];
+    const gate: KmsGate = {
+      ask({ send, discard }) {
+        discards.push(discard as (answer: unknown) => void);
+        return send();
+      },
+    };
+    const root = kmsRootKey({ keyArn, client: clientOf({ send: async () => right() }), gate });
+    await root.generate(CONTEXT);
+    const { Plaintext } = right();
+    for (const discard of discards) {
+      expect(() => discard({})).not.toThrow();
+      expect(discard({ Plaintext })).toBeUndefined();
+    }
+    expect(Plaintext).toEqual(new Uint8Array(32));
+  });
+
+  it('is not sent by one who reaches the key otherwise, while the service is in trouble', async () => {
+    vi.useFakeTimers({ toFake: ['performance'] });
+    try {
+      vi.stubEnv('AWS_ENDPOINT_URL_KMS', kms.endpoint);
+      const open = openKmsRootKey({ keyArn: kms.createKey() });
+      const [one, other] = [open(credentials), open({ ...credentials, accessKeyId: 'AKIDOTHER' })];
+      await other.generate(CONTEXT);
+      expect(kms.requests.at(-1)?.accessKeyId).toBe('AKIDOTHER');
+      kms.failNext(3, { type: 'ThrottlingException' });
+      expect((await failureOf(one.generate(CONTEXT))).code).toBe('unavailable');
+      const before = kms.requests.length;
+      expect((await failureOf(other.generate(CONTEXT))).code).toBe('unavailable');
+      expect(kms.requests).toHaveLength(before);
+    } finally {
+      vi.useRealTimers();
+      vi.unstubAllEnvs();
+    }
+  });
+});
+
 describe('kmsRootKey', () => {
+  it('names its option in what it says of one that is no ARN, and an alias only where there is one', () => {
+    const said = (keyArn: string) => expect(() => kmsRootKey({ keyArn }));
+    said('nonsense').toThrow(/^keyArn is not the ARN/);
+    said('alias/x').toThrow(/^keyArn names a KMS key by an alias/);
+    said('an-alias/x').toThrow(/^keyArn is not the ARN/);
+    said('arn:aws/x:alias/x').toThrow(/^keyArn is not the ARN/);
+  });
+
   it('has the key’s ARN as its id', () => {
     const arn = `arn:aws:kms:eu-central-1:111122223333:key/${ID}`;
     expect(kmsRootKey({ keyArn: arn }).id).toBe(`aws-kms:${arn}`);
