@@ -74,7 +74,7 @@ export const FOLLOWED_MS = 3_600_000;
 
 /** Overwrites all secrets of a keyring, except the bytes that it shares with `kept`. */
 export function forget(keyring: Keyring, kept?: Keyring | undefined): void {
-  const stay = new Set(kept === undefined ? [] : secretsOf(kept));
+  const stay = new Set(kept && secretsOf(kept));
   wipe(...secretsOf(keyring).filter((bytes) => !stay.has(bytes)));
 }
 
