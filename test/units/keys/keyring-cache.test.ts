@@ -534,6 +534,44 @@ describe('KeyringCache and its time to live', () => {
 
   it.each([-1, 900_001, Number.NaN])('refuses %d ms', (ttlMs) => {
     expect(() => keyrings({ ttlMs })).toThrow(refusal('misconfigured'));
+    expect(() => keyrings({ ttlMs })).toThrow('the time to live of a keyring');
+  });
+
+  it.each([
+    [999, 1],
+    [1_000, 2],
+  ])('of 0 ms shares a load that takes %i ms among those who wait, and reads %i times', async (ms, reads) => {
+    await keyrings().load({ create: true });
+    const clocks = handClocks();
+    const { store, requests } = tapped({
+      async get(...args) {
+        if (requests.length === 1) clocks.advance(ms);
+        return base.get(...args);
+      },
+    });
+    const cached = keyrings({ store, ttlMs: 0, ...clocks });
+    const [first, second] = await Promise.all([cached.load(), cached.load()]);
+    expect(first).toBe(second);
+    expect(requests).toHaveLength(reads);
+  });
+
+  it('takes the answer of a load of its own, however long that takes', async () => {
+    await keyrings().load({ create: true });
+    const clocks = handClocks();
+    const { store, requests } = tapped({
+      async get(...args) {
+        clocks.advance(60_000);
+        return base.get(...args);
+      },
+    });
+    expect((await keyrings({ store, ttlMs: 0, ...clocks }).load())?.epoch).toBe(1);
+    expect(requests).toEqual(['get']);
+  });
+
+  it('finds nothing by one look', async () => {
+    const { store, requests } = tapped();
+    expect(await keyrings({ store }).load()).toBeUndefined();
+    expect(requests).toEqual(['get', 'list']);
   });
 });
 

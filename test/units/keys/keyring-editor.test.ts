@@ -2,12 +2,13 @@ import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { MemoryError } from '../../../src/errors.ts';
 import type { Keyring } from '../../../src/format/keyring-bytes.ts';
 import { SHRED_MARKER } from '../../../src/format/keyring-bytes.ts';
-import { createLayout, parseTenantId } from '../../../src/format/object-keys.ts';
+import { createLayout, type ObjectKey, parseTenantId } from '../../../src/format/object-keys.ts';
 import { loadSodium } from '../../../src/format/sodium.ts';
 import { envRootKey } from '../../../src/keys/env-root-key.ts';
 import { rewrapKeyring, rotateKeyring } from '../../../src/keys/keyring.ts';
 import { createKeyringCache } from '../../../src/keys/keyring-cache.ts';
 import { createKeyringEditor, type KeyringEditor } from '../../../src/keys/keyring-editor.ts';
+import { createRollbackGuard } from '../../../src/keys/rollback-guard.ts';
 import type { RootKey } from '../../../src/keys/root-key.ts';
 import { osRandom as random } from '../../../src/store/os-random.ts';
 import type { ObjectStore, StoredObject } from '../../../src/store/port.ts';
@@ -43,7 +44,7 @@ function editor(
   options: {
     readonly around?: Around;
     readonly rootKeys?: readonly RootKey[];
-    readonly minimumEpoch?: number;
+    readonly minimumEpoch?: number | undefined;
   } = {},
 ): KeyringEditor {
   const { around = (_, proceed) => proceed(), rootKeys = [oldRoot], minimumEpoch } = options;
@@ -79,9 +80,134 @@ describe('KeyringEditor.fetch', () => {
     });
     await expect(subject.fetch({ create: true })).rejects.toEqual(refusal('unavailable'));
   });
+
+  it('tells as the cause why its own keyring could not be confirmed', async () => {
+    await base.delete([{ key: layout.keyring }]);
+    const subject = editor({
+      around: (call, proceed) => (call.verb === 'put' ? Promise.reject(noAnswer()) : proceed()),
+    });
+    await expect(subject.fetch({ create: true })).rejects.toMatchObject({
+      code: 'unavailable',
+      cause: { code: 'outcome_unknown' },
+    });
+  });
+});
+
+describe('KeyringEditor.fetch of a keyring that is gone', () => {
+  it.each([
+    ['this process has seen it', undefined, true],
+    ['an epoch is pinned for this tenant', 2, false],
+  ])('creates none, and tells why: %s', async (why, minimumEpoch, isRead) => {
+    const subject = editor({ minimumEpoch });
+    if (isRead) await subject.read();
+    await base.delete([{ key: layout.keyring }]);
+    await expect(subject.fetch({ create: true })).rejects.toMatchObject({
+      code: 'key_unavailable',
+      message: expect.stringContaining(`although ${why};`),
+    });
+    expect(await base.get(layout.keyring)).toBeUndefined();
+  });
+});
+
+describe('KeyringEditor.fetch of a keyring that comes late', () => {
+  const signals: unknown[] = [];
+  const { signal } = new AbortController();
+  beforeEach(() => {
+    signals.length = 0;
+  });
+
+  /** An editor whose requests `meet` has done something before, and whose root key notes its signals too. */
+  function meeting(meet: (verb: string) => Promise<unknown>) {
+    const met = interceptStore(base, async (call, proceed) => {
+      await meet(call.verb);
+      return proceed();
+    });
+    const store: ObjectStore = {
+      ...met,
+      get(key, options) {
+        signals.push(options?.signal);
+        return met.get(key, options);
+      },
+    };
+    const unwrap: RootKey['unwrap'] = (wrapped, context, options) => {
+      signals.push(options?.signal);
+      return oldRoot.unwrap(wrapped, context);
+    };
+    const rootKeys = [{ id: oldRoot.id, generate: oldRoot.generate, unwrap }];
+    return createKeyringEditor({ store, layout, rootKeys, clock: () => time, random });
+  }
+
+  it('reads it with the caller’s signal, made by another process beside data', async () => {
+    const { body } = (await base.get(layout.keyring)) as StoredObject;
+    await base.delete([{ key: layout.keyring }]);
+    const subject = meeting(async (verb) => {
+      if (verb !== 'list') return;
+      await base.put(layout.keyring, body, { mode: 'overwrite' });
+      await base.put(`${layout.data}x` as ObjectKey, Uint8Array.of(1), { mode: 'overwrite' });
+    });
+    expect((await subject.fetch({ create: true, signal }))?.keyring.epoch).toBe(1);
+    expect(signals).toEqual([signal, signal, signal]);
+  });
+
+  it('reads it with the caller’s signal, made by another process at the time of the write', async () => {
+    const { body } = (await base.get(layout.keyring)) as StoredObject;
+    await base.delete([{ key: layout.keyring }]);
+    const subject = meeting(async (verb) => {
+      if (verb === 'put') await base.put(layout.keyring, body, { mode: 'overwrite' });
+    });
+    const found = await subject.fetch({ create: true, signal });
+    expect(found?.bytes).toEqual(body);
+    expect(new Set(signals)).toEqual(new Set([signal]));
+  });
+});
+
+describe('KeyringEditor.inspect', () => {
+  it('tells of nothing, a marker, a foreign root key, and an open keyring', async () => {
+    const inspected = (...rootKeys: readonly RootKey[]) => editor({ rootKeys }).inspect();
+    expect(await inspected(newRoot, oldRoot)).toMatchObject({
+      state: 'open',
+      record: { rootId: oldRoot.id, keyring: { epoch: 1 } },
+    });
+    expect(await inspected(newRoot)).toEqual({ state: 'locked', rootId: oldRoot.id, epoch: 1 });
+    expect(await inspected()).toEqual({ state: 'locked', rootId: oldRoot.id, epoch: 1 });
+    await base.put(layout.keyring, SHRED_MARKER, { mode: 'overwrite' });
+    expect(await inspected(oldRoot)).toEqual({ state: 'shredded' });
+    await base.delete([{ key: layout.keyring }]);
+    expect(await inspected(oldRoot)).toEqual({ state: 'absent' });
+  });
+
+  it('looks again where it was overtaken', async () => {
+    const guard = createRollbackGuard();
+    const of = (store: ObjectStore) =>
+      createKeyringEditor({ store, layout, rootKeys: [oldRoot], guard, clock: () => time, random });
+    const around = atFirst('get', async (proceed) => {
+      const answer = await proceed();
+      await of(base).change(({ keyring }) => rotated(keyring));
+      return answer;
+    });
+    expect(await of(interceptStore(base, around)).inspect()).toMatchObject({
+      state: 'open',
+      record: { keyring: { epoch: 2 } },
+    });
+  });
 });
 
 describe('KeyringEditor.read', () => {
+  it('refuses the other name mode with the reason', async () => {
+    const subject = createKeyringEditor({
+      store: base,
+      layout,
+      rootKeys: [oldRoot],
+      nameMode: 'plain',
+      clock: () => time,
+      random,
+    });
+    await expect(subject.read()).rejects.toMatchObject({
+      code: 'misconfigured',
+      details: { reason: 'name_mode' },
+    });
+  });
+
   it('finds the keyring with its root, its version and its age by the clock of the store', async () => {
     time += 90_000;
     const record = await editor().read();

@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it, vi } from 'vitest';
 import { hasCode, MemoryError } from '../../../src/errors.ts';
 import type { Keyring } from '../../../src/format/keyring-bytes.ts';
 import { SHRED_MARKER } from '../../../src/format/keyring-bytes.ts';
@@ -109,6 +109,32 @@ describe('sealKeyring', () => {
       });
       await expect(sealed).rejects.toMatchObject({ code: 'integrity' });
     }
+  });
+
+  it('asks no root key for a keyring that the format does not allow', async () => {
+    const keyring = { ...createKeyring({ nameMode: 'plain', random, created }), tenantKeys: [] };
+    const generate = vi.fn<RootKey['generate']>();
+    const rootKey: RootKey = { ...envRootKey(input('root')), generate };
+    await expect(sealKeyring({ keyring, tenant: 'acme', rootKey, random })).rejects.toMatchObject({
+      code: 'integrity',
+    });
+    expect(generate).not.toHaveBeenCalled();
+  });
+
+  it.each([
+    ['integrity', /does not open what it has just wrapped/],
+    ['unavailable', /^down$/],
+  ] as const)('tells whose fault it is that its own wrap does not open: %s', async (code, said) => {
+    const rootKey: RootKey = {
+      ...envRootKey(input('root')),
+      id: envRootKey(input('root')).id,
+      unwrap: () => Promise.reject(new MemoryError(code, 'down')),
+    };
+    const keyring = createKeyring({ nameMode: 'plain', random, created });
+    await expect(sealKeyring({ keyring, tenant: 'acme', rootKey, random })).rejects.toMatchObject({
+      code,
+      message: expect.stringMatching(said),
+    });
   });
 
   it.each([
@@ -257,6 +283,11 @@ describe('openKeyring', () => {
 });
 
 describe('rotateKeyring', () => {
+  it('gives the first version to the key of a keyring that has none', () => {
+    const none = { ...createKeyring({ nameMode: 'plain', random, created }), tenantKeys: [] };
+    expect(rotateKeyring(none, { random, created }).tenantKeys.map(({ version }) => version)).toEqual([1]);
+  });
+
   it('adds a key that becomes the active one', async () => {
     const first = createKeyring({ nameMode: 'encrypted', random, created });
     const second = rotateKeyring(first, { random, created: created + 1 });

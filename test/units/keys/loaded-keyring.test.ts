@@ -243,6 +243,14 @@ describe('activate', () => {
     })),
   });
 
+  it('refuses a keyring without a key, and hands the last key of another out where nothing stops it', () => {
+    expect(() => activate({ ...parts('plain'), tenantKeys: [] }, { tenant: 'acme' })).toThrow(
+      refusal('integrity') as Error,
+    );
+    const keyring = parts('plain');
+    expect(activate(keyring, { tenant: 'acme' }).loaded.keys.active).toBe(keyring.tenantKeys[0]);
+  });
+
   it('keeps no secret that it was given', () => {
     const keyring = parts('encrypted');
     activate(keyring, { tenant: 'acme' });
@@ -293,6 +301,7 @@ describe('a pinned epoch', () => {
 
   it.each([0, -1, 1.5, 2 ** 32, Number.NaN])('cannot be %s', (minimumEpoch) => {
     expect(() => keyringsWith({ minimumEpoch })).toThrow(refusal('misconfigured') as Error);
+    expect(() => keyringsWith({ minimumEpoch })).toThrow('the minimum epoch');
   });
 });
 
