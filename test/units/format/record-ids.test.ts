@@ -3,10 +3,8 @@ import { headId as checkpointId, partId } from '../../../src/admin/checkpoints/c
 import { accessHash, accessRecordId, dayOf } from '../../../src/admin/expiry/access-records.ts';
 import { createNames, type Names } from '../../../src/format/names.ts';
 import { loadSodium } from '../../../src/format/sodium.ts';
-import { pageId, transcriptId } from '../../../src/sessions/session-key.ts';
-import { bodyId, headId, promptId } from '../../../src/turns/conversation-id.ts';
 import { keyedHash } from '../../../src/worker/leases/turn-lease.ts';
-import { added, fromHex, input } from '../../format/format-vectors.ts';
+import { added, input } from '../../format/format-vectors.ts';
 
 const { recordIds } = added;
 const DAY_MS = 86_400_000;
@@ -42,22 +40,6 @@ describe('the vectors of the ids of records', () => {
 
   it('are those of actors', () => {
     for (const { actor, id } of recordIds.actors) expect(names.keyedHash('actors', actor)).toBe(id);
-  });
-
-  it('are those of pages of transcripts', () => {
-    for (const { key, page, id } of recordIds.sessions) {
-      expect(pageId(transcriptId(names, key), page)).toBe(id);
-    }
-  });
-
-  it('are those of conversations, their bodies and prompts', () => {
-    for (const { conversation, random, head, body } of recordIds.conversations) {
-      expect(headId(names, conversation)).toBe(head);
-      expect(bodyId(head, Buffer.from(fromHex(random)).toString('base64url'))).toBe(body);
-    }
-    for (const { conversation, turn, id } of recordIds.prompts) {
-      expect(promptId(names, { conversation, turn })).toBe(id);
-    }
   });
 
   it('are those of heads and parts of checkpoints', () => {

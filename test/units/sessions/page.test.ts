@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import {
+  decodePage,
   encodePage,
   isFull,
   MOST_PAGE_BYTES,
@@ -9,6 +10,7 @@ import {
 } from '../../../src/sessions/page.ts';
 import { isKnown, knownPage } from '../../../src/sessions/transcript.ts';
 import type { ETag } from '../../../src/store/port.ts';
+import { describeRecords } from '../../format/describe-records.ts';
 
 const LINE_BYTES = 15_728_640;
 const EMPTY_LINE = '{"a":""}';
@@ -16,6 +18,11 @@ const EMPTY_LINE = '{"a":""}';
 /** A line of so many bytes, its line feed among them. */
 const lineOf = (bytes: number): TranscriptLine =>
   parseLine(`{"a":"${'x'.repeat(bytes - EMPTY_LINE.length - 1)}"}`);
+
+describeRecords('sessions', (content) => {
+  const page = decodePage(content);
+  return { ...page, lines: page.lines.map(({ text }) => text) };
+});
 
 describe('a line of a session', () => {
   it('has at most so many bytes, its line feed among them', () => {

@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import {
   type LocalWorker,
@@ -10,6 +10,8 @@ import { openMemory } from '../../../src/index.ts';
 import type { ObjectStore } from '../../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { ApiRefusal } from '../../../src/testing/claude/api-refusal.ts';
+import { MOST_TOUCHES } from '../../../src/tree/touches.ts';
+import { parseTurnTrace, turnActor } from '../../../src/turns/turn-trace.ts';
 import { openAnswers, type TurnAnswer } from '../../../src/worker/turn/turn-answer.ts';
 import { countCalls, interceptStore, type StoreCall } from '../../stage/store-wrappers.ts';
 
@@ -148,5 +150,87 @@ describe('what is stored of the files that a turn touched', () => {
       REQUESTS.begun,
     );
     expect(await count(() => turn('t3', steps.slice(0, 3), { conversation: 'chat' }))).toEqual(REQUESTS.next);
+  });
+});
+
+describe('turnActor', () => {
+  it.each(['', 'turn 1', 'x'.repeat(251)])('names the turn %j by its whole id', (turn) => {
+    expect(turnActor(turn)).toBe(`turn ${turn}`);
+  });
+
+  it('cuts an id of 252 characters to 207, and puts the hash of all of it behind', () => {
+    const turn = `${'x'.repeat(206)}yz${'x'.repeat(44)}`;
+    const hash = createHash('sha256').update(turn).digest('base64url');
+    expect(turnActor(turn)).toBe(`turn ${'x'.repeat(206)}y~${hash}`);
+    expect(turnActor(turn)).toHaveLength(256);
+  });
+});
+
+describe('parseTurnTrace', () => {
+  const trace = { turn: 't', list: [], unlisted: 0 };
+  const touches = [
+    { kind: 'read', path: A, version: 'v' },
+    { kind: 'written', path: A, version: '' },
+    { kind: 'deleted', path: A },
+    { kind: 'renamed', path: A, to: B },
+  ];
+
+  it.each([
+    trace,
+    { ...trace, follows: 'a' },
+    { ...trace, follows: '' },
+    { ...trace, list: touches, unlisted: 7 },
+  ])('reads %j', (value) => {
+    expect(parseTurnTrace(value)).toStrictEqual(value);
+  });
+
+  it('keeps of the fields those of a trace', () => {
+    expect(parseTurnTrace({ ...trace, more: 1 })).toStrictEqual(trace);
+  });
+
+  it.each([
+    undefined,
+    null,
+    1,
+    'a',
+    [],
+    {},
+    { ...trace, turn: undefined },
+    { ...trace, turn: 1 },
+    { ...trace, unlisted: undefined },
+    { ...trace, unlisted: -1 },
+    { ...trace, list: undefined },
+    { ...trace, list: { length: 0 } },
+    { ...trace, follows: null },
+    { ...trace, follows: 1 },
+  ])('takes %j for no trace', (value) => {
+    expect(parseTurnTrace(value)).toBeUndefined();
+  });
+
+  it.each([
+    null,
+    'read',
+    {},
+    { kind: 'read', version: 'v' },
+    { kind: 'read', path: A },
+    { kind: 'read', path: 1, version: 'v' },
+    { kind: 'read', path: A, version: 1 },
+    { kind: 'written', path: A, to: B },
+    { kind: 'deleted' },
+    { kind: 'deleted', path: 1 },
+    { kind: 'renamed', path: A },
+    { kind: 'renamed', path: A, to: 1 },
+    { kind: 'made', path: A, version: 'v', to: B },
+    { path: A, version: 'v', to: B },
+  ])('takes %j for no touch, even among others', (touch) => {
+    expect(parseTurnTrace({ ...trace, list: [...touches, touch] })).toBeUndefined();
+    expect(parseTurnTrace({ ...trace, list: [touch, ...touches] })).toBeUndefined();
+  });
+
+  it('reads as many touches as are listed, and no more', () => {
+    const listOf = (length: number) => Array.from({ length }, () => ({ kind: 'deleted', path: '' }));
+    expect(MOST_TOUCHES).toBe(2_000);
+    expect(parseTurnTrace({ ...trace, list: listOf(2_000) })?.list).toHaveLength(2_000);
+    expect(parseTurnTrace({ ...trace, list: listOf(2_001) })).toBeUndefined();
   });
 });
