@@ -143,10 +143,11 @@ function verify(object: Uint8Array, keys: SealingKeys, name: LogicalName): Verif
   const key = keys.find(header.keyId);
   if (key === undefined) throw objectRefused('unknown_key');
   const wrapped = openWrap(object, binding(keys, key, name));
-  if (wrapped === undefined || object.length !== sealedSize(wrapped.length)) throw objectRefused();
+  if (wrapped === undefined) throw objectRefused();
   const { body, commitment } = deriveBodyKeys(wrapped.dataKey, keys.keyringId, object);
-  const committed = equalBytes(commitment, commitmentOf(object));
-  const content = committed ? openChunks(object, body, wrapped.length) : undefined;
+  const isWhole =
+    object.length === sealedSize(wrapped.length) && equalBytes(commitment, commitmentOf(object));
+  const content = isWhole ? openChunks(object, body, wrapped.length) : undefined;
   wipe(body);
   if (content === undefined) {
     wipe(wrapped.dataKey);
