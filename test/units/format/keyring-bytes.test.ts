@@ -5,6 +5,7 @@ import {
   decodeKeyringSecret,
   encodeKeyring,
   encodeKeyringSecret,
+  isValidKeyList,
   type Keyring,
   keyringKey,
   MAX_EPOCH,
@@ -251,4 +252,20 @@ describe('the secret part of a keyring', () => {
     }
     expect(decodeKeyringSecret(concat(bytes, Uint8Array.of(0)))).toBeUndefined();
   });
+});
+
+describe('isValidKeyList', () => {
+  const listOf = (...versions: readonly number[]) =>
+    versions.map((version) => keyringKey(version, 0, new Uint8Array(32).fill(version % 251)));
+
+  it.each([[[1]], [[1, 2, 3]], [[2, GREATEST]], [upTo(64)]])('takes the versions %j', (versions) => {
+    expect(isValidKeyList(listOf(...versions))).toBe(true);
+  });
+
+  it.each([[[]], [[0]], [[GREATEST + 1]], [[1, GREATEST + 1]], [[2, 1]], [[1, 1]], [upTo(65)]])(
+    'refuses the versions %j',
+    (versions) => {
+      expect(isValidKeyList(listOf(...versions))).toBe(false);
+    },
+  );
 });

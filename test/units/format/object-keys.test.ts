@@ -64,7 +64,7 @@ describe('fileKey', () => {
 
   it('is not made for the root', () => {
     expect(() => fileKey(layoutOf('p'), namesOf(1), MEMORY_ROOT)).toThrow(
-      expect.objectContaining({ code: 'is_directory' }),
+      expect.objectContaining({ code: 'is_directory', details: { reason: 'root' } }),
     );
   });
 
@@ -125,7 +125,14 @@ describe('parseFileKey', () => {
     const [layout, names] = [layoutOf('p'), namesOf(1)];
     const key = fileKey(layout, names, '/memories/notes/a.txt' as MemoryPath);
     expect(parseFileKey(layout, names, key)).toBe('/memories/notes/a.txt');
-    for (const other of [`x${key}`, key.replace('/data/', '/answers/'), layout.data, layout.probe]) {
+    const ofAnother = key.replace('acme', 'acmf');
+    for (const other of [
+      `x${key}`,
+      ofAnother,
+      key.replace('/data/', '/answers/'),
+      layout.data,
+      layout.probe,
+    ]) {
       expect(parseFileKey(layout, names, other)).toBeUndefined();
     }
   });
@@ -165,6 +172,7 @@ describe('parseClassKey', () => {
 
   it('knows no class below another tenant', () => {
     expect(parseClassKey(layout, 'p/tenants/acme2/journal/a')).toBeUndefined();
+    expect(parseClassKey(layout, 'p/tenants/acmf/journal/a')).toBeUndefined();
     expect(parseClassKey(layout, 'tenants/acme/journal/a')).toBeUndefined();
   });
 });
@@ -203,6 +211,13 @@ describe('createLayout', () => {
     },
   );
 
+  it('tells by how much a prefix and a tenant id are too long together, in bytes', () => {
+    expect(layoutOf('é'.repeat(31), 'acme').prefix).toHaveLength(31);
+    expect(() => layoutOf('é'.repeat(31), 'acmes')).toThrow(
+      expect.objectContaining({ code: 'misconfigured', details: { value: 67, max: 66 } }),
+    );
+  });
+
   it.each(added.prefixes.accept)('accepts the prefix %j', (prefix) => {
     expect(layoutOf(prefix).prefix).toBe(prefix);
   });
@@ -223,6 +238,10 @@ describe('parseTenantId', () => {
 
   it.each(added.tenantIds.refuse)('refuses %j', (text) => {
     expect(() => parseTenantId(text)).toThrow(misconfigured);
+  });
+
+  it.each([undefined, null, 7, ['acme']])('refuses %j, which is no text', (text) => {
+    expect(() => parseTenantId(text as never)).toThrow(misconfigured);
   });
 });
 

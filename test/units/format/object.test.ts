@@ -141,7 +141,21 @@ describe('seal', () => {
     const content = Object.create(Uint8Array.prototype, { length: { value: 2 ** 30 } }) as Uint8Array;
     expect(() =>
       seal({ keys: keys(), name, content, version: newVersion({ mtime: 1, random }), random }),
-    ).toThrow(expect.objectContaining({ code: 'limit_exceeded' }));
+    ).toThrow(
+      expect.objectContaining({
+        code: 'limit_exceeded',
+        details: { limit: 'file_bytes', value: 2 ** 30, max: 2 ** 30 - 1 },
+      }),
+    );
+  });
+
+  it('takes content as long as the format can hold', () => {
+    const content = Object.create(Uint8Array.prototype, { length: { value: 2 ** 30 - 1 } }) as Uint8Array;
+    const version = newVersion({ mtime: 1, random });
+    const drawing = (): never => {
+      throw new Error('a data key is drawn');
+    };
+    expect(() => seal({ keys: keys(), name, content, version, random: drawing })).toThrow('is drawn');
   });
 
   it('leaves the content as it was', () => {
@@ -229,7 +243,7 @@ describe('open', () => {
     const object = changed ?? forged ?? vectorBytes(base);
     const { message, details, cause } = refusalOf(object, { keyring, as: as ?? defaults.name });
     const unknown = ['o15', 'o27', 'o28', 'o29'].includes(refused.id);
-    expect(details).toEqual(unknown ? { reason: 'unknown_key' } : {});
+    expect(details).toStrictEqual(unknown ? { reason: 'unknown_key' } : {});
     expect(message).toBe(
       'An object was rejected: it is not what was sealed under this name for this tenant.',
     );
@@ -248,6 +262,14 @@ describe('open', () => {
     const object = sealText('a small file');
     for (let length = 0; length < object.length; length++) refusalOf(object.slice(0, length));
     for (const more of [1, 16, 17, 65_552]) refusalOf(concat(object, new Uint8Array(more)));
+  });
+
+  it('names the unknown key of what has the length of an object at least, and of nothing shorter', () => {
+    const object = sealText('');
+    expect(object).toHaveLength(240);
+    expect(refusalOf(object, { keyring: 'one' }).details).toStrictEqual({ reason: 'unknown_key' });
+    expect(refusalOf(object.slice(0, 239), { keyring: 'one' }).details).toStrictEqual({});
+    expect(refusalOf(object.slice(0, 224), { keyring: 'one' }).details).toStrictEqual({});
   });
 
   it('refuses every splice of two objects of one name and key, at every boundary', () => {
