@@ -1,10 +1,20 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
+  BASE64URL_IN_BYTE_ORDER,
   bigU64,
+  concat,
+  copyOf,
+  copyOfKey,
+  domain,
   fromBase64,
   fromBase64url,
   hasBytesAt,
+  lengthPrefixed,
+  readBigU64,
+  readU16,
+  readU32,
+  readU64,
   sameBytes,
   toBase64,
   toBase64url,
@@ -92,4 +102,68 @@ describe('bytes', () => {
     expect(hasBytesAt(bytes(1, 2, 3), 2, bytes(3, 4))).toBe(false);
     expect(hasBytesAt(bytes(1, 2, 3), 3, bytes(0))).toBe(false);
   });
+});
+
+describe('numbers', () => {
+  /** A part of a larger buffer, which has other bytes before and behind it. */
+  const part = (...values: readonly number[]): Uint8Array =>
+    Uint8Array.from([0xaa, ...values, 0xbb]).subarray(1, values.length + 1);
+
+  it('are read big-endian, at their place within a part of a buffer', () => {
+    expect(readU16(part(0, 1, 2), 1)).toBe(0x0102);
+    expect(readU32(part(0, 0xff, 2, 3, 4), 1)).toBe(0xff02_0304);
+    expect(readBigU64(part(0, 0xff, 2, 3, 4, 5, 6, 7, 8), 1)).toBe(0xff02_0304_0506_0708n);
+    expect(readU64(part(0, 0, 0x1f, 2, 3, 4, 5, 6, 7), 1, Number.MAX_SAFE_INTEGER)).toBe(0x1f_0203_0405_0607);
+  });
+
+  it('are never read beyond a part of a buffer', () => {
+    expect(() => readU16(part(1, 2), 1)).toThrow(RangeError);
+    expect(() => readU32(part(1, 2, 3), 0)).toThrow(RangeError);
+    expect(() => readBigU64(part(1, 2, 3, 4, 5, 6, 7), 0)).toThrow(RangeError);
+  });
+
+  it.each([
+    [7n, 7, 7],
+    [8n, 7, undefined],
+    [0n, 0, 0],
+    [2n ** 53n - 1n, Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER],
+    [2n ** 53n, Number.MAX_SAFE_INTEGER, undefined],
+    [2n ** 64n - 1n, Number.MAX_SAFE_INTEGER, undefined],
+  ])('of eight bytes are read up to a limit: %s of at most %s', (value, most, read) => {
+    expect(readU64(bigU64(value), 0, most)).toBe(read);
+  });
+});
+
+describe('parts of bytes', () => {
+  it('are put behind one another', () => {
+    expect(concat()).toEqual(new Uint8Array(0));
+    expect(concat(Uint8Array.of(1), new Uint8Array(0), Uint8Array.of(2, 3))).toEqual(Uint8Array.of(1, 2, 3));
+  });
+
+  it.each([
+    ['copyOf', copyOf],
+    ['copyOfKey', copyOfKey],
+  ])('are copied by %s to memory of their own', (_, copy) => {
+    const whole = Buffer.from([1, 2, 3, 4]);
+    const copies = [copy(whole), copy(whole, 1), copy(whole, 1, 3)];
+    whole.fill(0);
+    expect(copies).toEqual([Uint8Array.of(1, 2, 3, 4), Uint8Array.of(2, 3, 4), Uint8Array.of(2, 3)]);
+    expect(copies.every(({ buffer, length }) => buffer.byteLength === length)).toBe(true);
+  });
+
+  it('are written with their length before them', () => {
+    expect(lengthPrefixed(new Uint8Array(0))).toEqual(Uint8Array.of(0, 0, 0, 0));
+    expect(lengthPrefixed(Uint8Array.of(7, 8))).toEqual(Uint8Array.of(0, 0, 0, 2, 7, 8));
+  });
+
+  it('that name a use of a key end in a zero', () => {
+    expect(Buffer.from(domain('wrap')).toString('latin1')).toBe('sealed-memory/1/wrap\0');
+  });
+});
+
+it('the characters of base64url stand in the order of their bytes', () => {
+  const written = new Set(toBase64url(Uint8Array.from({ length: 768 }, (_, at) => (at * 157) >> 3)));
+  const all = [...written, ...toBase64url(Uint8Array.from({ length: 256 }, (_, at) => at))];
+  expect(BASE64URL_IN_BYTE_ORDER).toBe([...new Set(all)].sort().join(''));
+  expect(BASE64URL_IN_BYTE_ORDER).toHaveLength(64);
 });

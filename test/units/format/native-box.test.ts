@@ -6,11 +6,13 @@ type Cipher = typeof import('node:crypto').createCipheriv;
 type Decipher = typeof import('node:crypto').createDecipheriv;
 
 /** Stands in for the cipher of Node where a test says so. */
-const node = vi.hoisted((): { cipher: Cipher | undefined; made: number; readonly opened: Uint8Array[] } => ({
-  cipher: undefined,
-  made: 0,
-  opened: [],
-}));
+interface Stand {
+  cipher: Cipher | undefined;
+  made: number;
+  readonly opened: Uint8Array[];
+  opensNothing: boolean;
+}
+const node = vi.hoisted((): Stand => ({ cipher: undefined, made: 0, opened: [], opensNothing: false }));
 vi.mock('node:crypto', async (load) => {
   const real = await load<typeof import('node:crypto')>();
   const createCipheriv = (...input: Parameters<Cipher>): ReturnType<Cipher> => {
@@ -25,7 +27,10 @@ vi.mock('node:crypto', async (load) => {
       node.opened.push(text);
       return text;
     };
-    return Object.assign(decipher, { update: noted });
+    const refuse = (): never => {
+      throw new Error('unable to authenticate data');
+    };
+    return Object.assign(decipher, { update: noted }, node.opensNothing ? { final: refuse } : {});
   };
   return { ...real, createCipheriv, createDecipheriv };
 });
@@ -42,6 +47,7 @@ async function load() {
 
 beforeEach(() => {
   node.cipher = undefined;
+  node.opensNothing = false;
 });
 
 const CHUNK = 65_536;
@@ -79,6 +85,11 @@ describe('sealNativeBox and openNativeBox', () => {
   });
 });
 
+it('the cipher of Node is not used where it makes the boxes of libsodium, and does not open them', async () => {
+  node.opensNothing = true;
+  expect((await load()).hasNativeBoxes()).toBe(false);
+});
+
 describe('the chunks of a content', () => {
   const sizes = [0, 1, LONG - 1, LONG, CHUNK, CHUNK + 1, CHUNK + LONG, 3 * CHUNK, 5 * CHUNK + 100];
 
@@ -90,11 +101,14 @@ describe('the chunks of a content', () => {
     [CHUNK + LONG, 2],
     [4 * CHUNK + 1, 4],
   ])('of %i bytes: %i of them go through the cipher of Node', async (length, native) => {
-    const { hasNativeBoxes, sealChunks } = await load();
+    const { hasNativeBoxes, sealChunks, openChunks } = await load();
     expect(hasNativeBoxes()).toBe(true);
-    const before = node.made;
-    sealChunks(new Uint8Array(length), bodyKey, objectFor(length));
+    const [before, object] = [node.made, objectFor(length)];
+    sealChunks(new Uint8Array(length), bodyKey, object);
     expect(node.made - before).toBe(native);
+    node.opened.length = 0;
+    expect(openChunks(object, bodyKey, length)).toHaveLength(length);
+    expect(node.opened).toHaveLength(native);
   });
 
   it.each([

@@ -1,5 +1,15 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { deriveKey, equalBytes, loadSodium, openBox, sealBox, wipe } from '../../../src/format/sodium.ts';
+import {
+  deriveKey,
+  equalBytes,
+  hash,
+  hashToKey,
+  hchacha20,
+  loadSodium,
+  openBox,
+  sealBox,
+  wipe,
+} from '../../../src/format/sodium.ts';
 import { format1, fromHex, input, toHex } from '../../format/format-vectors.ts';
 
 beforeAll(loadSodium);
@@ -65,5 +75,51 @@ describe('sodium', () => {
     const [left, right] = [Uint8Array.of(1, 2), Uint8Array.of(3)];
     wipe(left, right);
     expect([...left, ...right]).toEqual([0, 0, 0]);
+  });
+
+  it.each([
+    ['deriveKey', 'a key of 31 bytes', () => deriveKey(new Uint8Array(31), 1, 'smem-tk1')],
+    ['deriveKey', 'a key of 33 bytes', () => deriveKey(new Uint8Array(33), 1, 'smem-tk1')],
+    ['deriveKey', 'a context of 7 bytes', () => deriveKey(new Uint8Array(32), 1, 'smem-tk')],
+    ['deriveKey', 'a context of 9 bytes', () => deriveKey(new Uint8Array(32), 1, 'smem-tk12')],
+    ['hash', 'a key of 65 bytes', () => hash(32, new Uint8Array(65), new Uint8Array(0))],
+    ['hash', 'a digest of 65 bytes', () => hash(65, new Uint8Array(32), new Uint8Array(0))],
+    ['hash', 'a digest of no bytes', () => hash(0, new Uint8Array(32), new Uint8Array(0))],
+    ['sealBox', 'a key of 31 bytes', () => sealBox(DRAFT.message, { ...DRAFT, key: new Uint8Array(31) })],
+    ['sealBox', 'a nonce of 25 bytes', () => sealBox(DRAFT.message, { ...DRAFT, nonce: new Uint8Array(25) })],
+    ['hchacha20', 'a key of 33 bytes', () => hchacha20(new Uint8Array(33), new Uint8Array(16))],
+    ['hchacha20', 'input of 15 bytes', () => hchacha20(new Uint8Array(32), new Uint8Array(15))],
+    ['hchacha20', 'input of 17 bytes', () => hchacha20(new Uint8Array(32), new Uint8Array(17))],
+  ])('%s does not take %s', (_, __, work) => {
+    expect(work).toThrow('does not take input of that size');
+  });
+
+  it('opens nothing with a key or nonce of another size', () => {
+    const box = fromHex(DRAFT.box);
+    for (const length of [0, 31, 33]) {
+      expect(openBox(box, { ...DRAFT, key: new Uint8Array(length) })).toBeUndefined();
+    }
+    for (const length of [0, 23, 25]) {
+      expect(openBox(box, { ...DRAFT, nonce: new Uint8Array(length) })).toBeUndefined();
+    }
+  });
+
+  it('seals and opens an empty message', () => {
+    const empty = new Uint8Array(0);
+    const box = sealBox(empty, DRAFT);
+    expect(box).toHaveLength(16);
+    expect(openBox(box, DRAFT)).toEqual(empty);
+  });
+
+  it('gives keys in buffers of their own, which erase them wholly when they are overwritten', () => {
+    const key = ascending(0, 32);
+    const keys = [
+      hashToKey(64, key, key),
+      deriveKey(key, 1, 'smem-tk1'),
+      hchacha20(key, ascending(0, 16)),
+      openBox(fromHex(DRAFT.box), DRAFT) ?? new Uint8Array(0),
+    ];
+    expect(keys.map(({ buffer }) => buffer.byteLength)).toEqual([64, 32, 32, DRAFT.message.length]);
+    expect(toHex(hashToKey(64, key, key))).toBe(toHex(hash(64, key, key)));
   });
 });
