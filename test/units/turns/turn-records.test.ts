@@ -218,6 +218,10 @@ describe('a progress', () => {
   });
 });
 
+it.each([[[]], [[0xff]], [[0xed, 0xa0, 0x80]]])('a prompt is never the bytes %j', (bytes) => {
+  expect(() => parsePrompt(Uint8Array.from(bytes))).toThrow(integrity);
+});
+
 describe('the body of a conversation', () => {
   const last = { turn: 't', from: 0, answer: { text: '' } };
 
