@@ -37,4 +37,20 @@ describe('imageMediaType', () => {
   ])('takes %s for no image when extension and bytes disagree', (name, bytes) => {
     expect(typeOf(name, bytes)).toBeUndefined();
   });
+
+  it.each([
+    ['a.png', PNG.slice(0, 8)],
+    ['a.jpg', JPEG.slice(0, 3)],
+    ['a.gif', GIF],
+    ['a.gif', [...'GIF87a'].map((character) => character.charCodeAt(0))],
+    ['a.webp', WEBP.slice(0, 12)],
+  ])('asks of %s for each byte of its signature', (name, bytes) => {
+    expect(typeOf(name, bytes)).toBeDefined();
+    expect(typeOf(name, bytes.slice(0, -1))).toBeUndefined();
+    for (const index of bytes.keys()) {
+      const isFree = name === 'a.webp' && index >= 4 && index < 8;
+      // One of the two signatures of a GIF becomes no other one by this change.
+      expect(typeOf(name, [...bytes].with(index, (bytes[index] ?? 0) ^ 0x40)) !== undefined).toBe(isFree);
+    }
+  });
 });

@@ -1,6 +1,19 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { decodeText, encodeText, LONGEST_TEXT, searchFor, startOfText } from '../../../src/language/text.ts';
+import {
+  countLineBreaks,
+  decodeText,
+  encodeText,
+  endOfLine,
+  findInLines,
+  LONGEST_TEXT,
+  lineBreaksOf,
+  lineStartAt,
+  linesFrom,
+  searchFor,
+  startOfLine,
+  startOfText,
+} from '../../../src/language/text.ts';
 
 describe('decodeText', () => {
   it('gives back what encodeText made, a byte order mark and CRLF included', () => {
@@ -42,6 +55,98 @@ describe('startOfText', () => {
     expect(startOfText('a😀b', 2)).toBe('a');
     expect(startOfText('a😀b', 3)).toBe('a😀');
     expect(startOfText('ab', 2)).toBe('ab');
+    expect(startOfText('ab', 1)).toBe('a');
+    expect(startOfText('ab', 0)).toBe('');
+    expect(startOfText('', 1)).toBe('');
+    expect(['\ud7ff', '\ud800', '\udbff', '\udc00'].map((unit) => startOfText(`${unit}b`, 1).length)).toEqual(
+      [1, 0, 0, 1],
+    );
+    // A half that ends the text is cut from nothing.
+    expect(startOfText('a\ud800', 2)).toBe('a\ud800');
+  });
+});
+
+describe('lines', () => {
+  /** Lines of which some end near the place from which they are looked for, and some far behind it. */
+  const texts = [
+    '',
+    '\n',
+    '\n\n',
+    'a',
+    'a\n',
+    'a\r\nb\r\n',
+    ...[6, 7, 8, 9, 20].map((length) => {
+      const line = 'x'.repeat(length);
+      return `${line}\n${line}\r\n\n${line}`;
+    }),
+  ];
+
+  it.each(texts)('of %j are found from each place', (text) => {
+    for (let at = 0; at <= text.length; at++) {
+      const next = text.indexOf('\n', at);
+      expect(endOfLine(text, at)).toBe(next === -1 ? text.length : next);
+      expect(lineStartAt(text, at)).toBe(text.slice(0, at).lastIndexOf('\n') + 1);
+      expect([...linesFrom(text, at)]).toEqual(text.slice(at).split('\n'));
+      for (let to = at; to <= text.length; to++) {
+        expect(countLineBreaks(text, at, to)).toBe(text.slice(at, to).split('\n').length - 1);
+      }
+    }
+    expect(countLineBreaks(text)).toBe(text.split('\n').length - 1);
+    const lines = text.split('\n');
+    for (const line of lines.keys()) {
+      const before = lines.slice(0, line).map((each) => `${each}\n`);
+      expect(startOfLine(text, line + 1)).toBe(before.join('').length);
+    }
+  });
+
+  it.each([
+    ['', 0, 0],
+    ['a', 0, 0],
+    ['\n', 1, 0],
+    ['\r\n', 1, 1],
+    ['a\r\nb\n\r\n\r', 3, 2],
+    [`${'x'.repeat(20)}\r\n${'x'.repeat(20)}\n`, 2, 1],
+  ])('of %j end in %i line feeds, %i of them behind a carriage return', (text, all, crlf) => {
+    expect(lineBreaksOf(text)).toEqual({ all, crlf });
+  });
+});
+
+describe('findInLines', () => {
+  const run = (text: string) => {
+    const given: (readonly [string, number])[] = [];
+    const steps = findInLines(text, (line, number) => {
+      given.push([line, number]);
+      return number % 2 === 0 ? undefined : number;
+    });
+    for (let count = 0; ; count++) {
+      const step = steps.next();
+      if (step.done === true) return { given, found: step.value, count };
+    }
+  };
+
+  it.each([
+    ['', []],
+    ['\n', ['']],
+    ['a', ['a']],
+    ['a\n', ['a']],
+    ['a\n\nb', ['a', '', 'b']],
+    ['a\n\n', ['a', '']],
+  ])('asks of %j about its lines, and keeps what is answered', (text, lines) => {
+    const { given, found } = run(text);
+    expect(given).toEqual(lines.map((line, index) => [line, index + 1]));
+    expect(found).toEqual(lines.flatMap((_, index) => (index % 2 === 0 ? [index + 1] : [])));
+  });
+
+  it.each([
+    ['x'.repeat(16_382), 1, 0],
+    ['x'.repeat(16_383), 1, 1],
+    ['x'.repeat(16_382), 2, 1],
+    ['x'.repeat(16_383), 3, 3],
+    ['x'.repeat(8_191), 2, 1],
+    ['x'.repeat(8_190), 3, 1],
+    ['x'.repeat(8_191), 5, 2],
+  ])('lets others run behind every 16,384 characters', (line, lines, count) => {
+    expect(run(`${line}\n`.repeat(lines)).count).toBe(count);
   });
 });
 
