@@ -1,5 +1,6 @@
-import { execFileSync } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
@@ -96,8 +97,9 @@ describe('openFolderObjectStore', () => {
     symlinkSync(join(outside, 'file'), join(folder, 'data/link'));
     symlinkSync(outside, join(folder, 'data/folder-link'));
     symlinkSync('nowhere', join(folder, 'data/dangling'));
-    makePipe(join(folder, 'data/pipe'));
-    const odd = ['data/dangling', 'data/folder-link', 'data/link', 'data/pipe'];
+    const socket = createServer().listen(join(folder, 'data/socket'));
+    await once(socket, 'listening');
+    const odd = ['data/dangling', 'data/folder-link', 'data/link', 'data/socket'];
     expect(await listed()).toEqual([...odd, 'data/whole']);
     for (const key of [...odd, 'data/folder-link/file']) {
       await expect(store.get(key as ObjectKey), key).rejects.toMatchObject(denied);
@@ -105,6 +107,7 @@ describe('openFolderObjectStore', () => {
     }
     await expect(listed({ prefix: 'data/folder-link/' })).rejects.toMatchObject(denied);
     expect(await store.get('data/whole' as ObjectKey)).toMatchObject({ size: 18 });
+    socket.close();
   });
 
   it('may itself be named through a link', async () => {
@@ -156,9 +159,3 @@ describe('openFolderObjectStore', () => {
     }
   });
 });
-
-/** Node has no call of its own for it. */
-function makePipe(path: string): void {
-  const program = 'mkfifo';
-  execFileSync(program, [path]);
-}

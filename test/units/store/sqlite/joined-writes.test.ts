@@ -1,10 +1,7 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { ObjectKey } from '../../../../src/format/object-keys.ts';
 import type { ETag, ObjectStore, PutOptions } from '../../../../src/store/port.ts';
@@ -12,7 +9,6 @@ import { operationsWait } from '../../../../src/store/sqlite/operation-queue.ts'
 import { openSqliteObjectStore } from '../../../../src/store/sqlite/sqlite-store.ts';
 import { letOthersRun } from '../../../../src/time.ts';
 
-const WORKER = fileURLToPath(new URL('../../../stage/sqlite-worker.ts', import.meta.url));
 const MOST_WRITES = 64;
 const SQLITE_IOERR = 10;
 const SQLITE_FULL = 13;
@@ -27,7 +23,6 @@ describe('writes to an SQLite file that wait for their turn', () => {
   let statements: string[];
   /** Called with each of them before it is run. */
   let before: (sql: string) => void;
-  const children: ChildProcess[] = [];
 
   beforeEach(async () => {
     folder = mkdtempSync(join(tmpdir(), 'joined-writes-'));
@@ -47,7 +42,6 @@ describe('writes to an SQLite file that wait for their turn', () => {
   afterEach(async () => {
     vi.restoreAllMocks();
     await store[Symbol.asyncDispose]();
-    for (const child of children.splice(0)) child.kill('SIGKILL');
     rmSync(folder, { recursive: true });
   });
 
@@ -283,28 +277,6 @@ describe('writes to an SQLite file that wait for their turn', () => {
     expect(operationsWait()).toBe(true);
     await Promise.all(writes);
     expect(operationsWait()).toBe(false);
-  });
-
-  it('leave another process its turn, however many follow one another', { timeout: 60_000 }, async () => {
-    const child = spawn(process.execPath, [WORKER, 'append', path, 'theirs-'], {
-      stdio: ['ignore', 'pipe', 'inherit'],
-    });
-    children.push(child);
-    let acknowledged = 0;
-    child.stdout.on('data', (data: Buffer) => {
-      acknowledged += data.toString().trim().split('\n').length;
-    });
-    let [next, stopped] = [0, false];
-    const writer = async (): Promise<void> => {
-      while (!stopped) await put(`ours/${next++}`);
-    };
-    const writers = Array.from({ length: 32 }, writer);
-    while (acknowledged < 10) await new Promise((resolve) => setTimeout(resolve, 20));
-    stopped = true;
-    await Promise.all(writers);
-    child.kill('SIGKILL');
-    await once(child, 'exit');
-    expect(next).toBeGreaterThan(acknowledged);
   });
 });
 

@@ -1,7 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import {
-  chmodSync,
   copyFileSync,
   mkdirSync,
   mkdtempSync,
@@ -15,7 +12,6 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { ObjectKey } from '../../../../src/format/object-keys.ts';
 import type { ObjectStore } from '../../../../src/store/port.ts';
@@ -23,7 +19,6 @@ import { openSqliteObjectStore } from '../../../../src/store/sqlite/sqlite-store
 
 const KEY = 'data/file' as ObjectKey;
 const BODY = new TextEncoder().encode('sealed bytes');
-const WORKER = fileURLToPath(new URL('../../../stage/sqlite-worker.ts', import.meta.url));
 const SLOW = 60_000;
 /** SQLite's own numbers. */
 const SQLITE_IOERR = 10;
@@ -34,7 +29,6 @@ describe('a SQLite store in a file', () => {
   let directory: string;
   let path: string;
   const opened: ObjectStore[] = [];
-  const children: ChildProcess[] = [];
 
   const open = (
     options: { readonly path?: string; readonly busyTimeoutMs?: number; readonly readOnly?: boolean } = {},
@@ -44,21 +38,12 @@ describe('a SQLite store in a file', () => {
     return store;
   };
 
-  const startWorker = (task: string, argument = ''): ChildProcess => {
-    const child = spawn(process.execPath, [WORKER, task, path, argument], {
-      stdio: ['ignore', 'pipe', 'inherit'],
-    });
-    children.push(child);
-    return child;
-  };
-
   beforeEach(() => {
     directory = mkdtempSync(join(tmpdir(), 'sqlite-store-'));
     path = join(directory, 'memory.db');
   });
   afterEach(async () => {
     for (const store of opened.splice(0)) await store[Symbol.asyncDispose]();
-    for (const child of children.splice(0)) child.kill('SIGKILL');
     rmSync(directory, { recursive: true });
   });
 
@@ -105,30 +90,6 @@ describe('a SQLite store in a file', () => {
     const copy = join(directory, 'copy.db');
     copyFileSync(path, copy);
     expect(await open({ path: copy }).get(KEY)).toMatchObject({ body: BODY });
-  });
-
-  it('keeps every edit of four processes', { timeout: SLOW }, async () => {
-    await open().put(KEY, new TextEncoder().encode('0'), { mode: 'create' });
-    const workers = Array.from({ length: 4 }, () => startWorker('increment', '50'));
-    const codes = await Promise.all(workers.map(async (child) => (await once(child, 'exit'))[0]));
-    expect(codes).toEqual([0, 0, 0, 0]);
-    const stored = await open().get(KEY);
-    expect(stored).toMatchObject({ body: new TextEncoder().encode('200') });
-  });
-
-  it('keeps what was acknowledged to a process that is killed', { timeout: SLOW }, async () => {
-    for (let round = 0; round < 3; round++) {
-      const child = startWorker('append', `round-${round}-`);
-      const acknowledged: string[] = [];
-      for await (const chunk of child.stdout ?? []) {
-        acknowledged.push(...String(chunk).trim().split('\n'));
-        if (acknowledged.length >= 20) break;
-      }
-      child.kill('SIGKILL');
-      await once(child, 'exit');
-      const store = open();
-      for (const key of acknowledged) expect(await store.head(key as ObjectKey), key).toBeDefined();
-    }
   });
 
   it('waits for a lock without blocking the event loop', { timeout: SLOW }, async () => {
@@ -192,37 +153,6 @@ describe('a SQLite store in a file', () => {
     expect(await listing).toMatchObject({ value: { objects: [{ key: KEY }] } });
     other.exec('BEGIN EXCLUSIVE');
     other.close();
-  });
-
-  it('loses nothing that was acknowledged when its file cannot grow, and goes on when it can', async () => {
-    const store = open();
-    await store.put(KEY, BODY, { mode: 'create' });
-    await store[Symbol.asyncDispose]();
-    const before = statSync(path).size;
-    const code = await new Promise((resolve) => {
-      // A limit on the size of files is the nearest thing to a full disk that needs no privileges.
-      const child = spawn(
-        'sh',
-        [
-          '-c',
-          `ulimit -f ${Math.ceil(before / 512) + 64}; exec "$0" "$@"`,
-          process.execPath,
-          WORKER,
-          'fill',
-          path,
-          '',
-        ],
-        {
-          stdio: ['ignore', 'inherit', 'inherit'],
-        },
-      );
-      children.push(child);
-      child.on('exit', resolve);
-    });
-    expect(code).toBe(0);
-    const again = open();
-    expect(await again.get(KEY)).toMatchObject({ body: BODY });
-    expect(await again.put(KEY, BODY, { mode: 'overwrite' })).toHaveProperty('etag');
   });
 
   it('lets its file grow again once a full disk has room', async () => {
@@ -320,24 +250,6 @@ describe('a SQLite store in a file', () => {
     expect(setting('synchronous')).toBe(SYNCHRONOUS_FULL);
     expect(setting('secure_delete')).toBe(1);
     expect(setting('journal_mode')).toBe('truncate');
-  });
-
-  it('reads a file it may not write, and says so when asked to write', { timeout: SLOW }, async () => {
-    await open().put(KEY, BODY, { mode: 'create' });
-    chmodSync(path, 0o444);
-    chmodSync(directory, 0o555);
-    const isRoot = process.getuid?.() === 0;
-    try {
-      const child = spawn(process.execPath, [WORKER, 'readonly', path, ''], {
-        stdio: ['ignore', 'inherit', 'inherit'],
-        // Root may write anything, so the worker runs as nobody.
-        ...(isRoot ? { uid: 65534, gid: 65534 } : {}),
-      });
-      children.push(child);
-      expect((await once(child, 'exit'))[0]).toBe(0);
-    } finally {
-      chmodSync(directory, 0o755);
-    }
   });
 
   it.each([
