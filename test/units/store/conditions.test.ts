@@ -47,6 +47,12 @@ describe('checkConditions', () => {
     expect(countCalls(calls)).toEqual({ get: 1, head: 1, put: 1, delete: 1, list: 1 });
   });
 
+  it('closes the store below it', async () => {
+    const base = openSqliteObjectStore({ path: ':memory:' });
+    await checkConditions(base, PROBE)[Symbol.asyncDispose]();
+    await expect(base.head(KEY)).rejects.toMatchObject({ code: 'misconfigured' });
+  });
+
   it('checks once for many concurrent writes', async () => {
     const { store, calls } = openProcess(openSqliteObjectStore({ path: ':memory:' }));
     await Promise.all(
@@ -85,7 +91,10 @@ describe('checkConditions', () => {
         return proceed();
       },
     );
-    await expect(store.put(KEY, BODY, { mode: 'create' })).rejects.toMatchObject({ code: 'unavailable' });
+    await expect(store.put(KEY, BODY, { mode: 'create' })).rejects.toMatchObject({
+      code: 'unavailable',
+      cause: { code: 'outcome_unknown' },
+    });
     expect(countCalls(calls)).toEqual({ put: 1 });
     fails = false;
     expect(await store.put(KEY, BODY, { mode: 'create' })).toHaveProperty('etag');

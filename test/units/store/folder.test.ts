@@ -63,6 +63,39 @@ describe('openFolderObjectStore', () => {
     expect(await listed({ startAfter: 'a/z' })).toEqual(['a0', 'b/x']);
   });
 
+  it('orders names by the bytes of UTF-8, beyond the basic plane too', async () => {
+    const names = ['a', '\u{d7ff}', '\u{e000}', '\u{ffff}', '\u{10000}', '\u{103ff}', '\u{10ffff}'];
+    for (const name of [...names].reverse()) write(name);
+    expect(await listed()).toEqual(names);
+    expect(await listed({ startAfter: '\u{ffff}' })).toEqual(names.slice(4));
+  });
+
+  it('leaves out what went while it was listed', async () => {
+    for (const path of ['a', 'b', 'c/d', 'e']) write(path);
+    const pages = store.list({ prefix: '', maxKeys: 1 })[Symbol.asyncIterator]();
+    const [first, second] = [await pages.next(), pages];
+    expect(first.value?.objects).toMatchObject([{ key: 'a' }]);
+    for (const name of ['c', 'e']) rmSync(join(folder, name), { recursive: true });
+    const rest: string[] = [];
+    for await (const { objects } of { [Symbol.asyncIterator]: () => second })
+      rest.push(...objects.map(({ key }) => key));
+    expect(rest).toEqual(['b']);
+  });
+
+  it.each([
+    ['a file', 'c'],
+    ['a folder', 'c/'],
+  ])('ends a listing for a caller that cancels before %s', async (_, next) => {
+    for (const path of ['a', 'b']) write(path);
+    if (next.endsWith('/')) mkdirSync(join(folder, next));
+    else write(next);
+    const call = new AbortController();
+    const pages = store.list({ prefix: '', maxKeys: 1, signal: call.signal })[Symbol.asyncIterator]();
+    expect((await pages.next()).value?.objects).toMatchObject([{ key: 'a' }]);
+    call.abort();
+    await expect(pages.next()).rejects.toMatchObject({ code: 'aborted' });
+  });
+
   it('reads no folder before its turn', async () => {
     write('a/1');
     write('b/1');
@@ -119,6 +152,11 @@ describe('openFolderObjectStore', () => {
     expect(await store.get('a' as ObjectKey)).toMatchObject({ size: 9 });
   });
 
+  it('names a version by five facts of its file', async () => {
+    write('a');
+    expect((await store.head('a' as ObjectKey))?.etag).toMatch(/^"[0-9a-z]+(-[0-9a-z]+){4}"$/);
+  });
+
   it('tells a file that took the place of another apart from it', async () => {
     write('a', 'same');
     const before = await store.head('a' as ObjectKey);
@@ -152,6 +190,8 @@ describe('openFolderObjectStore', () => {
 
   it('says when the folder is not there', async () => {
     write('file');
+    const failing = openFolderObjectStore({ path: join(folder, 'none') }).head('a' as ObjectKey);
+    await expect(failing).rejects.toMatchObject({ cause: { code: 'ENOENT' } });
     for (const path of [join(folder, 'none'), join(folder, 'file')]) {
       const missing = openFolderObjectStore({ path });
       await expect(missing.get('a' as ObjectKey)).rejects.toMatchObject({ code: 'misconfigured' });

@@ -183,4 +183,50 @@ describe('a create that meets a tombstone', () => {
       await expect(creating).rejects.toMatchObject({ code: 'outcome_unknown' });
     }
   });
+
+  it('gives up at the very end of five seconds', async () => {
+    let now = 0;
+    const { store, base, time, calls } = openSite(undefined, () => ({
+      clock: () => now,
+      pause: async () => {
+        now += 5_000;
+      },
+    }));
+    await base.put(KEY, createTombstone(time.randomBytes), { mode: 'create' });
+    const creating = store.put(KEY, bytesOf('new'), { mode: 'create' });
+    await expect(creating).rejects.toMatchObject({ code: 'unavailable' });
+    expect(calls.filter(({ verb }) => verb === 'put')).toHaveLength(2);
+  });
+});
+
+describe('a create that is refused where nothing is', () => {
+  /** A store that refuses creates as often as it is told, and shows a tombstone at those of some rounds. */
+  function openRefusing(refusals: number, tombstoneAt: number) {
+    let refused = 0;
+    const opened = openSite(async (call, proceed) => {
+      if (call.verb !== 'put' || refused === refusals) return proceed();
+      refused++;
+      const { base, time } = opened;
+      await base.delete([{ key: KEY }]);
+      if (refused === tombstoneAt) await base.put(KEY, createTombstone(time.randomBytes), { mode: 'create' });
+      return { conflict: 'exists' } as Awaited<ReturnType<typeof proceed>>;
+    });
+    return opened;
+  }
+
+  it.each([
+    ['seven times', 7, 0],
+    ['seven times, and again behind a tombstone', 15, 8],
+  ])('is tried again: %s', async (_, refusals, tombstoneAt) => {
+    const { store, calls } = openRefusing(refusals, tombstoneAt);
+    expect(await store.put(KEY, bytesOf('new'), { mode: 'create' })).toHaveProperty('etag');
+    expect(calls.filter(({ verb }) => verb === 'put')).toHaveLength(refusals + 1);
+  });
+
+  it('tells of a store that breaks the condition once it was refused eight times in a row', async () => {
+    const { store, calls } = openRefusing(16, 8);
+    const creating = store.put(KEY, bytesOf('new'), { mode: 'create' });
+    await expect(creating).rejects.toMatchObject({ code: 'misconfigured' });
+    expect(calls.filter(({ verb }) => verb === 'put')).toHaveLength(16);
+  });
 });

@@ -138,6 +138,14 @@ describe('the burial of old tombstones', () => {
     }
   });
 
+  it('throws what the store throws instead of placing its tombstone', async () => {
+    site = await createSite('unguarded');
+    await leave(KEY);
+    await site.time.pause(HOUR + 1_000);
+    const error = new MemoryError('access_denied', 'no');
+    await expect(bury({ ...site.base, put: () => Promise.reject(error) })).rejects.toBe(error);
+  });
+
   it('ends with its caller, but for the DELETE of a tombstone that it has placed', async () => {
     site = await createSite('unguarded');
     await leave(KEY);

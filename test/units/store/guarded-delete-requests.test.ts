@@ -167,6 +167,39 @@ describe('the requests of a store with guarded deletes', () => {
     expect(waits).toEqual([2.5, 5]);
   });
 
+  it('are one for a create where nothing is, and for a delete of what is gone', async () => {
+    const { store, calls } = openSite();
+    await create(store, 'new');
+    const missing = { key: OTHER, ifMatch: '"gone"' as ETag };
+    expect(await store.delete([missing])).toEqual([{ key: OTHER, conflict: 'missing' }]);
+    expect(calls.map(({ verb }) => verb)).toEqual(['put', 'put']);
+  });
+
+  it('tell of each target that is through, also of one that failed', async () => {
+    const { store, base } = openSite(atFirst('put', () => Promise.reject(new MemoryError('timeout', 'no'))));
+    const targets = await many(base, 3);
+    let through = 0;
+    const failures = await store.delete(targets, { onTarget: () => through++ });
+    expect(failures).toMatchObject([{ error: { code: 'timeout' } }]);
+    expect(through).toBe(3);
+  });
+
+  it('delete nothing in a bucket that is too full for a tombstone, and say so', async () => {
+    const details = { reason: 'disk_full' };
+    const full = new MemoryError('unavailable', 'full', { details, cause: new Error('a cause') });
+    const { store, base } = openSite((call, proceed) =>
+      call.verb === 'put' ? Promise.reject(full) : proceed(),
+    );
+    const ifMatch = await create(base, 'first');
+    await expect(store.delete([{ key: KEY, ifMatch }])).rejects.toMatchObject({
+      code: 'unavailable',
+      message: expect.stringContaining('Nothing was deleted'),
+      details,
+      cause: full.cause,
+    });
+    expect(await base.head(KEY)).toMatchObject({ etag: ifMatch });
+  });
+
   /** What was sent since, in words. */
   function named(noted: NotedOptions[]): readonly string[] {
     return noted

@@ -155,3 +155,68 @@ it.each([
   await expect(settlePut(store, write)).rejects.toMatchObject({ code: 'outcome_unknown' });
   expect(sent).toHaveLength(answers.length);
 });
+
+const found = stored(OTHERS, BASE);
+
+it('sends an edit again whose condition failed although its base is what is there', async () => {
+  const answers = [noAnswer(), { conflict: 'changed' as const }];
+  const { store, sent } = emptyStore(async () => {
+    const answer = answers[sent.length - 1] ?? { etag: NEWER };
+    if (answer instanceof Error) throw answer;
+    return answer;
+  });
+  const body = { bytes: OWN };
+  const settled = await settlePut({ ...store, get: async () => found }, { key: KEY, mode: edit, body });
+  expect(settled).toEqual({ etag: NEWER, body });
+  expect(sent).toHaveLength(3);
+});
+
+it.each([
+  ['within its bound', bounded(1)],
+  ['without a bound', { bytes: OWN }],
+])('sends the same body again %s, though it could be made again', async (_, body) => {
+  const { store, sent } = emptyStore(async () => {
+    if (sent.length === 1) throw noAnswer();
+    return { etag: NEWER };
+  });
+  const renew = () => Promise.reject(new Error('it was made again'));
+  const write = { key: KEY, mode: edit, body, renew };
+  expect(await settlePut({ ...store, get: async () => found }, write)).toEqual({ etag: NEWER, body });
+  expect(sent).toEqual([body.bytes, body.bytes]);
+});
+
+it('does not know the outcome where one of eight bodies was sent, and the others came too late', async () => {
+  const first = bounded(0);
+  const { store, sent } = emptyStore(() => {
+    first.pass();
+    return Promise.reject(noAnswer());
+  });
+  let made = 1;
+  const renew = async (): Promise<Body> => {
+    const body = bounded(made++);
+    body.pass();
+    return body;
+  };
+  const write = { key: KEY, mode: edit, body: first, renew };
+  await expect(settlePut({ ...store, get: async () => found }, write)).rejects.toMatchObject({
+    code: 'outcome_unknown',
+  });
+  expect([made, sent]).toEqual([8, [first.bytes]]);
+});
+
+it.each([
+  ['throws what makes a body again throws, where none was sent', false],
+  ['does not know the outcome where a body was sent, and none can be made again', true],
+])('%s', async (_, wasSent) => {
+  const body = bounded(1);
+  if (!wasSent) body.pass();
+  const { store } = emptyStore(() => {
+    body.pass();
+    return Promise.reject(noAnswer());
+  });
+  const error = new MemoryError('unavailable', 'no key');
+  const write = { key: KEY, mode: edit, body, renew: () => Promise.reject(error) };
+  const settled = settlePut({ ...store, get: async () => found }, write);
+  if (wasSent) await expect(settled).rejects.toMatchObject({ code: 'outcome_unknown', cause: error });
+  else await expect(settled).rejects.toBe(error);
+});
