@@ -58,7 +58,11 @@ describe('an attempt that may have to be repeated', () => {
       attempts++;
       return 'again';
     });
-    await expect(never).rejects.toMatchObject({ code: 'version_conflict', retry: 'now' });
+    await expect(never).rejects.toMatchObject({
+      code: 'version_conflict',
+      retry: 'now',
+      message: expect.stringContaining('by others at every attempt'),
+    });
     expect(attempts).toBe(64);
   });
 

@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { ObjectKey } from '../../../src/format/object-keys.ts';
 import type { ETag } from '../../../src/store/port.ts';
 import {
@@ -90,4 +90,55 @@ it('remembers 65,536 versions of all tenants together, unless told otherwise', (
   expect(() => read(first, A, keyOf(0))).toThrow(expect.objectContaining(putBack));
   fill(createSightings(), 1);
   expect(() => read(first, A, keyOf(0))).not.toThrow();
+});
+
+describe('what is known of a key', () => {
+  const [ONE, TWO] = ['"1"', '"2"'] as unknown as [ETag, ETag];
+  const see = (sightings: Sightings, version: VersionIdentity, etag: ETag): void =>
+    sightings.saw({ key: KEY, since: sightings.begin(), version, etag });
+  const others = (sightings: Sightings): readonly boolean[] =>
+    [ONE, TWO].map((etag) => sightings.knowsOther({ key: KEY, etag }));
+
+  it('is nothing before it was looked at, nor where nothing was there', () => {
+    const sightings = createSightings();
+    expect(others(sightings)).toEqual([false, false]);
+    expect(sightings.isSuperseded({ key: KEY, version: A })).toBe(false);
+    expect(sightings.stays({ key: KEY, etag: ONE })).toBe(false);
+    sightings.sawNothing({ key: KEY, since: sightings.begin() });
+    expect(others(sightings)).toEqual([false, false]);
+  });
+
+  it('is the version seen last, by its latest ETag', () => {
+    const sightings = createSightings();
+    see(sightings, A, ONE);
+    expect(others(sightings)).toEqual([false, true]);
+    see(sightings, A, TWO);
+    expect(others(sightings)).toEqual([true, false]);
+    see(sightings, B, ONE);
+    expect(others(sightings)).toEqual([false, true]);
+    expect([A, B].map((version) => sightings.isSuperseded({ key: KEY, version }))).toEqual([true, false]);
+    sightings.sawNothing({ key: KEY, since: sightings.begin() });
+    expect(others(sightings)).toEqual([true, true]);
+  });
+
+  it('is either of two versions that overlapping requests met', () => {
+    const sightings = createSightings();
+    const [first, second] = [sightings.begin(), sightings.begin()];
+    sightings.saw({ key: KEY, since: first, version: A, etag: ONE });
+    sightings.saw({ key: KEY, since: second, version: B, etag: TWO });
+    expect(others(sightings)).toEqual([false, false]);
+  });
+
+  it('tells of each version whether it certainly stays', () => {
+    const sightings = createSightings();
+    const stay = (): readonly boolean[] => [ONE, TWO].map((etag) => sightings.stays({ key: KEY, etag }));
+    sightings.noteStays({ key: KEY, version: A, etag: ONE });
+    see(sightings, A, ONE);
+    see(sightings, B, TWO);
+    expect(stay()).toEqual([false, false]);
+    sightings.noteStays({ key: KEY, version: B, etag: TWO });
+    expect(stay()).toEqual([false, true]);
+    sightings.noteStays({ key: KEY, version: A, etag: ONE });
+    expect(stay()).toEqual([true, true]);
+  });
 });

@@ -108,11 +108,30 @@ describe('the cache of versions', () => {
     expect([one.isDirectory(d), one.isDirectory(e)]).toEqual([false, false]);
   });
 
+  it('knows when each held version was confirmed last, until another one is held', () => {
+    const cache = createVersionCaches(10_000)();
+    const [first, second] = [
+      { wall: 1, steady: 1 },
+      { wall: 2, steady: 2 },
+    ];
+    cache.confirm(A, first);
+    for (const key of [A, B]) cache.hold(key, version('1'));
+    expect([A, B, C].map((key) => cache.confirmedAt(key))).toEqual([undefined, undefined, undefined]);
+    cache.confirm(A, first);
+    cache.confirm(B, second);
+    expect([A, B].map((key) => cache.confirmedAt(key))).toEqual([first, second]);
+    cache.confirm(A, second);
+    cache.hold(B, version('2'));
+    expect([A, B].map((key) => cache.confirmedAt(key))).toEqual([second, undefined]);
+  });
+
   it('of no bytes holds nothing', () => {
     const cache = createVersionCaches(0)();
     cache.hold(A, version('1', 0));
     cache.noteDirectory(at('/memories/d'), 'files');
     expect([cache.find(A), cache.isDirectory(at('/memories/d'))]).toEqual([undefined, false]);
+    cache.confirm(A, { wall: 1, steady: 1 });
+    expect(cache.confirmedAt(A)).toBeUndefined();
     cache.drop(A);
     cache.close();
   });
