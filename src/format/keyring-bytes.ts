@@ -194,12 +194,11 @@ export function parseKeyringHead(bytes: Uint8Array): ParsedHead {
   return { epoch, keyringId: copyOf(bytes, KEYRING_ID, ROOT_ID_LENGTH), rootId: text, wrapped, length };
 }
 
-/** Copies the bytes behind a length; fewer where the keyring ends before, and then nothing is left for what follows. */
 function takePrefixed(bytes: Uint8Array, offset: number, max: number): Uint8Array {
   const begin = offset + 4;
   if (begin > bytes.length) throw keyringRefusal();
   const length = readU32(bytes, offset);
-  if (length < 1 || length > max) throw keyringRefusal();
+  if (length < 1 || length > max || begin + length > bytes.length) throw keyringRefusal();
   return copyOf(bytes, begin, begin + length);
 }
 

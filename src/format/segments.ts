@@ -14,6 +14,8 @@ export interface SegmentKeys {
 const BLOCK = 16;
 const STREAM_BLOCK = 64;
 const END_OF_NAME = 0x80;
+const SHORTEST_TEXT = 43;
+const LONGEST_TEXT = 214;
 const SEG = encodeText('seg');
 const DIR = encodeText('dir');
 
@@ -29,6 +31,7 @@ export function encodeSegment(keys: SegmentKeys, tweak: Uint8Array, segment: str
  * Decodes the segment that is encoded as `text` in the directory of `tweak`; undefined when the text is foreign there.
  */
 export function decodeSegment(keys: SegmentKeys, tweak: Uint8Array, text: string): string | undefined {
+  if (text.length < SHORTEST_TEXT || text.length > LONGEST_TEXT) return undefined;
   const bytes = fromBase64url(text);
   if (bytes === undefined || bytes.length % BLOCK !== 0) return undefined;
   const siv = bytes.subarray(0, BLOCK);
