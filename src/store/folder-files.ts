@@ -92,7 +92,6 @@ async function statOrNothing(root: string, parts: readonly string[]): Promise<Bi
   for (let depth = 1; depth < parts.length; depth++) {
     const above = await orNothing(lstat(join(root, ...parts.slice(0, depth))));
     if (above?.isSymbolicLink()) throw notAnObject();
-    if (!above?.isDirectory()) return undefined;
   }
   return statPlace(root, parts);
 }

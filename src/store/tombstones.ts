@@ -72,13 +72,15 @@ const PLACING_MS = 30_000;
 /** The longest life of the DELETE in milliseconds, from being decided to its answer. */
 const DELETE_MS = 15_000;
 
+type RefusedRemoval = Extract<DeleteFailure, { readonly error: unknown }>;
+
 /** Removes tombstones of our own, if it is not too late for it. */
 interface Removal {
   /**
    * One DELETE for up to a thousand, sent once. `left`: it was too late for it, or no answer tells what became of it;
    * the tombstones are taken over by others. Only a refusal that will not pass by itself is a failure.
    */
-  remove(keys: readonly ObjectKey[]): Promise<readonly DeleteFailure[] | 'left'>;
+  remove(keys: readonly ObjectKey[]): Promise<readonly RefusedRemoval[] | 'left'>;
 }
 
 export interface RemovalTime {
@@ -191,8 +193,8 @@ export async function buryOldTombstones(request: OldTombstones): Promise<number>
       const removed = await removal.remove([key]);
       if (removed === 'left') continue;
       const [failure] = removed;
-      if (failure === undefined) buried++;
-      else if ('error' in failure) throw failure.error;
+      if (failure !== undefined) throw failure.error;
+      buried++;
     }
   }
   return buried;
