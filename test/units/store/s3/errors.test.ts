@@ -1,7 +1,14 @@
 import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { MemoryError } from '../../../../src/errors.ts';
-import { s3Failure, s3KeyFailure, s3OutcomeUnknown, wasNeverSent } from '../../../../src/store/s3/errors.ts';
+import {
+  isCollision,
+  isNoRoom,
+  s3Failure,
+  s3KeyFailure,
+  s3OutcomeUnknown,
+  wasNeverSent,
+} from '../../../../src/store/s3/errors.ts';
 import { parseETag } from '../../../../src/store/s3/reading.ts';
 
 describe('s3Failure', () => {
@@ -70,6 +77,94 @@ describe('s3Failure', () => {
   });
 });
 
+describe('the names of failures', () => {
+  const CODES: Readonly<Record<string, readonly string[]>> = {
+    access_denied: [
+      ...['InvalidAccessKeyId', 'SignatureDoesNotMatch', 'ExpiredToken', 'ExpiredTokenException'],
+      ...['InvalidToken', 'InvalidClientTokenId', 'TokenRefreshRequired', 'XAdminUserNotFound'],
+      ...['AccessDenied', 'CredentialsProviderError', 'TokenProviderError'],
+    ],
+    misconfigured: [
+      ...['RequestTimeTooSkewed', 'NoSuchBucket', 'InvalidBucketName', 'PermanentRedirect'],
+      ...['TemporaryRedirect', 'AuthorizationHeaderMalformed', 'IllegalLocationConstraintException'],
+      ...['KeyTooLongError', 'KeyTooLong', 'XMinioInvalidObjectName'],
+    ],
+    limit_exceeded: ['EntityTooLarge'],
+    unavailable: [
+      ...['SlowDown', 'Throttling', 'ThrottlingException', 'TooManyRequests', 'RequestLimitExceeded'],
+      ...['OperationAborted', 'ConditionalRequestConflict', 'ExistingObjectIsDirectory'],
+      ...['XMinioStorageFull', 'XMinioAdminBucketQuotaExceeded', 'InsufficientStorage', 'QuotaExceeded'],
+    ],
+    timeout: ['RequestTimeout'],
+  };
+  const rows = Object.entries(CODES).flatMap(([code, names]) => names.map((name) => [name, code] as const));
+  const NO_ROOM = CODES['unavailable']?.slice(8) ?? [];
+  const COLLIDED = CODES['unavailable']?.slice(6, 8) ?? [];
+
+  it.each(rows)('%s is %s, whatever the status, also in a batch', (name, code) => {
+    expect(s3Failure(sdkError({ name, status: 501 }))).toMatchObject({ code });
+    expect(s3Failure(sdkError({ name: 'Unknown', code: name }))).toMatchObject({ code });
+    expect(s3KeyFailure(name)).toMatchObject({ code });
+    const full = NO_ROOM.includes(name);
+    expect(s3Failure(sdkError({ name })).details).toEqual(full ? { reason: 'disk_full' } : {});
+    expect(s3KeyFailure(name).details).toEqual(full ? { reason: 'disk_full' } : {});
+    expect(isNoRoom(sdkError({ name }))).toBe(full);
+    expect(isCollision(sdkError({ name }))).toBe(COLLIDED.includes(name));
+  });
+
+  it.each(['toString', 'constructor', '__proto__'])('%s is no name of a failure', (name) => {
+    expect(s3KeyFailure(name)).toMatchObject({ code: 'outcome_unknown' });
+    expect(s3Failure(sdkError({ name, status: 500 }))).toMatchObject({ code: 'unavailable' });
+  });
+
+  it.each([
+    [300, 'misconfigured'],
+    [301, 'misconfigured'],
+    [307, 'misconfigured'],
+    [308, 'misconfigured'],
+    [400, 'misconfigured'],
+    [401, 'access_denied'],
+    [403, 'access_denied'],
+    [404, 'misconfigured'],
+    [408, 'timeout'],
+    [429, 'unavailable'],
+    [499, 'misconfigured'],
+    [500, 'unavailable'],
+    [501, 'misconfigured'],
+    [502, 'unavailable'],
+  ])('an answer of %d without a name that is known is %s', (status, code) => {
+    expect(s3Failure(sdkError({ name: 'Unknown', status }))).toMatchObject({ code });
+  });
+
+  it.each([301, 307, 308])('an answer of %d tells of another region', (status) => {
+    const redirected = s3Failure(sdkError({ name: 'PermanentRedirect' }));
+    expect(s3Failure(sdkError({ name: 'Unknown', status })).message).toBe(redirected.message);
+    expect(s3Failure(sdkError({ name: 'Unknown', status: 302 })).message).not.toBe(redirected.message);
+  });
+
+  it('a call that was cancelled is cancelled, also where an answer came', () => {
+    expect(s3Failure(sdkError({ name: 'AbortError', status: 500 }))).toMatchObject({ code: 'aborted' });
+  });
+
+  it.each([
+    ['Error', 'ETIMEDOUT', '', 'timeout'],
+    ['TimeoutError', undefined, '', 'timeout'],
+    ['Error', undefined, 'CHECKSUM', 'unavailable'],
+    ['Error', undefined, 'aborted', 'unavailable'],
+    ['Error', undefined, 'something else', 'misconfigured'],
+  ])('what failed without an answer as %s, %s, %j is %s', (name, code, message, expected) => {
+    const fields = { name, message, ...(code !== undefined && { code }) };
+    expect(s3Failure(sdkError(fields))).toMatchObject({ code: expected });
+  });
+
+  it('a connection that was not made, one that broke and one that is not trusted are told apart', () => {
+    const words = ['ECONNREFUSED', 'ECONNRESET', 'CERT_HAS_EXPIRED', 'EOTHER'].map(
+      (code) => s3Failure(sdkError({ name: 'Error', code })).message,
+    );
+    expect(new Set(words).size).toBe(4);
+  });
+});
+
 describe('s3KeyFailure', () => {
   it('names known refusals and leaves the rest unknown', () => {
     expect(s3KeyFailure('AccessDenied')).toMatchObject({ code: 'access_denied' });
@@ -87,6 +182,13 @@ describe('wasNeverSent', () => {
 
   it.each(['ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ERR_UNHEARD_OF'])('is not sure about %s', (code) => {
     expect(wasNeverSent(sdkError({ code }))).toBe(false);
+  });
+
+  it('is sure about a failure of this library, and of a connection that was not made', () => {
+    expect(wasNeverSent(new MemoryError('unavailable', 'no'))).toBe(true);
+    const message = 'The socket did not establish a connection with the server within 10 s.';
+    expect(wasNeverSent(sdkError({ message }))).toBe(true);
+    expect(wasNeverSent(sdkError({ message, code: 'ECONNRESET' }))).toBe(false);
   });
 
   it('is not sure about an error it does not know', () => {
