@@ -175,6 +175,16 @@ describe('the requests of a store with guarded deletes', () => {
     expect(calls.map(({ verb }) => verb)).toEqual(['put', 'put']);
   });
 
+  it('tell what was deleted also to a caller that cancels behind the last of them', async () => {
+    const call = new AbortController();
+    const { store } = openSite(async (_, proceed) => {
+      const answer = await proceed();
+      call.abort();
+      return answer;
+    });
+    expect(await store.delete([{ key: KEY }], { signal: call.signal })).toEqual([]);
+  });
+
   it('tell of each target that is through, also of one that failed', async () => {
     const { store, base } = openSite(atFirst('put', () => Promise.reject(new MemoryError('timeout', 'no'))));
     const targets = await many(base, 3);

@@ -35,6 +35,8 @@ async function openServer(answer: Answer = () => undefined) {
     response.setHeader('etag', '"1"');
     response.end(answer(request, response));
   });
+  // It closes no connection by itself.
+  server.keepAliveTimeout = 0;
   await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
   return {
     asked,
@@ -272,6 +274,7 @@ describe('the text of a location', () => {
     ['memory:', { kind: 'memory' }],
     ['sqlite:memory.db', { kind: 'sqlite', path: 'memory.db' }],
     ['sqlite:/var/a.db', { kind: 'sqlite', path: '/var/a.db' }],
+    ['sqlite:a:', { kind: 'sqlite', path: 'a:' }],
     ['sqlite:a:b', { kind: 'sqlite', path: 'a:b' }],
     ['sqlite:a/file:b//c', { kind: 'sqlite', path: 'a/file:b//c' }],
     ['s3://bucket', bucket('bucket')],
@@ -297,6 +300,7 @@ describe('the text of a location', () => {
     ['s3:/bucket', 'must be memory:'],
     ['sqlite:', 'needs the path of a file'],
     ['sqlite::memory:', 'needs the path of a file'],
+    ['sqlite::x', 'needs the path of a file'],
     ['sqlite:file:a.db', 'needs the path of a file'],
     ['sqlite:a\0b', 'needs the path of a file'],
     ['sqlite://a.db', 'without "//"'],

@@ -326,8 +326,9 @@ describe('the failure for versions that stay', () => {
   });
 
   it('tells what to do in the words of another failure', () => {
-    const message = removalFailure({ removed: 0, left: left(unavailable), unlisted: [] }, words)?.message;
-    expect(message).toMatch(/: It failed with unavailable; then run this again$/);
+    const error = new MemoryError('unavailable', 'Version 1.2 failed. Look at it.');
+    const message = removalFailure({ removed: 0, left: left(error), unlisted: [] }, words)?.message;
+    expect(message).toMatch(/: Version 1\.2 failed\. Look at it; then run this again$/);
   });
 
   it('adds the caller’s details, and lets none of them stand for its own', () => {
