@@ -34,7 +34,7 @@ export function createCommandOrder(): CommandOrder {
   return {
     async run(given, action, signal) {
       const claims = given.map(claimInNfc);
-      const earlier = [...entries.near(claims)].flatMap((entry) => waitOn(entry, claims) ?? []);
+      const earlier = [...entries.near(claims)].map((entry) => waitOn(entry, claims));
       const turn = Promise.all(earlier);
       const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
       const { promise: ended, resolve: end } = Promise.withResolvers<void>();
