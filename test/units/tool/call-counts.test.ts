@@ -53,6 +53,7 @@ describe('the requests of a call', () => {
       const changes = { puts: [put, put], deletes: [] };
       expect(await store.changeAll?.(changes, options)).toEqual({ done: true });
       expect(changeAll).toHaveBeenLastCalledWith(changes, options);
+      expect(counts.requests).toEqual({ put: 2 });
       await store.changeAll?.({ puts: [], deletes: [{ key }, { key }] as never }, options);
     });
     expect(counts.requests).toEqual({ put: 2, delete: 1 });

@@ -82,6 +82,7 @@ describe('createCommandOrder', () => {
     ['a file', '/memories/d/e/f', '/memories/d'],
     ['the root', '/memories', '/memories/x'],
     ['any file', '/memories/x', '/memories'],
+    ['the root alone', '/memories', '/memories'],
   ])('keeps writes and reads of %s (%s) and of %s in order', async (_, one, other) => {
     for (const [earlier, later] of [
       [writes(one), reads(other)],
@@ -150,6 +151,25 @@ describe('createCommandOrder', () => {
     expect(calls.started).not.toContain('late');
     await calls.end('more');
     expect(calls.started).toContain('late');
+  });
+
+  it('runs reads of a name in another form side by side', async () => {
+    const calls = observe(createCommandOrder());
+    const claim: Claim = { path: parseGivenPath('/memories/e\u0301'), mode: 'read' };
+    for (const name of ['one', 'two']) void calls.call(name, [claim]);
+    await nextTick();
+    expect(calls.started).toEqual(['one', 'two']);
+  });
+
+  it('keeps calls in order that share an edit and more', async () => {
+    const calls = observe(createCommandOrder());
+    for (const name of ['one', 'two']) {
+      void calls.call(name, [edits('/memories/a'), writes('/memories/b')]);
+    }
+    await nextTick();
+    expect(calls.started).toEqual(['one']);
+    await calls.end('one');
+    expect(calls.started).toEqual(['one', 'two']);
   });
 
   it('never starts an edit before one that was called earlier and still waits', async () => {
