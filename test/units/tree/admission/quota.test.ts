@@ -1,9 +1,11 @@
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { hasCode, MemoryError } from '../../../../src/errors.ts';
+import type { ObjectKey } from '../../../../src/format/object-keys.ts';
+import { parseTenantId } from '../../../../src/format/object-keys.ts';
 import { parseMemoryPath } from '../../../../src/language/path.ts';
-import { createTenantUsage } from '../../../../src/tree/admission/quota.ts';
+import { createQuota, createTenantUsage, openQuota } from '../../../../src/tree/admission/quota.ts';
 import { countCalls, loseAnswer, type StoreCall } from '../../../stage/store-wrappers.ts';
-import { describeOnBothKinds, type TestClient } from '../../../stage/test-tree.ts';
+import { createSite, describeOnBothKinds, type TestClient } from '../../../stage/test-tree.ts';
 
 const bytes = (length: number): Uint8Array => new Uint8Array(length).fill(97);
 const at = (name: string) => parseMemoryPath(`/memories/${name}`);
@@ -409,5 +411,144 @@ describeOnBothKinds('a quota', (site) => {
     await time.pause(61_000);
     await fill();
     expect((await one?.paths())?.length).toBe(over);
+  });
+});
+
+describe('the room of a tenant', () => {
+  const [A, B] = ['a', 'b'] as unknown as [ObjectKey, ObjectKey];
+  const GROWN = { code: 'limit_exceeded' };
+
+  async function start(limits: Parameters<typeof createQuota>[1]) {
+    const site = await createSite();
+    const client = await site.client();
+    const work = await client.open();
+    client.calls.length = 0;
+    const usage = createTenantUsage();
+    const quota = createQuota(usage, limits, client.tenant);
+    const lists = () => countCalls(client.calls)['list'] ?? 0;
+    return { client, work, usage, quota, lists, time: site.time };
+  }
+
+  it('is what its limits leave, counted when it is asked for', async () => {
+    const { client, work, quota, lists } = await start({ files: 3, tenantBytes: 100 });
+    await client.create('/memories/x', '12345');
+    client.calls.length = 0;
+    expect(await quota.left(work)).toEqual({ files: 2, bytes: 95 });
+    expect(lists()).toBe(1);
+    await client.create('/memories/y', '12345');
+    client.calls.length = 0;
+    expect(await quota.left(work)).toEqual({ files: 2, bytes: 95 });
+    expect(lists()).toBe(0);
+  });
+
+  it('is infinite where nothing is limited', async () => {
+    const { work, quota } = await start({});
+    const { files, bytes: left } = await quota.left(work);
+    expect([files, left]).toEqual([Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY]);
+  });
+
+  it('is negative beyond a limit', async () => {
+    const { client, work, quota } = await start({ files: 0, tenantBytes: 4 });
+    await client.create('/memories/x', '12345');
+    expect(await quota.left(work)).toEqual({ files: -1, bytes: -1 });
+  });
+
+  it.each([
+    [{ tenantBytes: 10 }, 10, undefined],
+    [{ tenantBytes: 10 }, 11, { limit: 'tenant_bytes', value: 11, max: 10 }],
+    [{ files: 1 }, 11, undefined],
+    [{ files: 0 }, 0, { limit: 'files', value: 1, max: 0 }],
+    [{}, 11, undefined],
+  ])('may be too small even when it is empty: %j for %i bytes', async (limits, size, details) => {
+    const { quota } = await start(limits);
+    expect(quota.refusalOf(size)?.details).toEqual(details);
+  });
+
+  it('is taken once for a file, whose last size counts, and given back as its write ended', async () => {
+    const { work, quota, usage } = await start({ tenantBytes: 100 });
+    const room = quota.open(work, { key: A, replaced: undefined });
+    room.close('written');
+    expect(usage.total).toEqual({ files: 0, bytes: 0 });
+    await room.take(40);
+    await room.take(60);
+    expect([usage.total, usage.held.size]).toEqual([{ files: 1, bytes: 60 }, 1]);
+    room.close('not_written');
+    room.close('written');
+    expect([usage.total, usage.held.size]).toEqual([{ files: 0, bytes: 0 }, 0]);
+  });
+
+  it.each([
+    ['written', { files: 1, bytes: 20 }],
+    ['not_written', { files: 1, bytes: 50 }],
+    ['unknown', { files: 1, bytes: 50 }],
+  ] as const)('holds the larger of both versions until a write has ended: %s', async (outcome, total) => {
+    const { work, quota, usage } = await start({ tenantBytes: 100 });
+    usage.total = { files: 1, bytes: 50 };
+    const room = quota.open(work, { key: A, replaced: 50 });
+    await room.take(20);
+    expect(usage.total).toEqual({ files: 1, bytes: 50 });
+    room.close(outcome);
+    expect(usage.total).toEqual(total);
+  });
+
+  it.each([
+    ['lands', async () => 'done', 10],
+    ['has to begin again', async () => 'again', 0],
+    ['fails', () => Promise.reject(new MemoryError('access_denied', 'no')), 0],
+    ['may have landed', () => Promise.reject(new MemoryError('outcome_unknown', 'no answer')), 10],
+  ])('is kept as long as a write may need it, which %s', async (_, write, left) => {
+    const { work, quota, usage } = await start({ tenantBytes: 100 });
+    const file = { key: A, replaced: undefined, size: 10 };
+    await quota.within(work, file, write).catch(() => undefined);
+    expect([usage.total.bytes, usage.held.size]).toEqual([left, 0]);
+  });
+
+  it('is asked for by no request where what grows is not limited', async () => {
+    const { work, quota, lists, time } = await start({ files: 5 });
+    await quota.open(work, { key: A, replaced: 1 }).take(50);
+    expect(lists()).toBe(0);
+    await quota.open(work, { key: B, replaced: undefined }).take(0);
+    expect(lists()).toBe(1);
+    await time.pause(61_000);
+    await quota.open(work, { key: A, replaced: 50 }).take(50);
+    expect(lists()).toBe(1);
+  });
+
+  it('is counted by one listing for all that wait, of which nothing stays behind', async () => {
+    const { client, work, quota, usage, lists } = await start({ files: 1 });
+    const rooms = [A, B].map((key) => quota.open(work, { key, replaced: undefined }));
+    const taken = await Promise.allSettled(rooms.map((room) => room.take(1)));
+    expect(taken.map(({ status }) => status)).toEqual(['fulfilled', 'rejected']);
+    expect([lists(), usage.listings.size, usage.counting]).toEqual([1, 0, undefined]);
+    expect(taken[1]).toMatchObject({ reason: GROWN });
+    client.intercept(() => Promise.reject(new MemoryError('unavailable', 'down')));
+    const other = createTenantUsage();
+    await expect(createQuota(other, { files: 1 }, client.tenant).left(work)).rejects.toMatchObject({
+      code: 'unavailable',
+    });
+    expect([other.listings.size, other.counting]).toEqual([0, undefined]);
+  });
+
+  it('is shared by the memories of a process that name the same place and tenant', async () => {
+    const { client, work } = await start({});
+    const [acme, other] = [parseTenantId('acme'), parseTenantId('other')];
+    const [store, another] = [{}, {}];
+    const leftOf = async (place: string | object, tenant = acme) =>
+      (await openQuota({ place, tenant }, { tenantBytes: 100 }, client.tenant).left(work)).bytes;
+    const fill = async (place: string | object, tenant = acme): Promise<void> => {
+      const quota = openQuota({ place, tenant }, { tenantBytes: 100 }, client.tenant);
+      await quota.within(work, { key: A, replaced: undefined, size: 30 }, async () => 'done');
+    };
+    await fill('here, says the test');
+    await fill(store);
+    expect(await leftOf('here, says the test')).toBe(70);
+    expect(await leftOf(store)).toBe(70);
+    for (const [place, tenant] of [
+      ['there, says the test', acme],
+      ['here, says the test', other],
+      [another, acme],
+      [store, other],
+    ] as const)
+      expect(await leftOf(place, tenant)).toBe(100);
   });
 });

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { classKey } from '../../../../src/format/object-keys.ts';
 import { throwing } from '../../../../src/tree/concurrency.ts';
 import {
   decodeFields,
@@ -112,6 +113,16 @@ describe('a record that is rewritten on a known version', () => {
     const add = (found: StoredRecord | undefined) => contentOf(countIn(found) + 1);
     await rewriteRecord(one.work, COUNT, before, add, overtaken);
     expect(countIn(await readRecord(other.work, COUNT))).toBe(202);
+  });
+
+  it('is created anew where another process deleted it meanwhile', async () => {
+    const { work } = await writer(await createSite());
+    const before = await known(work);
+    await work.tenant.store.delete([{ key: classKey(work.tenant.layout, COUNT.cls, COUNT.id) }]);
+    const add = (found: StoredRecord | undefined) => contentOf(countIn(found) + 7);
+    const etag = await rewriteRecord(work, COUNT, before, add, overtaken);
+    const stored = await readRecord(work, COUNT);
+    expect([countIn(stored), stored?.etag]).toEqual([7, etag]);
   });
 
   it('is left where the change says so', async () => {

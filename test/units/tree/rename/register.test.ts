@@ -4,7 +4,12 @@ import { classKey, classLogicalName } from '../../../../src/format/object-keys.t
 import { newVersion } from '../../../../src/format/version.ts';
 import { encodeText } from '../../../../src/language/text.ts';
 import type { ETag, WriteResult } from '../../../../src/store/port.ts';
-import { type RenameEntry, readRegister, writeRegister } from '../../../../src/tree/rename/register.ts';
+import {
+  isRegister,
+  type RenameEntry,
+  readRegister,
+  writeRegister,
+} from '../../../../src/tree/rename/register.ts';
 import type { Work } from '../../../../src/tree/tenant.ts';
 import { at, describeOnBothKinds } from '../../../stage/test-tree.ts';
 
@@ -63,6 +68,30 @@ describeOnBothKinds('the register of renames', (newSite) => {
     expect(await readRegister(work)).toMatchObject({ entry: undefined, etag: idle });
   });
 
+  it.each([
+    [10_000, true],
+    [10_001, false],
+  ])('is leased for 10 s, while a rename is under way: after %i ms %s', async (ms, isLeased) => {
+    const work = await open();
+    const etag = etagOf(await writeRegister(work, ENTRY, undefined));
+    await work.tenant.pause(ms);
+    expect(await readRegister(work)).toMatchObject({ ageMs: ms, isLeased });
+    await writeRegister(work, undefined, etag);
+    expect(await readRegister(work)).toMatchObject({ ageMs: 0, isLeased: false });
+  });
+
+  it.each(['copying', 'moving', 'aborting'] as const)('keeps the phase %s', async (phase) => {
+    const work = await open();
+    await writeRegister(work, { ...ENTRY, phase }, undefined);
+    expect(await readRegister(work)).toMatchObject({ entry: { phase } });
+  });
+
+  it('is known by its name', () => {
+    expect(isRegister(classLogicalName('journal', 'register'))).toBe(true);
+    for (const name of [classLogicalName('journal', 'registers'), classLogicalName('history', 'register')])
+      expect(isRegister(name)).toBe(false);
+  });
+
   it('is created once and changed only by who saw the version before', async () => {
     const work = await open();
     const first = etagOf(await writeRegister(work, ENTRY, undefined));
@@ -93,6 +122,10 @@ describeOnBothKinds('the register of renames', (newSite) => {
       '[]',
       'null',
       '{"phase":"deleting"}',
+      JSON.stringify({ ...entry, phase: 'deleting' }),
+      JSON.stringify({ ...entry, phase: undefined }),
+      JSON.stringify({ ...entry, to: 7 }),
+      JSON.stringify({ ...entry, owner: 7 }),
       JSON.stringify({ ...entry, id: 'AwMD' }),
       JSON.stringify({ ...entry, id: 7 }),
       JSON.stringify({ ...entry, by: 'AwMD' }),
