@@ -23,12 +23,12 @@ describe('the touches of a call', () => {
   });
 
   it('follow those of an earlier call, with what that had read', () => {
-    const from = { list: [read('/a')], unlisted: 3 };
+    const from = { list: [written('/x'), read('/a')], unlisted: 3 };
     const { add, touches } = collectTouches(from);
     add(read('/a'));
     add(read('/b'));
-    expect(touches()).toEqual({ list: [read('/a'), read('/b')], unlisted: 3 });
-    expect(from.list).toEqual([read('/a')]);
+    expect(touches()).toEqual({ list: [written('/x'), read('/a'), read('/b')], unlisted: 3 });
+    expect(from.list).toEqual([written('/x'), read('/a')]);
   });
 
   it('are a list of their own at each look', () => {
