@@ -196,4 +196,84 @@ describe('echoOf', () => {
     expect(echo.whole('path')).toBe('/memories/own');
     expect(echo.json('view_range')).toBe('');
   });
+
+  it.each([undefined, null, 'view', 7, []])('repeats nothing of %j', (input) => {
+    const echo = echoOf(input);
+    expect([echo.command, echo.text('path'), echo.whole('path'), echo.json('path')]).toEqual([
+      undefined,
+      '',
+      '',
+      '',
+    ]);
+  });
+
+  it.each(['View', '', ['view'], 7])('knows no command in %j', (command) => {
+    expect(echoOf({ command }).command).toBeUndefined();
+  });
+
+  it.each(COMMAND_NAMES)('knows the command %s', (command) => {
+    expect(echoOf({ command }).command).toBe(command);
+  });
+
+  it('repeats a text whole, and as a sentence may hold it', () => {
+    const long = 'x'.repeat(16_001);
+    const echo = echoOf({ path: long, old_str: 7 });
+    expect(echo.whole('path')).toBe(long);
+    expect(echo.text('path')).toBe(`${long.slice(1)}… (16001 characters)`);
+    expect([echo.whole('old_str'), echo.text('old_str')]).toEqual(['', '']);
+  });
+
+  const cyclic: { self?: unknown } = {};
+  cyclic.self = cyclic;
+
+  it.each([
+    ['1', 1],
+    ['NaN', Number.NaN],
+    ['Infinity', Number.POSITIVE_INFINITY],
+    ['0', -0],
+    ['null', null],
+    ['"a"', 'a'],
+    ['[1,"b"]', [1, 'b']],
+    ['', undefined],
+    ['', () => 1],
+    ['', 1n],
+    ['', cyclic],
+    [`"${'x'.repeat(999)}… (1002 characters)`, 'x'.repeat(1_000)],
+  ])('repeats a value as JSON: %s', (json, value) => {
+    expect(echoOf({ view_range: value }).json('view_range')).toBe(json);
+  });
+
+  it('repeats nothing of what cannot be read', () => {
+    const input = {
+      get path(): string {
+        throw new Error('unreadable');
+      },
+    };
+    expect(echoOf(input).whole('path')).toBe('');
+    const locked = new Proxy({}, { getOwnPropertyDescriptor: () => Reflect.ownKeys(7 as never) as never });
+    expect(echoOf(locked).whole('path')).toBe('');
+  });
+});
+
+describe('what an operator reads of a refused command', () => {
+  const messageOf = (input: unknown): string => {
+    try {
+      parseCommand(input);
+    } catch (error) {
+      return (error as Error).message;
+    }
+    return '';
+  };
+
+  it.each([
+    [7, /^The command is no object /],
+    [{ command: 'x' }, /^The command is none of view, create, str_replace, insert, delete, rename\.$/],
+    [{ command: 'view' }, /^The command lacks its field path\.$/],
+    [{ command: 'view', path: 7 }, /^The command has a value of another type in its field path\.$/],
+    [{ command: 'create', path, file_text: '\ud800' }, /half of a surrogate pair in its field file_text\.$/],
+    [{ command: 'view', path, secret: 1 }, /^The command has a field that it does not know\.$/],
+    [{ command: 'view', path: '/secret' }, /^The command has a path that is refused in its field path\.$/],
+  ])('of %j is %s', (input, message) => {
+    expect(messageOf(input)).toMatch(message);
+  });
 });

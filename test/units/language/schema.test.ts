@@ -4,6 +4,7 @@ import {
   commandInput,
   commandSchema,
   commandToolDefinitions,
+  MEMORY_PROTOCOL,
   memoryToolDefinition,
 } from '../../../src/language/schema.ts';
 import { readSource } from '../../stage/source-file.ts';
@@ -38,6 +39,96 @@ describe('commandToolDefinitions', () => {
   it('are six tools in the order of the commands', () => {
     expect(commandToolDefinitions().map(({ name, command }) => [name, command])).toEqual(
       COMMAND_NAMES.map((command) => [`memory_${command}`, command]),
+    );
+  });
+});
+
+/** The fields of each command: those that it needs, and those that it may have. */
+const FIELDS = {
+  view: [['path'], ['view_range']],
+  create: [['path', 'file_text'], []],
+  str_replace: [['path', 'old_str'], ['new_str']],
+  insert: [['path', 'insert_line', 'insert_text'], []],
+  delete: [['path'], []],
+  rename: [['old_path', 'new_path'], []],
+} as const;
+
+const SENTENCES = /^[A-Z-].{10,}\.$/s;
+
+describe.each(COMMAND_NAMES)('the schema of %s', (command) => {
+  const [required, optional] = FIELDS[command];
+
+  it('has its fields, and no others', () => {
+    const schema = commandToolDefinitions().find((each) => each.command === command)?.inputSchema;
+    expect(schema).toMatchObject({ type: 'object', required, additionalProperties: false });
+    expect(Object.keys(schema?.properties ?? {})).toEqual([...required, ...optional]);
+  });
+
+  it('is one of the alternatives of the whole, told apart by the command', () => {
+    const schema = commandSchema().oneOf[COMMAND_NAMES.indexOf(command)];
+    expect(schema).toMatchObject({ type: 'object', additionalProperties: false });
+    expect(schema?.required).toEqual(['command', ...required]);
+    expect(Object.keys(schema?.properties ?? {})).toEqual(['command', ...required, ...optional]);
+    expect(schema?.properties['command']).toEqual({
+      type: 'string',
+      description: 'What to do.',
+      enum: [command],
+    });
+  });
+});
+
+describe('the fields of all commands', () => {
+  const { properties } = memoryToolDefinition().inputSchema;
+
+  it('are texts, but for a line and the lines of a view', () => {
+    const types = Object.entries(properties).map(([name, { type }]) => [name, type]);
+    expect(types).toEqual([
+      ...['command', 'path'].map((name) => [name, 'string']),
+      ['view_range', 'array'],
+      ...['file_text', 'old_str', 'new_str'].map((name) => [name, 'string']),
+      ['insert_line', 'integer'],
+      ...['insert_text', 'old_path', 'new_path'].map((name) => [name, 'string']),
+    ]);
+    expect(properties['view_range']).toMatchObject({ items: { type: 'integer' }, minItems: 1, maxItems: 2 });
+    expect(properties['insert_line']).toMatchObject({ minimum: 0 });
+    expect(commandSchema().type).toBe('object');
+    expect(memoryToolDefinition().inputSchema).toMatchObject({
+      type: 'object',
+      required: ['command'],
+      additionalProperties: false,
+    });
+  });
+
+  it.each([
+    ['path', 'Required for view, create, str_replace, insert, delete.'],
+    ['view_range', 'Optional for view.'],
+    ['file_text', 'Required for create.'],
+    ['old_str', 'Required for str_replace.'],
+    ['new_str', 'Optional for str_replace.'],
+    ['insert_line', 'Required for insert.'],
+    ['insert_text', 'Required for insert.'],
+    ['old_path', 'Required for rename.'],
+    ['new_path', 'Required for rename.'],
+  ])('%s tells for which commands it is: %s', (name, uses) => {
+    const description = properties[name]?.description ?? '';
+    expect(description.endsWith(` ${uses}`)).toBe(true);
+    expect(description.slice(0, -uses.length - 1)).toMatch(SENTENCES);
+  });
+
+  it('and all tools and commands are described in sentences', () => {
+    const tools = [memoryToolDefinition(), ...commandToolDefinitions()];
+    for (const { description, inputSchema } of tools) {
+      expect(description).toMatch(SENTENCES);
+      for (const field of Object.values(inputSchema.properties)) {
+        expect(field.description).toMatch(/^[A-Z].{8,}\.$/);
+      }
+    }
+    const [head = '', ...lines] = memoryToolDefinition().description.split('\n');
+    expect(head).toMatch(/^A memory of files below \/memories, .*:$/);
+    expect(lines).toHaveLength(6);
+    expect(lines.every((line) => SENTENCES.test(line))).toBe(true);
+    expect(MEMORY_PROTOCOL).toMatch(
+      /^You have a memory: files below \/memories .*secrets out of the memory\.$/s,
     );
   });
 });
