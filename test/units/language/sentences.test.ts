@@ -50,6 +50,24 @@ describe('successSentence', () => {
   });
 });
 
+describe('successSentence where the policy had something replaced', () => {
+  const note =
+    ' Sensitive information (email, iban) was replaced by placeholders before it was saved; view the file to see it as it is.';
+  const redacted = ['email', 'iban'];
+
+  it.each([
+    [create, 'File created successfully at: /memories//notes.txt'],
+    [insert, 'The file /memories//notes.txt has been edited.'],
+    [replace, 'The memory file has been edited.'],
+  ])('says so, and shows no snippet: %j', (input, sentence) => {
+    const command = parseCommand(input);
+    if (command.command === 'view') throw new Error('a view has no success sentence');
+    expect(successSentence(command, { redacted, snippet: 'a snippet' })).toBe(`${sentence}${note}`);
+    expect(successSentence(command, { redacted: [], snippet: '' }).startsWith(sentence)).toBe(true);
+    expect(successSentence(command)).toBe(successSentence(command, { redacted: [], snippet: '' }));
+  });
+});
+
 describe('every sentence', () => {
   const given = `/memories${'/'.repeat(1_000_000)}a`;
   const old = 'o'.repeat(1_000_000);
@@ -351,6 +369,30 @@ describe('failureSentence, what the operator must see to', () => {
     ).toMatch(/\/memories\/a\/x, \/memories\/a\/y and 1 more had to stay/);
     expect(say(rename, 'version_conflict', { reason: 'both_kept' })).toMatch(
       /^Error: \/memories\/draft\.txt and \/memories\/final\.txt were changed .* both were kept/,
+    );
+  });
+
+  it.each<[ErrorDetails, string]>([
+    [{ files: 2, paths: ['/memories/a/x', '/memories/a/y'] }, '/memories/a/x, /memories/a/y'],
+    [{ files: 4, paths: ['/memories/a/x'] }, '/memories/a/x and 3 more'],
+    [{ files: 1, paths: ['/memories/a/x'] }, '/memories/a/x'],
+  ])('names what had to stay: %j', (details, named) => {
+    expect(say(rename, 'version_conflict', { reason: 'left_behind', ...details })).toBe(
+      `Error: /memories/draft.txt could not be renamed as a whole to /memories/final.txt: ${named} had to stay. View both before trying again`,
+    );
+  });
+
+  it('names both places whole where both were kept', () => {
+    expect(say(rename, 'version_conflict', { reason: 'both_kept' })).toBe(
+      'Error: /memories/draft.txt and /memories/final.txt were changed during the rename and both were kept. View both and delete the one you do not need',
+    );
+  });
+
+  it('names the root where the model gave no path', () => {
+    expect(say({ command: 'view' }, 'integrity')).toBe('Error: The path /memories could not be read');
+    expect(say({ command: 'rename' }, 'integrity')).toBe('Error: The path /memories could not be renamed');
+    expect(say({ command: 'rename', old_path: '/memories/a' }, 'already_exists')).toBe(
+      'Error: The destination /memories/a already exists',
     );
   });
 
