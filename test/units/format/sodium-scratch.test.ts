@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
+import { hash } from '../../../src/format/sodium.ts';
 import { createScratch, type Scratch } from '../../../src/format/sodium-scratch.ts';
 
 /** What stands in for the compiled library: an area of memory, its stack from 6,000 to 7,000, its heap from 16,384 on. */
@@ -57,6 +58,10 @@ async function scratchOn(change: (sodium: FakeSodium) => void = () => {}): Promi
 function placesOf(byte: number, { HEAPU8 }: FakeSodium): readonly number[] {
   return [HEAPU8.indexOf(byte), HEAPU8.lastIndexOf(byte), HEAPU8.filter((each) => each === byte).length];
 }
+
+it('nothing is asked of libsodium before it is loaded', () => {
+  expect(() => hash(32, new Uint8Array(32), new Uint8Array(0))).toThrow('not loaded yet');
+});
 
 describe('a scratch', () => {
   it('waits for the library, and fails as it does', async () => {
