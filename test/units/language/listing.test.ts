@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { formatSize } from '../../../src/language/listing.ts';
+import { createDirectoryView, formatSize } from '../../../src/language/listing.ts';
 import { MEMORY_ROOT, parseMemoryPath } from '../../../src/language/path.ts';
 import { viewDirectory } from './view-directory.ts';
 
@@ -130,6 +130,70 @@ describe('viewDirectory', () => {
       truncatedAt: 1,
     });
     expect(reply.split('\n').at(-1)).toMatch(/^\(Only 1 files were listed\. There are more/);
+  });
+});
+
+describe('createDirectoryView', () => {
+  const viewOf = (path: string) => createDirectoryView(parseMemoryPath(path));
+  const rows = (view: ReturnType<typeof viewOf>, truncatedAt?: number): readonly string[] =>
+    view.reply({ given: '/memories', truncatedAt }).split('\n').slice(1);
+  const paths = (...names: readonly string[]) => names.map((name) => parseMemoryPath(`/memories/${name}`));
+
+  it('gives a row to directories that are empty, once, but to no hidden ones', () => {
+    const view = viewOf('/memories');
+    view.addDirectories(paths('b', 'a', 'node_modules', '.git'));
+    view.add(filesOf({ 'a/x': 2 }));
+    view.addDirectories(paths('a'));
+    expect(rows(view)).toEqual([
+      '2B\t/memories',
+      '2B\t/memories/a/',
+      '2B\t/memories/a/x',
+      '0B\t/memories/b/',
+    ]);
+  });
+
+  it('names such directories below the one that is viewed', () => {
+    const view = viewOf('/memories/top');
+    view.addDirectories(paths('top/b'));
+    expect(rows(view)).toEqual(['0B\t/memories/top', '0B\t/memories/top/b/']);
+  });
+
+  it('adds the sizes of files that come in several parts', () => {
+    const view = viewOf('/memories');
+    view.add(filesOf({ 'a/b/c': 1, 'a/b/d/e/f': 2 }));
+    view.add(filesOf({ 'a/b/c2': 4, 'a/x': 8 }));
+    expect(rows(view)).toEqual([
+      '15B\t/memories',
+      '15B\t/memories/a/',
+      '7B\t/memories/a/b/',
+      '8B\t/memories/a/x',
+    ]);
+  });
+
+  it('says before the notes of a page that there are more files than were listed', () => {
+    const view = viewOf('/memories');
+    view.add(filesOf({ a: 1 }));
+    const more =
+      '(Only 7 files were listed. There are more, and the sizes of directories are too small: view a directory further down to see all of its files.)';
+    expect(rows(view, 7)).toEqual(['1B\t/memories', '1B\t/memories/a', more]);
+    const many = viewOf('/memories');
+    many.add(filesOf(Object.fromEntries(Array.from({ length: 1_000 }, (_, index) => [`file-${index}`, 1]))));
+    expect(rows(many, 7).at(-2)).toBe(more);
+    expect(rows(many, 7).at(-1)).toMatch(/^\(Cut at 16000 characters: /);
+  });
+
+  it('shows rows from any one on, within directories too', () => {
+    const view = viewOf('/memories');
+    view.add(filesOf({ 'a/x': 1, 'a/y': 1, b: 1, 'c/x': 1, 'c/y': 1 }));
+    const all = rows(view);
+    expect(all).toHaveLength(8);
+    for (let first = 1; first <= all.length; first++) {
+      const shown = view
+        .reply({ given: '/memories', viewRange: [first, -1] })
+        .split('\n')
+        .slice(1);
+      expect(shown).toEqual(all.slice(first - 1));
+    }
   });
 });
 
