@@ -175,6 +175,27 @@ describe('parseCommand', () => {
     },
   );
 
+  it.each([
+    ['all', []],
+    [{ length: 2 }, []],
+    [7, []],
+    [[], []],
+    [
+      ['1', 2],
+      [Number.NaN, 2],
+    ],
+    [
+      [1, null, 3],
+      [1, Number.NaN, 3],
+    ],
+  ])('reads the view range %j as %j', (range, viewRange) => {
+    expect(parseCommand({ command: 'view', path, view_range: range })).toStrictEqual({
+      command: 'view',
+      target,
+      viewRange,
+    });
+  });
+
   it('keeps what the model sent out of the error message', () => {
     expect(() => parseCommand({ command: 'view', path, secret: 'secret' })).toThrow(
       expect.objectContaining({ message: expect.not.stringContaining('secret') }),

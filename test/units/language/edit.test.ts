@@ -147,3 +147,25 @@ describe('insertAfterLine', () => {
     );
   });
 });
+
+describe('replaceOnce, the place of the new text', () => {
+  it.each([
+    ['a\nb\nc', 'a', 'x', { start: 0, end: 1, firstLine: 1, lineBreaks: 0 }],
+    ['a\nb\nc', 'c', '', { start: 4, end: 4, firstLine: 3, lineBreaks: 0 }],
+    ['a\nb\nc', '\nb', '\n\nx\n', { start: 1, end: 5, firstLine: 1, lineBreaks: 3 }],
+    ['\n\nb', 'b', 'b\r\nb', { start: 2, end: 6, firstLine: 3, lineBreaks: 1 }],
+  ])('in %j for %j by %j is %j', (text, oldStr, newStr, place) => {
+    const { text: after, ...found } = replaceOnce(text, oldStr, newStr);
+    expect(found).toEqual(place);
+    expect(after.slice(found.start, found.end)).toBe(newStr);
+  });
+
+  it('names of matches that span lines the lines where they begin', () => {
+    expect(() => replaceOnce('a\nb\na\nb\n', 'a\nb', '')).toThrow(
+      expect.objectContaining({ code: 'ambiguous_match', details: { lines: [1, 3] } }),
+    );
+    expect(() => replaceOnce('\n\nxx\ny\nxx', 'x', '')).toThrow(
+      expect.objectContaining({ code: 'ambiguous_match', details: { lines: [3, 5] } }),
+    );
+  });
+});
