@@ -9,7 +9,7 @@ describeOnS3('docs/command-line.md', ['minio'], (server) => {
   });
   afterAll(() => bucket.remove());
 
-  it('shows a newcomer around, in a bucket', { timeout: 120_000 }, () =>
+  it('shows a newcomer around, in a bucket', { timeout: 300_000 }, () =>
     takeTour({
       SEALED_MEMORY_STORE: `s3://${bucket.bucket}/tour`,
       ...s3Environment(bucket.storeOptions),

@@ -10,7 +10,7 @@ describeOnS3('the drill of docs/drill.md', ['minio'], (server) => {
   });
   afterAll(() => bucket.remove());
 
-  it('leads from the log to what came of it, back, and out, in a bucket', { timeout: 120_000 }, async () => {
+  it('leads from the log to what came of it, back, and out, in a bucket', { timeout: 300_000 }, async () => {
     const settings = s3Environment(bucket.storeOptions);
     // The memory is prepared by this process, with the credentials that it has.
     for (const [name, value] of Object.entries(settings)) vi.stubEnv(name, value);

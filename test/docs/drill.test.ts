@@ -6,7 +6,7 @@ import { it } from 'vitest';
 import { takeDrill } from './drill.ts';
 
 it('the drill of docs/drill.md leads from the log to what came of it, back, and out', {
-  timeout: 120_000,
+  timeout: 300_000,
 }, async () => {
   const folder = mkdtempSync(join(tmpdir(), 'sealed-memory-drill-store-'));
   try {

@@ -6,7 +6,7 @@ import { blockWith, createNewcomer } from './newcomer.ts';
 
 const block = (line: string): string => blockWith('docs/quick-start.md', line);
 
-describe('docs/quick-start.md', { timeout: 120_000 }, () => {
+describe('docs/quick-start.md', { timeout: 300_000 }, () => {
   const newcomer = createNewcomer();
   afterAll(() => newcomer.leave());
 

@@ -10,7 +10,7 @@ const linesWith = (...words: readonly string[]): string =>
     .map((word) => README.split('\n').find((line) => line.startsWith('npx ') && line.includes(word)))
     .join('\n');
 
-describe('README.md', { timeout: 120_000 }, () => {
+describe('README.md', { timeout: 300_000 }, () => {
   it('is short, and its program has ten lines', () => {
     expect(README.split('\n').length).toBeLessThanOrEqual(150);
     const program = blockWith('README.md', 'toolRunner');

@@ -38,7 +38,7 @@ describe('the TypeScript of the pages', () => {
   }, 300_000);
   afterAll(() => rmSync(folder, { recursive: true }));
 
-  it('compiles, each page in itself', { timeout: 120_000 }, () => {
+  it('compiles, each page in itself', { timeout: 300_000 }, () => {
     const named = PAGES.flatMap((page) =>
       modulesOf(page).map((text, index) => ({ name: `${page.replaceAll('/', '-')}-${index + 1}.ts`, text })),
     );

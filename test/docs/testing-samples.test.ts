@@ -16,7 +16,7 @@ function programWith(page: string, line: string): string {
 
 const sourceOf = (path: string): string => resolve('src', path);
 
-describe('a sample that tests something', { timeout: 120_000 }, () => {
+describe('a sample that tests something', { timeout: 300_000 }, () => {
   const newcomer = createNewcomer();
   afterAll(() => newcomer.leave());
 
