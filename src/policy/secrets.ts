@@ -10,7 +10,7 @@ const OF = 'the policy for secrets';
  */
 export const AROUND_SECRETS = { before: 256, behind: 12_288 } as const;
 
-/** Finds secrets, by the recommended rules of secretlint. The words of its messages about a secret are ignored. */
+/** Finds secrets, by the recommended rules of secretlint. What its messages say of a secret is passed on to nobody. */
 export async function findSecrets(text: string): Promise<readonly Match[]> {
   const [{ lintSource }, { creator }] = await Promise.all([
     loadPeer(() => import('@secretlint/core'), { name: '@secretlint/core', of: OF }),
@@ -19,15 +19,18 @@ export async function findSecrets(text: string): Promise<readonly Match[]> {
       of: OF,
     }),
   ]);
+  const looked = asLooked(text);
   const { messages } = await lintSource({
-    source: { content: asLooked(text), filePath: 'memory.txt', ext: '.txt', contentType: 'text' },
+    source: { content: looked, filePath: 'memory.txt', ext: '.txt', contentType: 'text' },
     options: {
       config: { rules: [{ id: '@secretlint/secretlint-rule-preset-recommend', rule: creator }] },
-      maskSecrets: true,
+      // The data of a message tells the secret itself.
+      maskSecrets: false,
       noPhysicFilePath: true,
     },
   });
-  return messages.map(({ ruleId, messageId, range: [start, end] }) => {
+  return messages.map(({ ruleId, messageId, data, range: [start, told] }) => {
+    const end = endOfSecret(looked, { start, end: told }, data);
     const found = text.slice(start, end);
     return {
       rule: `${ruleId.replace(/^@secretlint\/secretlint-rule-/, '')}/${messageId}`,
@@ -36,6 +39,21 @@ export async function findSecrets(text: string): Promise<readonly Match[]> {
       end: end - (found.length - found.trimEnd().length),
     };
   });
+}
+
+/**
+ * Answers the end of a secret. The rule for keys of AWS tells where the name before a key begins, and the length of the
+ * key without it: such a range ends within the key.
+ */
+function endOfSecret(
+  text: string,
+  { start, end }: Pick<Match, 'start' | 'end'>,
+  data: object | undefined,
+): number {
+  const ends = Object.values(data ?? {})
+    .filter((value): value is string => typeof value === 'string' && value.length === end - start)
+    .map((secret) => text.indexOf(secret, start) + secret.length);
+  return Math.max(end, ...ends);
 }
 
 /**
