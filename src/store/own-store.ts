@@ -13,15 +13,15 @@ interface WaitBounds {
 
 /**
  * Wraps a store of the caller's to hold it to the port, as a request to S3 is held: no call waits longer than 60 s, for
- * each 5 MiB and each 1,000 keys, and none waits beyond its signal. Every failure becomes a `MemoryError`: that of a
- * read is `timeout`, `aborted` or `unavailable`; a write that may have been executed is `outcome_unknown`.
+ * each 5 MiB and each 1,000 keys, and none waits beyond its signal. A read then fails with `timeout` or `aborted`, a
+ * write with `outcome_unknown`. What the store throws itself is passed on.
  */
 export function heldToPort(given: ObjectStore): ObjectStore {
   const { changeAll } = given;
   return {
     get: (key, options = {}) =>
-      read(() => given.get(key, options), { signal: options.signal, ms: timeFor(options.maxBytes) }),
-    head: (key, options = {}) => read(() => given.head(key, options), options),
+      answered(() => given.get(key, options), { signal: options.signal, ms: timeFor(options.maxBytes) }),
+    head: (key, options = {}) => answered(() => given.head(key, options), options),
     put: (key, body, options) =>
       write(() => given.put(key, body, options), { signal: options.signal, ms: timeFor(body.length) }),
     delete: (targets, options = {}) =>
@@ -44,19 +44,19 @@ export function heldToPort(given: ObjectStore): ObjectStore {
 }
 
 async function* pagesOf(given: ObjectStore, options: ListOptions): AsyncGenerator<ListPage> {
-  const pages = await read(async () => given.list(options)[Symbol.asyncIterator](), options);
+  const pages = await answered(async () => given.list(options)[Symbol.asyncIterator](), options);
   let isAnswered = false;
   try {
     for (;;) {
       isAnswered = false;
-      const page = await read(() => pages.next(), options);
+      const page = await answered(() => pages.next(), options);
       isAnswered = true;
       if (page.done === true) return;
       yield page.value;
     }
   } finally {
     // A listing that never answered would not answer this either.
-    const ending = read(async () => pages.return?.(), options);
+    const ending = answered(async () => pages.return?.(), options);
     if (isAnswered) await ending;
     else ending.catch(() => {});
   }
@@ -66,35 +66,29 @@ function timeFor(bytes = 0): number {
   return LONGEST_ANSWER_MS * Math.max(1, Math.ceil(bytes / BYTES_PER_ANSWER));
 }
 
-async function read<T>(ask: () => Promise<T>, waiting: WaitBounds): Promise<T> {
+/** Asks for a write. What ends the waiting for it leaves open whether it was executed; an answer of the store does not. */
+async function write<T>(ask: () => Promise<T>, bounds: WaitBounds): Promise<T> {
+  throwIfAborted(bounds.signal);
+  let isAnswered = false;
+  const asking = async (): Promise<T> => {
+    try {
+      return await ask();
+    } finally {
+      isAnswered = true;
+    }
+  };
   try {
-    return await answered(ask, waiting);
+    return await answered(asking, bounds);
   } catch (error) {
-    throw error instanceof MemoryError ? error : failure('unavailable');
-  }
-}
-
-async function write<T>(ask: () => Promise<T>, waiting: WaitBounds): Promise<T> {
-  throwIfAborted(waiting.signal);
-  let refusal: unknown;
-  const asking = (): Promise<T> =>
-    ask().catch((error: unknown) => {
-      refusal = error;
-      throw error;
-    });
-  try {
-    return await answered(asking, waiting);
-  } catch (error) {
-    throw error instanceof MemoryError && error === refusal ? error : failure('outcome_unknown');
+    throw isAnswered ? error : unanswered('outcome_unknown');
   }
 }
 
 async function answered<T>(ask: () => Promise<T>, { signal, ms }: WaitBounds): Promise<T> {
   throwIfAborted(signal);
-  return inTime(ask, { late: () => failure('timeout'), signal, ms });
+  return inTime(ask, { late: () => unanswered('timeout'), signal, ms });
 }
 
-/** Makes the failure of a store of the caller's, whose own words may quote what must not be told. */
-function failure(code: 'timeout' | 'unavailable' | 'outcome_unknown'): MemoryError {
-  return new MemoryError(code, 'The store failed, or did not answer in time: look at it.');
+function unanswered(code: 'timeout' | 'outcome_unknown'): MemoryError {
+  return new MemoryError(code, 'The store did not answer in time: look at it.');
 }
