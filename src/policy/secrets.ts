@@ -10,7 +10,7 @@ const OF = 'the policy for secrets';
  */
 export const AROUND_SECRETS = { before: 256, behind: 12_288 } as const;
 
-/** Finds secrets, by the recommended rules of secretlint. What its messages say of a secret is passed on to nobody. */
+/** Finds secrets, by the recommended rules of secretlint. It passes on nothing that its messages say of a secret. */
 export async function findSecrets(text: string): Promise<readonly Match[]> {
   const [{ lintSource }, { creator }] = await Promise.all([
     loadPeer(() => import('@secretlint/core'), { name: '@secretlint/core', of: OF }),

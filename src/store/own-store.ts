@@ -2,7 +2,7 @@ import { MemoryError } from '../errors.ts';
 import { inTime, LONGEST_ANSWER_MS, throwIfAborted } from '../time.ts';
 import { KEYS_PER_REQUEST, type ListOptions, type ListPage, type ObjectStore } from './port.ts';
 
-/** So many bytes have one time more to be moved, as many as a request to S3 moves at most. */
+/** The bytes for which a call may take one minute more: as many as a request to S3 moves at most. */
 const BYTES_PER_ANSWER = 5 * 1024 * 1024;
 
 interface WaitBounds {
@@ -20,21 +20,27 @@ export function heldToPort(given: ObjectStore): ObjectStore {
   const { changeAll } = given;
   return {
     get: (key, options = {}) =>
-      answered(() => given.get(key, options), { signal: options.signal, ms: timeFor(options.maxBytes) }),
+      answered(() => given.get(key, options), {
+        signal: options.signal,
+        ms: timeFor(options.maxBytes, BYTES_PER_ANSWER),
+      }),
     head: (key, options = {}) => answered(() => given.head(key, options), options),
     put: (key, body, options) =>
-      write(() => given.put(key, body, options), { signal: options.signal, ms: timeFor(body.length) }),
+      write(() => given.put(key, body, options), {
+        signal: options.signal,
+        ms: timeFor(body.length, BYTES_PER_ANSWER),
+      }),
     delete: (targets, options = {}) =>
       write(() => given.delete(targets, options), {
         signal: options.signal,
-        ms: LONGEST_ANSWER_MS * Math.max(1, Math.ceil(targets.length / KEYS_PER_REQUEST)),
+        ms: timeFor(targets.length, KEYS_PER_REQUEST),
       }),
     ...(changeAll && {
       changeAll: (changes, options = {}) => {
         const bytes = changes.puts.reduce((sum, { body }) => sum + body.length, 0);
         return write(() => changeAll.call(given, changes, options), {
           signal: options.signal,
-          ms: timeFor(bytes),
+          ms: timeFor(bytes, BYTES_PER_ANSWER),
         });
       },
     }),
@@ -62,11 +68,12 @@ async function* pagesOf(given: ObjectStore, options: ListOptions): AsyncGenerato
   }
 }
 
-function timeFor(bytes = 0): number {
-  return LONGEST_ANSWER_MS * Math.max(1, Math.ceil(bytes / BYTES_PER_ANSWER));
+/** Answers the longest wait in milliseconds: a minute for each `share` of an amount that is begun. */
+function timeFor(amount: number | undefined, share: number): number {
+  return LONGEST_ANSWER_MS * Math.max(1, Math.ceil((amount ?? 0) / share));
 }
 
-/** Asks for a write. What ends the waiting for it leaves open whether it was executed; an answer of the store does not. */
+/** Asks for a write. Its outcome is unknown where the wait ends first; an answer of the store, or its error, is passed on. */
 async function write<T>(ask: () => Promise<T>, bounds: WaitBounds): Promise<T> {
   throwIfAborted(bounds.signal);
   let isAnswered = false;
