@@ -9,7 +9,8 @@ import { percent, recordedScores, recordScores, type Scores, share, sum } from '
 const USAGE = `npm run prove mutants -- [ROOM|FILE ...] [--since COMMIT] [--minutes N] [--jobs N] [--record]
 
 Makes mutants of the code (StrykerJS), and runs the unit tests of their room against each. Ends with 1 where a score is
-below its goal and below what was recorded before; a single file without a record is only told. Without a room: all of them, which takes hours.
+below its goal and below what was recorded before; a single file without a record is only told. Without a room: all of
+them, which takes hours.
 
   ROOM            A folder of src, one of ${Object.keys(ROOMS).join(', ')}.
   FILE            A file in one of them.
@@ -102,10 +103,8 @@ function tell(
   if (isStopped && whole.mutants === 0) console.log(`Left out, as the time was over: all mutants of ${room}`);
   for (const [file, count] of Object.entries(untested))
     console.log(`Left out, as the time was over: ${count} mutants of ${file}`);
-  const before = recordedScores()[room];
-  if (before === undefined) console.log(`${room} has no recorded score yet: nothing is held to its goal`);
-  const fell =
-    isWhole || before === undefined ? [] : fallen(scores, before, goal).filter((file) => !(file in untested));
+  const before = recordedScores()[room] ?? {};
+  const fell = isWhole ? [] : fallen(scores, before, goal).filter((file) => !(file in untested));
   for (const file of fell) console.log(`${file} is below its goal, and below what it was`);
   return isWhole ? share(whole) >= goal : fell.length === 0;
 }
