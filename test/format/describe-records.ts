@@ -3,7 +3,7 @@ import { hasCode } from '../../src/errors.ts';
 import { added, fromHex } from './format-vectors.ts';
 
 /**
- * What src finds in the content of a record, as the vectors tell it; undefined, or a failure, for what is malformed.
+ * Reads the content of a record by src, and answers it as the vectors tell it; undefined, or a failure, for what is malformed.
  */
 export type RecordReader = (content: Uint8Array) => unknown;
 
@@ -16,7 +16,7 @@ export function describeRecords(kind: string, reader: RecordReader): void {
     it('are read', async () => {
       for (const { content, record } of vectors?.accept ?? []) {
         const found = expect(await read(content), content);
-        // What nobody named may be there as well.
+        // Members that the vector leaves out may be there as well.
         if (typeof record === 'object') found.toMatchObject(record ?? {});
         else found.toBe(record);
       }

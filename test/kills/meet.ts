@@ -5,7 +5,7 @@ import { newProcess, openPlace, type Place, takeTime } from './tenant.ts';
 import type { Verb } from './verbs.ts';
 import { faultsIn, look, type Seen, untoldIn } from './witnesses.ts';
 
-/** How far the next request is in a thorough run, which begins at a drawn one; with `KILLS=all` every one is met. */
+/** The distance to the next request in a thorough run, which begins at a drawn one; with `KILLS=all` every one is met. */
 export const THOROUGH_STEP: number = process.env['KILLS'] === 'all' ? 1 : 2;
 
 /** What an operator and a writer do at once. */

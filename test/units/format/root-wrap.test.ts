@@ -11,7 +11,7 @@ const context = { app: 'sealed-memory', keyring: 'k', kind: 'keyring', tenant: '
 const nonce = new Uint8Array(24).fill(9);
 const random = (length: number): Uint8Array => new Uint8Array(length).fill(length);
 
-/** What the holder of the root key can write, of any length. */
+/** A wrap by the holder of the root key, of any length. */
 function forge(key: Uint8Array): Uint8Array {
   const texts = Object.entries(context).flatMap((pair) =>
     pair.map((text) => lengthPrefixed(encodeText(text))),

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import { hash } from '../../../src/format/sodium.ts';
 import { createScratch, type Scratch } from '../../../src/format/sodium-scratch.ts';
 
-/** What stands in for the compiled library: an area of memory, its stack from 6,000 to 7,000, its heap from 16,384 on. */
+/** A stand-in for the compiled library: an area of memory, its stack from 6,000 to 7,000, its heap from 16,384 on. */
 const [STACK, STACK_END, HEAP, BYTES] = [6_000, 7_000, 16_384, 65_536];
 
 class FakeSodium {
@@ -11,7 +11,7 @@ class FakeSodium {
   readonly freed: number[] = [];
   /** The address from which memory is given. */
   next: number = HEAP;
-  /** Where a function keeps its variables. */
+  /** The place at which a function keeps its variables. */
   stack: readonly [begin: number, end: number] = [STACK, STACK_END];
   _malloc = (bytes: number): number => {
     if (this.next + bytes > BYTES) return 0;

@@ -65,7 +65,7 @@ const sealText = (text: string): Uint8Array =>
 const isZero = (bytes: Uint8Array): boolean => bytes.every((byte) => byte === 0);
 const ofLength = (length: number, arrays: readonly Uint8Array[]): readonly Uint8Array[] =>
   arrays.filter((bytes) => bytes.length === length);
-/** Whether each of them is zeros; none at all is a mistake of the test. */
+/** Tells whether each of them is zeros; none at all is a mistake of the test. */
 const areZeros = (arrays: readonly Uint8Array[], count: number): void => {
   expect(arrays.map(isZero)).toEqual(Array.from({ length: count }, () => true));
 };

@@ -38,7 +38,7 @@ const VERBS = [
   ['unwrap', (options?: object) => held.unwrap(WRAPPED, CONTEXT, options)],
 ] as const;
 
-/** What a verb answers with, which holds that key. */
+/** The answer of a verb, which holds that key. */
 const withKey = (verb: string, key: Uint8Array): unknown =>
   verb === 'unwrap' ? key : { key, wrapped: WRAPPED };
 

@@ -50,7 +50,7 @@ const hexadecimal = 'looks hexadecimal, and has not the length of a root key';
 const noKey = 'is not base64 of 32 bytes';
 const unpadded = base64.slice(0, -1);
 
-/** What is said of a thing that is no root key, behind its name. */
+/** The words behind the name of a thing that is no root key. */
 const FAULTS: readonly (readonly [said: string, key: unknown])[] = [
   ['is empty', ''],
   ['is white space alone', ' '],

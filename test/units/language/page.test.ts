@@ -3,7 +3,7 @@ import { cutToPage, echoText, type Lines, pageOf, shorten } from '../../../src/l
 
 const PAGE = 16_000;
 
-/** So many lines `1`, `2` and so on; each that is read is noted. */
+/** Makes so many lines, `1`, `2` and so on, and notes each that is read. */
 function linesOf(count: number, read: number[] = []): Lines {
   return {
     count,

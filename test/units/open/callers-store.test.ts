@@ -117,7 +117,7 @@ async function minutesOf(work: Promise<unknown>): Promise<void> {
     isOver = true;
   });
   for (let minutes = 0; ; minutes++) {
-    // What is not timed, such as compression, goes on beside the clock of the test.
+    // Compression and other work without a timer goes on beside the clock of the test.
     await realPause(1);
     if (isOver) return;
     expect(minutes).toBeLessThan(MOST_MINUTES);

@@ -2,10 +2,9 @@ import { describe, expect, it } from 'vitest';
 import { sensitiveInformation } from '../../../src/policy/index.ts';
 import type { PolicyVerdict } from '../../../src/tree/admission/policy.ts';
 import { roundsDuring } from '../../stage/measures.ts';
+import { TOKEN } from './made-up-token.ts';
 
 const PERSONAL = ['email', 'card', 'iban', 'phone'] as const;
-/** Made up, in the form of a token of GitHub. */
-const TOKEN = `ghp_${'a1B2c3D4e5F6g7H8i9J0'.repeat(2).slice(0, 36)}`;
 /** Longer than most of what a rule looks at. */
 const KEY = [
   '-----BEGIN RSA PRIVATE KEY-----',

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { checkPolicyWords, readPolicy } from '../../../src/policy/policy-words.ts';
 import type { PolicyVerdict } from '../../../src/tree/admission/policy.ts';
+import { TOKEN } from './made-up-token.ts';
 
 it.each([
   ['secrets', true],
@@ -17,8 +18,6 @@ it.each([
   else expect(() => checkPolicyWords(words, 'policy')).toThrow('policy takes some of secrets, email');
 });
 
-/** Made up, in the form of a token of GitHub. */
-const TOKEN = `ghp_${'a1B2c3D4e5F6g7H8i9J0'.repeat(2).slice(0, 36)}`;
 const TEXT = `ada@example.org\n4111 1111 1111 1111\nDE89 3704 0044 0532 0130 00\n+49 30 901820\n${TOKEN}\n`;
 
 async function judge(words: string, text = TEXT): Promise<PolicyVerdict | undefined> {

@@ -4,10 +4,9 @@ import {
   type SensitiveInformationOptions,
   sensitiveInformation,
 } from '../../../src/policy/index.ts';
+import { TOKEN } from './made-up-token.ts';
 
 const encode = (text: string): Uint8Array => new TextEncoder().encode(text);
-/** Made up, in the form of a token of GitHub. */
-const TOKEN = `ghp_${'a1B2c3D4e5F6g7H8i9J0'.repeat(2).slice(0, 36)}`;
 const PERSONAL: readonly PersonalData[] = ['email', 'card', 'iban', 'phone'];
 
 async function judge(text: string | Uint8Array, options?: SensitiveInformationOptions, path = '/memories/a') {

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { sensitiveInformation } from '../../../src/policy/index.ts';
 import { findSecrets } from '../../../src/policy/secrets.ts';
+import { TOKEN } from './made-up-token.ts';
 
-/** Made up, in the forms of a key of AWS and of a token of GitHub. */
+/** Made up, in the form of a key of AWS. */
 const AWS_KEY = 'wJalrXUtnFEMIxK7MDENGxbPxRfiCYAAAAAAAKEY';
-const TOKEN = `ghp_${'a1B2c3D4e5F6g7H8i9J0'.repeat(2).slice(0, 36)}`;
 
 async function redacted(text: string): Promise<string> {
   const content = new TextEncoder().encode(text);

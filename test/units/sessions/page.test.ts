@@ -149,7 +149,7 @@ describe('the content of a page', () => {
 
 describe('the steps in which lines are parsed', () => {
   const STEP = 65_536;
-  /** How many times others run before the lines are there. */
+  /** The times that others run before the lines are there. */
   const stepsOf = (steps: Generator<void, unknown>): number => {
     let count = 0;
     while (steps.next().done !== true) count++;

@@ -8,7 +8,7 @@ import type { ObjectKey } from '../../../src/format/object-keys.ts';
 import { openFolderObjectStore } from '../../../src/store/folder.ts';
 
 let failing: string | undefined;
-/** What another process does between the look at a file and its opening. */
+/** The deed of another process between the look at a file and its opening. */
 let afterLook: (() => void) | undefined;
 /** Stands around the reads of the file that is opened next. */
 let aroundRead: ((read: FileHandle['read'], call: Parameters<Read>) => ReturnType<Read>) | undefined;

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { MemoryError } from '../../../../src/errors.ts';
 import { kmsFailure } from '../../../../src/keys/kms/kms-errors.ts';
 
-/** What each failure is, by its name, and what its message speaks of. */
+/** The failures by name, each with its code and a word of its message. */
 const NAMED: readonly (readonly [code: string, said: RegExp, ...names: readonly string[]])[] = [
   ['integrity', /refused by its root key/, 'InvalidCiphertextException', 'IncorrectKeyException'],
   ['key_unavailable', /disabled/, 'DisabledException'],

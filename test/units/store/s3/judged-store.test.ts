@@ -21,7 +21,7 @@ function storeOver(
   return judgedStore(wire as S3Wire, { bucket: 'bucket', clock: () => NOW, ...options });
 }
 
-/** What a failure of the SDK looks like: a name, and a status where there was an answer. */
+/** Makes a failure as the SDK does: with a name, and a status where there was an answer. */
 function failure(name: string, status?: number): Error {
   const metadata = status === undefined ? {} : { $metadata: { httpStatusCode: status } };
   return Object.assign(new Error('words of the server'), { name, ...metadata });
