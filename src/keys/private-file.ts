@@ -1,6 +1,6 @@
 import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs';
 import { misconfigured } from '../errors.ts';
-import { fileCodeOf, redactedFileCause } from '../store/failures.ts';
+import { nameFileCode, redactedFileCause } from '../store/failures.ts';
 
 /** The name of a file with a secret for messages, which leave out its path and its content. */
 interface PrivateFile {
@@ -46,7 +46,7 @@ function openForReading(path: string, { label, remedy }: PrivateFile): number {
     // The open does not block: a named pipe is refused by the caller instead of being waited for.
     return openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
   } catch (error) {
-    const code = fileCodeOf(error) ?? 'unknown error';
+    const code = nameFileCode(error);
     const reason = code === 'ENOENT' ? `does not exist: ${remedy}` : `cannot be opened (${code})`;
     throw misconfigured(`The file named by ${label} ${reason}.`, redactedFileCause(error));
   }

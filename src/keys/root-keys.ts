@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 import { misconfigured } from '../errors.ts';
 import { fromBase64 } from '../format/encoding.ts';
 import { KEY_BYTES } from '../format/sodium.ts';
-import { fileCodeOf, redactedFileCause } from '../store/failures.ts';
+import { nameFileCode, redactedFileCause } from '../store/failures.ts';
 import type { AwsCredentials } from '../store/s3/callers-credentials.ts';
 import { once } from '../time.ts';
 import { envRootKey } from './env-root-key.ts';
@@ -177,7 +177,7 @@ export function createRootKeyFile(path: string, text: string): void {
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
     writeFileSync(path, text, { flag: 'wx', mode: 0o600, flush: true });
   } catch (error) {
-    const code = fileCodeOf(error) ?? 'unknown error';
+    const code = nameFileCode(error);
     throw code === 'EEXIST'
       ? misconfigured(
           'The key file exists already and is never overwritten: losing a root key loses every memory under it.',

@@ -74,6 +74,11 @@ export function fileCodeOf(error: unknown): string | undefined {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
 }
 
+/** The code as a message names it: `unknown error` where there is none, as where Deno does not allow a file to be read. */
+export function nameFileCode(error: unknown): string {
+  return fileCodeOf(error) ?? 'unknown error';
+}
+
 /**
  * An error of the file system without the paths in its message and fields: they name files of the tenant, and folders
  * of the machine. A logger prints all of a cause.
@@ -82,7 +87,7 @@ export function redactedFileCause(error: unknown): Error {
   const { syscall, errno } = (error ?? {}) as { readonly syscall?: unknown; readonly errno?: unknown };
   const code = fileCodeOf(error);
   const call = typeof syscall === 'string' ? syscall : 'a call';
-  const told = new Error(`The file system refused ${call} (${code ?? 'unknown error'}).`);
+  const told = new Error(`The file system refused ${call} (${nameFileCode(error)}).`);
   return Object.assign(told, { code, syscall: typeof syscall === 'string' ? syscall : undefined, errno });
 }
 

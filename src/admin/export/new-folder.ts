@@ -3,7 +3,7 @@ import { constants, type Stats } from 'node:fs';
 import { chmod, lstat, mkdir, open, readdir, rename, rm, rmdir } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { MemoryError } from '../../errors.ts';
-import { fileCodeOf, redactedFileCause } from '../../store/failures.ts';
+import { nameFileCode, redactedFileCause } from '../../store/failures.ts';
 
 /** A file to be written below the folder. */
 export interface NewFile {
@@ -88,7 +88,7 @@ export async function beginFolder(to: string, platform: string = process.platfor
         await writeFile(file);
         return undefined;
       } catch (error) {
-        const code = codeOf(error);
+        const code = nameFileCode(error);
         if (ABOUT_THE_NAME.has(code)) return { refused: code };
         throw failure(error);
       }
@@ -173,7 +173,7 @@ async function clear(partial: string, name: string): Promise<void> {
 async function statOrNothing(path: string): Promise<Stats | undefined> {
   return guarded(() =>
     lstat(path).catch((error: unknown) => {
-      if (codeOf(error) === 'ENOENT') return undefined;
+      if (nameFileCode(error) === 'ENOENT') return undefined;
       throw error;
     }),
   );
@@ -188,7 +188,7 @@ async function guarded<T>(work: () => Promise<T>): Promise<T> {
 }
 
 function failure(error: unknown): MemoryError {
-  const code = codeOf(error);
+  const code = nameFileCode(error);
   const reason =
     code === 'ENOENT' ? 'it is gone; has another export into it begun?' : `it cannot be written (${code})`;
   return new MemoryError(
@@ -198,8 +198,4 @@ function failure(error: unknown): MemoryError {
       cause: redactedFileCause(error),
     },
   );
-}
-
-function codeOf(error: unknown): string {
-  return fileCodeOf(error) ?? 'unknown error';
 }

@@ -7,7 +7,7 @@ import { sameBytes } from '../../format/encoding.ts';
 import { MEMORY_ROOT } from '../../language/path.ts';
 import type { MemoryOptions } from '../../open/options/options.ts';
 import { readSettings } from '../../open/options/settings.ts';
-import { fileCodeOf } from '../../store/failures.ts';
+import { nameFileCode } from '../../store/failures.ts';
 import { parseStoreLocation } from '../../store/open-store.ts';
 import { KEYS_PER_REQUEST } from '../../store/port.ts';
 import type { FileStat } from '../../tool/files.ts';
@@ -236,7 +236,7 @@ async function readSourceFile(
   } catch (error) {
     return path.includes('\ufffd')
       ? { left: 'has a name that is not UTF-8' }
-      : { left: `cannot be read (${fileCodeOf(error) ?? 'unknown error'})` };
+      : { left: `cannot be read (${nameFileCode(error)})` };
   }
 }
 

@@ -8,7 +8,7 @@ import { stringify } from 'smol-toml';
 import { misconfigured } from '../../errors.ts';
 import { createRootKeyFile, parseRootKeys, readRootKeyFile } from '../../keys/root-keys.ts';
 import { processEnvironment } from '../../open/options/environment.ts';
-import { fileCodeOf, redactedFileCause } from '../../store/failures.ts';
+import { nameFileCode, redactedFileCause } from '../../store/failures.ts';
 import type { ChosenVerb, Invocation } from '../run/invocation.ts';
 import { CONFIG_NAME, DOT_ENV, PROJECT_FOLDER } from '../run/settings.ts';
 
@@ -124,10 +124,7 @@ function writeSettings(settings: NewSettings, lines: readonly string[]): string 
     ignoreDotEnv();
     return DOT_ENV;
   } catch (error) {
-    throw misconfigured(
-      `The settings cannot be written (${fileCodeOf(error) ?? 'unknown error'}).`,
-      redactedFileCause(error),
-    );
+    throw misconfigured(`The settings cannot be written (${nameFileCode(error)}).`, redactedFileCause(error));
   }
 }
 

@@ -3,7 +3,7 @@ import { constants, rmSync } from 'node:fs';
 import { type FileHandle, open, readdir, realpath, rename, rm, stat, utimes } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { MemoryError } from '../../errors.ts';
-import { fileCodeOf } from '../../store/failures.ts';
+import { fileCodeOf, nameFileCode } from '../../store/failures.ts';
 
 /** Names what is not whole yet, and the process that writes it. */
 const PARTIAL = /^\.sealed-memory-(\d{1,10})-[0-9a-f]{8}\.partial$/;
@@ -124,5 +124,5 @@ export function existsAlready(path: string): MemoryError {
 }
 
 function ownFailure(what: string, error: unknown): MemoryError {
-  return new MemoryError('invalid_command', `${what} (${fileCodeOf(error) ?? 'unknown error'}).`);
+  return new MemoryError('invalid_command', `${what} (${nameFileCode(error)}).`);
 }

@@ -18,7 +18,7 @@ import { adviceFor } from '../../open/options/known-names.ts';
 import { OPTION_TABLE } from '../../open/options/option-table.ts';
 import type { MemoryOptions } from '../../open/options/options.ts';
 import { typedName, withOrigin } from '../../open/options/origins.ts';
-import { fileCodeOf } from '../../store/failures.ts';
+import { nameFileCode } from '../../store/failures.ts';
 import { parseStoreLocation, type S3Options, type StoreLocation } from '../../store/open-store.ts';
 import type { Flags, Invocation } from './invocation.ts';
 
@@ -273,7 +273,7 @@ function readText(path: string, what: string): string | undefined {
   try {
     text = readFileSync(path, 'utf8');
   } catch (error) {
-    const code = fileCodeOf(error) ?? 'unknown error';
+    const code = nameFileCode(error);
     if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
     throw misconfigured(`${what} cannot be read (${code}).`);
   }

@@ -2,7 +2,7 @@ import { hasCode, MemoryError } from '../../errors.ts';
 import { decodeText, encodeText } from '../../language/text.ts';
 import type { MemoryOptions } from '../../open/options/options.ts';
 import { readSettings } from '../../open/options/settings.ts';
-import { fileCodeOf } from '../../store/failures.ts';
+import { nameFileCode } from '../../store/failures.ts';
 import type { Terminal } from '../show/terminal.ts';
 import { ownChunks } from './own-chunks.ts';
 
@@ -37,10 +37,7 @@ export async function readSource(
     return await readAll(ownChunks(file, signal), fileBytes);
   } catch (error) {
     if (hasCode(error, 'limit_exceeded')) throw error;
-    throw new MemoryError(
-      'invalid_command',
-      `The file cannot be read (${fileCodeOf(error) ?? 'unknown error'}).`,
-    );
+    throw new MemoryError('invalid_command', `The file cannot be read (${nameFileCode(error)}).`);
   }
 }
 

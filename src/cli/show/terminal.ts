@@ -1,7 +1,7 @@
 import type { WriteStream } from 'node:tty';
 import { styleText } from 'node:util';
 import { MemoryError } from '../../errors.ts';
-import { fileCodeOf } from '../../store/failures.ts';
+import { nameFileCode } from '../../store/failures.ts';
 
 export type Style = 'red' | 'green' | 'yellow' | 'blue' | 'cyan' | 'dim' | 'bold';
 
@@ -60,7 +60,7 @@ export function isReaderGone(error: unknown): boolean {
  */
 export function outFailure(error: Error): Error {
   if (isReaderGone(error)) return error;
-  const why = fileCodeOf(error) ?? 'unknown error';
+  const why = nameFileCode(error);
   return new MemoryError(
     'invalid_command',
     `Standard output cannot be written (${why}): what is there is not whole.`,

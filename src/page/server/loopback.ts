@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { misconfigured } from '../../errors.ts';
-import { fileCodeOf } from '../../store/failures.ts';
+import { nameFileCode } from '../../store/failures.ts';
 import { type BoundedServer, createBoundedServer, type ServerBounds } from './bounded-server.ts';
 
 /** The address to which programs of this machine alone can connect. */
@@ -37,7 +37,7 @@ export async function listenOnLoopback(
     server.listen({ host: LOOPBACK, port: wanted });
     await once(server, 'listening');
   } catch (error) {
-    const code = fileCodeOf(error) ?? 'unknown error';
+    const code = nameFileCode(error);
     throw misconfigured(`Port ${wanted} of ${LOOPBACK} cannot be had (${code}): give ${option} another one.`);
   }
   const { port } = server.address() as AddressInfo;

@@ -70,14 +70,16 @@ export function refuseTooLarge(
 async function judged(policy: Policy, file: PolicyFile, waitMs?: number): Promise<PolicyVerdict> {
   const { signal } = file;
   const late = failed('did not answer');
+  let failure = failed('failed');
   try {
     const verdict: unknown = await inTime(() => policy(file), { signal, late: () => late, ms: waitMs });
     if (isVerdict(verdict)) return verdict;
   } catch (error) {
-    throwIfAborted(signal);
-    throw error === late || hasCode(error, 'misconfigured') ? error : failed('failed');
+    if (error === late) failure = late;
+    if (hasCode(error, 'misconfigured')) failure = error;
   }
-  throw failed('failed');
+  throwIfAborted(signal);
+  throw failure;
 }
 
 function failed(how: string): MemoryError {

@@ -1,6 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { MemoryError } from '../../../src/errors.ts';
-import { fileCodeOf, readSdkFailure, redactedCause, redactedFileCause } from '../../../src/store/failures.ts';
+import {
+  fileCodeOf,
+  nameFileCode,
+  readSdkFailure,
+  redactedCause,
+  redactedFileCause,
+} from '../../../src/store/failures.ts';
 
 const PATH = '/home/someone/acme/notes.md';
 
@@ -26,8 +32,9 @@ it.each([
   ['an error without a code', new Error(PATH), undefined],
   ['what is no error', { code: 'EIO' }, undefined],
   ['nothing', undefined, undefined],
-])('the code of %s', (_, error, code) => {
+])('the code of %s, and its name in a message', (_, error, code) => {
   expect(fileCodeOf(error)).toBe(code);
+  expect(nameFileCode(error)).toBe(code ?? 'unknown error');
 });
 
 it('a field of a file system’s failure that is no text is not taken for the name of a call', () => {

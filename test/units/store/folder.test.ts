@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import type { ObjectKey } from '../../../src/format/object-keys.ts';
 import { openFolderObjectStore } from '../../../src/store/folder.ts';
+import { isFolder } from '../../../src/store/folder-files.ts';
 import type { ListOptions, ObjectStore } from '../../../src/store/port.ts';
 import { describeObjectStore } from '../../contracts/object-store.ts';
 import { writableFolder } from '../../stage/object-folder.ts';
@@ -37,6 +38,14 @@ describe('openFolderObjectStore', () => {
     mkdirSync(join(folder, path, '..'), { recursive: true });
     writeFileSync(join(folder, path), text);
   };
+  it('tells a folder from a file, and from nothing', async () => {
+    write('there/file');
+    const kinds = ['there', 'there/file', 'absent', 'absent/below'].map((path) =>
+      isFolder(folder, path.split('/')),
+    );
+    expect(await Promise.all(kinds)).toEqual([true, false, false, false]);
+  });
+
   const listed = async (request: Partial<ListOptions> = {}): Promise<readonly string[]> => {
     const names: string[] = [];
     for await (const { objects } of store.list({ prefix: '', ...request })) {

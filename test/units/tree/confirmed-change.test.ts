@@ -117,6 +117,12 @@ describe('a change of several objects', () => {
     expect(sightings.knowsOther({ key: written.key, etag: 'another' as ETag })).toBe(true);
   });
 
+  it('takes no notice of an ETag for which no PUT was sent', async () => {
+    const { work, etag } = await start();
+    const told = answering({ etags: [etag] });
+    expect(await confirmedChange(work, told, { writes: [], deletes: [] })).toEqual([]);
+  });
+
   it('answers the conditions that failed, and remembers only what was missing as gone', async () => {
     const { work, key, etag, version, site } = await start();
     const other = await (await site.client()).open();

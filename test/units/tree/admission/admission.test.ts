@@ -135,6 +135,7 @@ describe('the policy', () => {
     ['another word', 'deny'],
     ['true', true],
     ['an empty object', {}],
+    ['a function that has findings', Object.assign(() => {}, { refuse: FINDINGS })],
     ['findings that are no list', { refuse: 'card' }],
     ['a finding without a rule', { refuse: [{ line: 1 }] }],
     ['one finding of two without a rule', { refuse: [{ rule: 'card' }, { rule: 1 }] }],
@@ -151,6 +152,16 @@ describe('the policy', () => {
     await expect(admitName(tenantOf(answering(verdict)), PATH, {})).rejects.toMatchObject({
       code: 'unavailable',
     });
+  });
+
+  it('that gives no valid answer while its caller gives up ends as aborted', async () => {
+    const controller = new AbortController();
+    const policy = () => {
+      queueMicrotask(() => controller.abort());
+      return answering({ refuse: [null] })({} as never);
+    };
+    const call = { signal: controller.signal };
+    expect(await errorOf(admit(policy, call))).toMatchObject({ code: 'aborted' });
   });
 
   it.each([
