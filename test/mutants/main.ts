@@ -6,7 +6,7 @@ import { ROOMS, roomOf, sourcesOf } from './rooms.ts';
 import { type MutantRun, runMutants } from './run.ts';
 import { percent, recordedScores, recordScores, type Scores, share, sum } from './scores.ts';
 
-const USAGE = `npm run prove mutants -- [ROOM|FILE ...] [--since COMMIT] [--minutes N] [--jobs N] [--record]
+const USAGE = `npm run prove mutants -- [ROOM|FILE ...] [--since COMMIT] [--minutes N] [--jobs N] [--static] [--record]
 
 Makes mutants of the code (StrykerJS), and runs the unit tests of their room against each. Ends with 1 where a score is
 below its goal and below what was recorded before; a single file without a record is only told. Without a room: all of
@@ -17,6 +17,7 @@ them, which takes hours.
   --since COMMIT  The files that were changed since then.
   --minutes N     Stops after this time, and says what was left out.
   --jobs N        Mutants that are tried side by side; 2.
+  --static        Tries those too that act while a module is loaded, with all tests of the room against each.
   --record        Writes the scores of the files that were tried whole into test/mutants/scores.json.
   --help          Prints this.
 `;
@@ -28,6 +29,7 @@ async function main(): Promise<void> {
       since: { type: 'string' },
       minutes: { type: 'string' },
       jobs: { type: 'string', default: '2' },
+      static: { type: 'boolean', default: false },
       record: { type: 'boolean', default: false },
     },
   });
@@ -44,7 +46,7 @@ async function main(): Promise<void> {
       console.log(`Left out, as the time was over: ${files.join(', ')}`);
       continue;
     }
-    const run = await runMutants({ room, files, concurrency, endsAtMs });
+    const run = await runMutants({ room, files, concurrency, endsAtMs, withStatic: values.static });
     isStopped = run.isStopped;
     const isWhole = files.length === sourcesOf(room).length && !isStopped;
     isGood = tell(room, run, isWhole) && isGood;
@@ -88,7 +90,7 @@ function byRoom(files: readonly string[]): ReadonlyMap<string, readonly string[]
 /** Prints what a run found. @returns whether every score is as high as it has to be. */
 function tell(
   room: string,
-  { scores, alive, excused, untested, isStopped }: MutantRun,
+  { scores, alive, excused, untested, loaded, isStopped }: MutantRun,
   isWhole: boolean,
 ): boolean {
   const goal = ROOMS[room]?.goal ?? 1;
@@ -100,6 +102,8 @@ function tell(
     `${room}: ${whole.killed} of ${whole.mutants} killed, ${percent(share(whole))} (goal ${percent(goal)}); ` +
       `${excused} excused by a row, ${alive.length} alive`,
   );
+  if (loaded > 0)
+    console.log(`Left out, as they act while a module is loaded: ${loaded} (--static tries them)`);
   if (isStopped && whole.mutants === 0) console.log(`Left out, as the time was over: all mutants of ${room}`);
   for (const [file, count] of Object.entries(untested))
     console.log(`Left out, as the time was over: ${count} mutants of ${file}`);

@@ -20,6 +20,8 @@ export interface RunOptions {
   readonly concurrency: number;
   /** The time at which the answer is what was tried so far; the caller then ends the process. */
   readonly endsAtMs?: number | undefined;
+  /** Tries those too that act while a module is loaded: no test is known to meet them, so all of the room run. */
+  readonly withStatic: boolean;
 }
 
 export interface MutantRun {
@@ -28,6 +30,8 @@ export interface MutantRun {
   readonly alive: readonly string[];
   /** How many mutants are excused by a row. */
   readonly excused: number;
+  /** How many were left out because they act while a module is loaded. */
+  readonly loaded: number;
   /** The files of which some mutants were left out because the time was over, and how many. */
   readonly untested: Readonly<Record<string, number>>;
   /** True where the time was over before the end: Stryker is still at work. */
@@ -40,7 +44,13 @@ export interface MutantRun {
  *
  * @throws When the tests are red without a mutant.
  */
-export async function runMutants({ room, files, concurrency, endsAtMs }: RunOptions): Promise<MutantRun> {
+export async function runMutants({
+  room,
+  files,
+  concurrency,
+  endsAtMs,
+  withStatic,
+}: RunOptions): Promise<MutantRun> {
   process.env[ROOM_VARIABLE] = room;
   process.env['TEST_SEED'] ??= '1';
   progress.planned = [];
@@ -56,6 +66,7 @@ export async function runMutants({ room, files, concurrency, endsAtMs }: RunOpti
     ignorers: ['messages'],
     reporters: ['progress-append-only', 'collector'],
     coverageAnalysis: 'perTest',
+    ignoreStatic: !withStatic,
     incremental: true,
     incrementalFile: `${KEPT}/${room}.json`,
     // TypeScript 7 has no JavaScript API, with which Stryker would read a configuration that it finds.
@@ -78,9 +89,10 @@ function judge(
 ): Omit<MutantRun, 'isStopped'> {
   const scores: Record<string, Score> = {};
   const alive: string[] = [];
-  let excused = 0;
+  let [excused, loaded] = [0, 0];
   for (const mutant of tested) {
-    const { status } = mutant;
+    const { status, statusReason } = mutant;
+    if (status === 'Ignored' && statusReason?.startsWith('Static mutant') === true) loaded += 1;
     // Ignored are the words of messages; what does not compile, or cannot be loaded, was made in vain.
     if (status === 'Ignored' || status === 'CompileError' || status === 'RuntimeError') continue;
     const file = relative(process.cwd(), mutant.fileName);
@@ -98,6 +110,7 @@ function judge(
     scores,
     alive: alive.sort(),
     excused,
+    loaded,
     untested: Object.fromEntries(untested.filter(([, count]) => count > 0)),
   };
 }
