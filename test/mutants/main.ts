@@ -4,9 +4,10 @@ import { relative } from 'node:path';
 import { readCall, refuseCall } from '../../infra/local/terminal/program-call.ts';
 import { ROOMS, roomOf, sourcesOf } from './rooms.ts';
 import { type MutantRun, runMutants } from './run.ts';
-import { percent, recordedScores, recordScores, type Scores, share, sum } from './scores.ts';
+import { percent, recordDraw, recordedScores, recordScores, type Scores, share, sum } from './scores.ts';
 
-const USAGE = `npm run prove mutants -- [ROOM|FILE ...] [--since COMMIT] [--minutes N] [--jobs N] [--static] [--record]
+const USAGE = `npm run prove mutants -- [ROOM|FILE ...] [--since COMMIT] [--minutes N] [--jobs N] [--static]
+                                [--draw SHARE] [--seed N] [--record]
 
 Makes mutants of the code (StrykerJS), and runs the unit tests of their room against each. Ends with 1 where a score is
 below its goal and below what was recorded before; a single file without a record is only told. Without a room: all of
@@ -18,7 +19,10 @@ them, which takes hours.
   --minutes N     Stops after this time, and says what was left out.
   --jobs N        Mutants that are tried side by side; 2.
   --static        Tries those too that act while a module is loaded, with all tests of the room against each.
-  --record        Writes the scores of the files that were tried whole into test/mutants/scores.json.
+  --draw SHARE    Tries this share of the mutants alone, such as 0.1, drawn by a seed.
+  --seed N        The seed of the draw; 1.
+  --record        Writes the scores of the files that were tried whole into test/mutants/scores.json; of whole rooms that
+                  were drawn from, into test/mutants/draws.json.
   --help          Prints this.
 `;
 
@@ -30,6 +34,8 @@ async function main(): Promise<void> {
       minutes: { type: 'string' },
       jobs: { type: 'string', default: '2' },
       static: { type: 'boolean', default: false },
+      draw: { type: 'string' },
+      seed: { type: 'string', default: '1' },
       record: { type: 'boolean', default: false },
     },
   });
@@ -37,6 +43,9 @@ async function main(): Promise<void> {
   if (!(Number.isSafeInteger(concurrency) && concurrency > 0))
     refuseCall(USAGE, 'Give a whole number of jobs');
   if (!(minutes > 0)) refuseCall(USAGE, 'Give a number of minutes above 0');
+  const draw = values.draw === undefined ? undefined : { seed: values.seed, share: Number(values.draw) };
+  if (draw !== undefined && !(draw.share > 0 && draw.share <= 1))
+    refuseCall(USAGE, 'Give a share above 0, and at most 1');
   const endsAtMs = values.minutes === undefined ? undefined : Date.now() + minutes * 60_000;
   const wanted = byRoom(values.since === undefined ? named(positionals) : touchedSince(values.since));
   if (wanted.size === 0) console.log('No file in a room whose mutants are counted.');
@@ -46,11 +55,12 @@ async function main(): Promise<void> {
       console.log(`Left out, as the time was over: ${files.join(', ')}`);
       continue;
     }
-    const run = await runMutants({ room, files, concurrency, endsAtMs, withStatic: values.static });
+    const run = await runMutants({ room, files, concurrency, endsAtMs, withStatic: values.static, draw });
     isStopped = run.isStopped;
     const isWhole = files.length === sourcesOf(room).length && !isStopped;
     isGood = tell(room, run, isWhole) && isGood;
-    if (values.record) recordScores(room, wholeFiles(files, run));
+    if (values.record && draw === undefined) recordScores(room, wholeFiles(files, run));
+    if (values.record && draw !== undefined && isWhole) recordDraw(room, { ...draw, ...sum(run.scores) });
   }
   process.exitCode = isGood ? 0 : 1;
   if (isStopped) stop(process.exitCode);

@@ -1,6 +1,8 @@
+import { type Checker, type CheckResult, CheckStatus } from '@stryker-mutator/api/check';
 import type { Mutant } from '@stryker-mutator/api/core';
 import { declareClassPlugin, declareValuePlugin, PluginKind } from '@stryker-mutator/api/plugin';
 import type { Reporter } from '@stryker-mutator/api/report';
+import { handedOver, isDrawn } from './draw.ts';
 
 /** The part of Babel's path that is looked at here. */
 interface SyntaxPath {
@@ -31,12 +33,35 @@ class Collector implements Reporter {
   };
 }
 
-/** Stryker's plugins: no mutants in the words of an error's message, and a list of results while they come. */
+/** Lets the tests run against the mutants of the draw alone, as Stryker lets a checker turn down what does not compile. */
+class DrawChecker implements Checker {
+  init(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  check(mutants: readonly Mutant[]): Promise<Record<string, CheckResult>> {
+    const draw = handedOver();
+    const results = mutants.map((mutant): [string, CheckResult] => [
+      mutant.id,
+      draw === undefined || isDrawn(draw, mutant)
+        ? { status: CheckStatus.Passed }
+        : { status: CheckStatus.CompileError, reason: 'not drawn' },
+    ]);
+    return Promise.resolve(Object.fromEntries(results));
+  }
+
+  group(mutants: readonly Mutant[]): Promise<string[][]> {
+    return Promise.resolve([mutants.map(({ id }) => id)]);
+  }
+}
+
+/** Stryker's plugins: no mutants in the words of an error's message, a draw, and a list of results while they come. */
 export const strykerPlugins = [
   declareValuePlugin(PluginKind.Ignore, 'messages', {
     shouldIgnore: (path) =>
       isText(path as SyntaxPath) && standsInError(path as SyntaxPath) ? 'the words of a message' : undefined,
   }),
+  declareClassPlugin(PluginKind.Checker, 'draw', DrawChecker),
   declareClassPlugin(PluginKind.Reporter, 'collector', Collector),
 ];
 

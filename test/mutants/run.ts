@@ -4,6 +4,7 @@ import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Mutant } from '@stryker-mutator/api/core';
 import { Stryker } from '@stryker-mutator/core';
+import { type Draw, handOver, isDrawn } from './draw.ts';
 import { progress } from './plugins.ts';
 import { ROOM_VARIABLE } from './rooms.ts';
 import type { Score, Scores } from './scores.ts';
@@ -22,6 +23,8 @@ export interface RunOptions {
   readonly endsAtMs?: number | undefined;
   /** Tries those too that act while a module is loaded: no test is known to meet them, so all of the room run. */
   readonly withStatic: boolean;
+  /** Tries the mutants of a draw alone, and keeps no results for later runs. */
+  readonly draw?: Draw | undefined;
 }
 
 export interface MutantRun {
@@ -50,9 +53,11 @@ export async function runMutants({
   concurrency,
   endsAtMs,
   withStatic,
+  draw,
 }: RunOptions): Promise<MutantRun> {
   process.env[ROOM_VARIABLE] = room;
   process.env['TEST_SEED'] ??= '1';
+  handOver(draw);
   progress.planned = [];
   progress.tested = [];
   mkdirSync(KEPT, { recursive: true });
@@ -67,7 +72,8 @@ export async function runMutants({
     reporters: ['progress-append-only', 'collector'],
     coverageAnalysis: 'perTest',
     ignoreStatic: !withStatic,
-    incremental: true,
+    checkers: draw === undefined ? [] : ['draw'],
+    incremental: draw === undefined,
     incrementalFile: `${KEPT}/${room}.json`,
     // TypeScript 7 has no JavaScript API, with which Stryker would read a configuration that it finds.
     tsconfigFile: 'none.json',
@@ -80,7 +86,9 @@ export async function runMutants({
   } as never).runMutationTest();
   const timeIsOver = endsAtMs === undefined ? [] : [sleep(endsAtMs - Date.now())];
   const isStopped = await Promise.race([running.then(() => false), ...timeIsOver]);
-  return { ...judge(progress.tested, countByFile(progress.planned)), isStopped };
+  const isTried = (mutant: Mutant) => draw === undefined || isDrawn(draw, mutant);
+  const [tested, planned] = [progress.tested.filter(isTried), progress.planned.filter(isTried)];
+  return { ...judge(tested, countByFile(planned)), isStopped };
 }
 
 function judge(

@@ -1,7 +1,9 @@
 import { readFileSync, writeFileSync } from 'node:fs';
+import type { Draw } from './draw.ts';
 import { ROOMS, sourcesOf } from './rooms.ts';
 
 const PLACE = new URL('scores.json', import.meta.url);
+const DRAWS = new URL('draws.json', import.meta.url);
 const PAGE = new URL('../../docs/testing.md', import.meta.url);
 
 /** The mutants of a room or a file, and how many of them the tests killed. */
@@ -24,19 +26,38 @@ export function recordScores(room: string, scores: Scores): void {
   const known: Scores = { ...before[room], ...scores };
   const kept = sourcesOf(room).flatMap((file) => (known[file] ? [[file, known[file]] as const] : []));
   const all = { ...before, [room]: Object.fromEntries(kept) };
-  const ordered = Object.fromEntries(
-    Object.keys(ROOMS).flatMap((name) => (all[name] ? [[name, all[name]]] : [])),
+  writeFileSync(PLACE, `${JSON.stringify(inOrder(all), null, 2)}\n`);
+  writeRow(room);
+}
+
+/** The last draw from each room that was recorded, and its score. */
+export function recordedDraws(): Readonly<Record<string, Draw & Score>> {
+  return JSON.parse(readFileSync(DRAWS, 'utf8')) as Readonly<Record<string, Draw & Score>>;
+}
+
+/** Records the score of a draw from a whole room, here and in docs/testing.md. */
+export function recordDraw(room: string, draw: Draw & Score): void {
+  writeFileSync(DRAWS, `${JSON.stringify(inOrder({ ...recordedDraws(), [room]: draw }), null, 2)}\n`);
+  writeRow(room);
+}
+
+function inOrder<T>(byRoom: Readonly<Record<string, T>>): Readonly<Record<string, T>> {
+  return Object.fromEntries(
+    Object.keys(ROOMS).flatMap((name) => (byRoom[name] ? [[name, byRoom[name]]] : [])),
   );
-  writeFileSync(PLACE, `${JSON.stringify(ordered, null, 2)}\n`);
+}
+
+function writeRow(room: string): void {
   const row = new RegExp(`^\\| \`${room}\` \\|.*$`, 'm');
   writeFileSync(PAGE, readFileSync(PAGE, 'utf8').replace(row, rowOf(room)));
 }
 
-/** The row of a room in docs/testing.md: its goal, the files that were measured, what was killed, and the score. */
+/** The row of a room in docs/testing.md: its goal, the files that were measured, what was killed, the score, and a draw. */
 export function rowOf(room: string): string {
   const scores = recordedScores()[room] ?? {};
   const { killed, mutants } = sum(scores);
   const files = `${Object.keys(scores).length} of ${sourcesOf(room).length}`;
+  const drawn = recordedDraws()[room];
   const score = mutants === 0 ? '' : percent(share({ killed, mutants }));
   const cells = [
     `\`${room}\``,
@@ -44,6 +65,7 @@ export function rowOf(room: string): string {
     files,
     `${killed} of ${mutants}`,
     score,
+    drawn === undefined ? '' : `${drawn.killed} of ${drawn.mutants}: ${percent(share(drawn))}`,
   ];
   return `| ${cells.join(' | ')} |`;
 }
