@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { MemoryError } from '../../../src/errors.ts';
-import { createCommandOrder } from '../../../src/tool/command-order.ts';
+import { type Claim, createCommandOrder } from '../../../src/tool/command-order.ts';
 import { createFiles, type Files } from '../../../src/tool/files.ts';
 import type { Tree } from '../../../src/tree/tree.ts';
 
@@ -11,12 +11,14 @@ const refused = (code: string) => expect.objectContaining({ name: 'MemoryError',
 
 let tree: Record<string, ReturnType<typeof vi.fn>>;
 let isClosed: boolean;
+let claimed: (readonly Claim[])[];
 let files: Files;
 const { signal } = new AbortController();
 const onProgress = (): void => {};
 
 beforeEach(() => {
   isClosed = false;
+  claimed = [];
   tree = {
     read: vi.fn(async () => Uint8Array.of(97)),
     readVersion: vi.fn(async () => ({ content: Uint8Array.of(97), etag: 'v1' })),
@@ -33,9 +35,16 @@ beforeEach(() => {
     },
   } as never;
   tree['walk'] = vi.fn(tree['walk']);
+  const order = createCommandOrder();
   files = createFiles({
     tree: tree as unknown as Tree,
-    order: createCommandOrder(),
+    order: {
+      ...order,
+      run(claims, action, aborted) {
+        claimed.push(claims);
+        return order.run(claims, action, aborted);
+      },
+    },
     maxFileBytes: 4,
     actor: 'host',
     refuseWhenClosed() {
@@ -183,6 +192,29 @@ describe('a call of memory.files', () => {
     for (const verb of ['read', 'readVersion', 'create', 'overwrite', 'edit', 'stat', 'rename', 'remove']) {
       expect(callsOf(verb), verb).toEqual([]);
     }
+  });
+
+  it.each<[string, () => unknown, readonly Claim['mode'][]]>([
+    ['read', () => files.read(A), ['read']],
+    ['stat', () => files.stat(A), ['read']],
+    ['exists', () => files.exists(A), ['read']],
+    [
+      'list',
+      () =>
+        files
+          .list(A as never)
+          [Symbol.asyncIterator]()
+          .next(),
+      ['read'],
+    ],
+    ['write', () => files.write(A, 'x'), ['write']],
+    ['append', () => files.append(A, 'x'), ['edit']],
+    ['copy', () => files.copy(A, B), ['read', 'write']],
+    ['rename', () => files.rename(A, B), ['write', 'write']],
+    ['remove', () => files.remove(A), ['write']],
+  ])('takes its place in the order by what it does to its paths: %s', async (_, call, modes) => {
+    await call();
+    expect(claimed).toEqual([modes.map((mode, index) => ({ path: [A, B][index], mode }))]);
   });
 
   it('waits for none but those on its path', async () => {

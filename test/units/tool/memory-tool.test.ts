@@ -5,7 +5,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { parseCommand } from '../../../src/language/command.ts';
 import { openMemory } from '../../../src/open/open-memory.ts';
 import type { MemoryOptions } from '../../../src/open/options/options.ts';
-import { runCommand } from '../../../src/tool/commands.ts';
+import { claimsOf, runCommand } from '../../../src/tool/commands.ts';
 import type { Memory, MemoryToolProps } from '../../../src/tool/memory-tool.ts';
 import type { Tree } from '../../../src/tree/tree.ts';
 import { createSite } from '../../stage/test-tree.ts';
@@ -148,6 +148,13 @@ describe('the handlers of a memory', () => {
     await expectUsable(memory);
   });
 
+  it.each([undefined, null, 'view', 1])('refuse %s in words for the model', async (input) => {
+    const memory = await open();
+    const error = await thrownBy(() => memory.handlers.view(input as never));
+    expect(error).toBeInstanceOf(ToolError);
+    expect(error).toMatchObject({ content: expect.stringContaining('`command`') });
+  });
+
   it('lie on an object without a prototype that cannot be changed', async () => {
     const memory = await open();
     expect(Object.getPrototypeOf(memory.handlers)).toBeNull();
@@ -252,7 +259,92 @@ describe('Memory.files', () => {
   });
 });
 
+describe('the place of a command in the order', () => {
+  const path = '/memories/a';
+  const pair = { old_path: path, new_path: '/memories/b' };
+  it.each<[object, readonly string[]]>([
+    [{ command: 'view', path }, ['read']],
+    [{ command: 'create', path, file_text: '' }, ['write']],
+    [{ command: 'str_replace', path, old_str: 'a', new_str: 'b' }, ['edit']],
+    [{ command: 'insert', path, insert_line: 0, insert_text: 'a' }, ['edit']],
+    [{ command: 'delete', path }, ['write']],
+    [{ command: 'rename', ...pair }, ['write', 'write']],
+  ])('is taken by what it does to its paths: $command', (input, modes) => {
+    const claims = modes.map((mode, index) => ({ path: [path, pair.new_path][index], mode }));
+    expect(claimsOf(parseCommand(input))).toEqual(claims);
+  });
+});
+
+describe('an edit of a path without a file', () => {
+  it.each([
+    ['doc', '/memories/d', 'not_found', []],
+    ['sdk', '/memories/d', 'is_directory', [{ maxFiles: 1 }]],
+    ['sdk', '/memories/none', 'not_found', [{ maxFiles: 1 }]],
+    ['sdk', '/memories', 'is_directory', [{ maxFiles: 1 }]],
+  ] as const)('looks for a directory in the profile %s alone: %s', async (profile, path, code, looks) => {
+    const site = await createSite();
+    const client = await site.client();
+    if (path !== '/memories') await client.create('/memories/d/f', 'x');
+    const asked: unknown[] = [];
+    const tree: Tree = {
+      ...client.tree,
+      list(at, options) {
+        asked.push(options);
+        return client.tree.list(at, options);
+      },
+    };
+    const { signal } = new AbortController();
+    const context = { tree, profile, onExists: 'error', options: { signal } } as const;
+    const input = { command: 'insert', path, insert_line: 0, insert_text: 'a' };
+    const error = await thrownBy(() => runCommand(context, parseCommand(input)));
+    expect(error).toMatchObject({ code });
+    expect(asked).toEqual(looks.map((look) => expect.objectContaining({ signal, ...look })));
+    await site.base[Symbol.asyncDispose]();
+  });
+});
+
 describe('the view of a directory', () => {
+  const viewed = async (tree: object) =>
+    runCommand(
+      { tree: tree as Tree, profile: 'doc', onExists: 'error', options: {} },
+      parseCommand({ command: 'view', path: '/memories/d' }),
+    );
+  const names = (count: number) =>
+    Array.from({ length: count }, (_, i) => ({
+      path: `/memories/d/${String(i).padStart(5, '0')}`,
+      size: 1_024,
+    }));
+
+  it('is one LIST where it was one, and the file that lies there now where nothing is listed', async () => {
+    const tree = (count: number) => ({
+      isAlwaysDirectory: () => false,
+      wasDirectory: () => true,
+      list: async () => ({ files: names(count), directories: [], truncated: false }),
+      read: async () => {
+        if (count > 0) throw new Error('it was read as a file');
+        return encode('text');
+      },
+    });
+    expect(await viewed(tree(1))).toContain('/memories/d/00000');
+    expect(await viewed(tree(0))).toContain('     1\ttext');
+  });
+
+  it.each([
+    [1, '1K'],
+    [2_000, '2.0M'],
+    [2_001, '2.0M'],
+    [4_500, '4.4M'],
+  ])('of %i files counts each once, and lets others run behind 2,000', async (count, size) => {
+    let hasRun = false;
+    setImmediate(() => {
+      hasRun = true;
+    });
+    const listed = { files: names(count), directories: [], truncated: false };
+    const content = await viewed({ isAlwaysDirectory: () => true, list: async () => listed });
+    expect(hasRun).toBe(count > 2_000);
+    expect(String(content).split('\n')[1]).toBe(`${size}\t/memories/d`);
+  });
+
   it('asks for no more files than a listing shows, and says where it stopped', async () => {
     const site = await createSite();
     const client = await site.client();
