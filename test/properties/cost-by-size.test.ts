@@ -1,10 +1,16 @@
 import { describe, expect, it } from 'vitest';
+import { parseRequest } from '../../src/cli/serve/exec-jsonl.ts';
+import { MAX_LINE_BYTES, splitLines } from '../../src/cli/serve/lines.ts';
 import { patchOf } from '../../src/cli/show/patch.ts';
+import { parseCommand } from '../../src/language/command.ts';
 import { insertAfterLine, replaceOnce } from '../../src/language/edit.ts';
 import { findInLines } from '../../src/language/text.ts';
 import { editSnippet, viewFile } from '../../src/language/view.ts';
+import { compareTexts } from '../../src/page/client/data/diff-lines.ts';
 import { sensitiveInformation } from '../../src/policy/index.ts';
+import { parseLines } from '../../src/sessions/page.ts';
 import { inTurns } from '../../src/time.ts';
+import { fingerprintOf, parseTurnText } from '../../src/worker/turn/turn-message.ts';
 import { roundsDuring, watchProcessor } from '../stage/measures.ts';
 
 /*
@@ -57,6 +63,22 @@ const compare: Work = (text) =>
     undefined,
   );
 
+const readLines: Work = async (text) => {
+  const input = `${JSON.stringify({ command: 'create', path: '/memories/a', file_text: text })}\n`.repeat(2);
+  const bytes = new TextEncoder().encode(input);
+  // Pipes and sockets hand a line over in pieces.
+  const pieces = Array.from({ length: Math.ceil(bytes.length / 1_024) }, (_, at) =>
+    bytes.subarray(at * 1_024, (at + 1) * 1_024),
+  );
+  for await (const line of splitLines(ReadableStream.from(pieces), MAX_LINE_BYTES)) parseRequest(line);
+};
+const parseTurn: Work = (text) => {
+  const messages = [{ role: 'user', content: text }];
+  return fingerprintOf(parseTurnText(JSON.stringify({ tenant: 'acme', turn: 't', system: text, messages })));
+};
+const parseTranscript: Work = (text) =>
+  inTurns(parseLines(text.split('\n').map((line) => JSON.stringify({ type: 'user', line }))));
+
 /** What goes on in steps. */
 const STEPS: Readonly<Record<string, Work>> = {
   'a policy that redacts personal data': judge({ secrets: false, personal, action: 'redact' }),
@@ -67,6 +89,13 @@ const STEPS: Readonly<Record<string, Work>> = {
 const WORKS: Readonly<Record<string, Work>> = {
   ...STEPS,
   'a policy that refuses': judge({ personal }),
+  'a line of a program': readLines,
+  'a turn of a worker': parseTurn,
+  'a transcript': parseTranscript,
+  'a comparison on the page': (text) => compareTexts(text, `x\n${text}y`, 10_000),
+  'a command with a path that is none': (text) => {
+    expect(() => parseCommand({ command: 'view', path: text })).toThrow();
+  },
   'a view': (text) => viewFile({ given: '/memories/a', text }),
   'a view of the last line': (text) =>
     viewFile({ given: '/memories/a', text, viewRange: [text.split('\n').length] }),
