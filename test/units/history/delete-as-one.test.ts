@@ -1,45 +1,10 @@
-import { spawnSync } from 'node:child_process';
-import { copyFileSync, mkdtempSync, rmSync, statSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { afterAll, afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import { MemoryError } from '../../../src/errors.ts';
-import { openAdmin } from '../../../src/open/open-admin.ts';
 import { openMemory } from '../../../src/open/open-memory.ts';
 import type { ChangeResult, Changes, ObjectStore } from '../../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import type { Memory } from '../../../src/tool/memory-tool.ts';
-import { silentLogger } from '../../stage/silent-logger.ts';
-
-const DIRECTORY = '/memories/d';
-const [A, B] = [`${DIRECTORY}/a`, `${DIRECTORY}/b`];
-const rootKey = new Uint8Array(32).fill(5);
-const optionsOf = (store: ObjectStore | string) => ({ store, tenant: 'acme', rootKey, logger: silentLogger });
-
-async function keepHistory(store: ObjectStore | string): Promise<Memory> {
-  await using admin = await openAdmin(optionsOf(store));
-  await admin.switchHistory('on');
-  const memory = await openMemory(optionsOf(store));
-  await memory.files.write(A, 'text of a');
-  await memory.files.write(B, 'text of b');
-  return memory;
-}
-
-/** What became of each path: `there`, or how the version ended whose text is kept, and what else the history tells. */
-async function fatesOf(memory: Memory): Promise<Readonly<Record<string, readonly string[]>>> {
-  const fates: Record<string, readonly string[]> = {};
-  for (const path of [A, B]) {
-    const told = (await memory.history.list(path)).map((entry) =>
-      entry.kind === 'written' ? `${entry.end}, ${entry.text}` : entry.kind,
-    );
-    fates[path] = (await memory.files.exists(path)) ? ['there', ...told] : told;
-  }
-  return fates;
-}
-
-const GONE = ['deleted', 'deleted, kept'];
-const THERE = ['there', 'current, kept'];
+import { A, B, DIRECTORY, fatesOf, GONE, keepHistory, optionsOf, THERE } from './deleted-files.ts';
 
 describe('a delete with history, on a store that makes several changes as one', () => {
   const opened: Memory[] = [];
@@ -124,50 +89,5 @@ describe('a delete with history, on a store that makes several changes as one', 
     const modes = changes.map(({ puts }) => puts.map(({ mode }) => (mode === 'create' ? mode : 'replaced')));
     expect(modes).toEqual([['create', 'create'], record === 'nothing' ? ['create'] : ['replaced', 'create']]);
     expect((await fatesOf(memory))[A]).toEqual(GONE);
-  });
-});
-
-describe('a process that is killed while it deletes with history', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'sealed-memory-killed-delete-'));
-  afterAll(() => rmSync(folder, { recursive: true }));
-  const SCRIPT = fileURLToPath(new URL('./killed-delete.ts', import.meta.url));
-  /** More than a delete takes. */
-  const MOST_STATEMENTS = 40;
-
-  it.each([
-    ['a file', A, 'as-usual'],
-    ['a file, on a full disk', A, 'full'],
-    ['a directory, on a full disk', DIRECTORY, 'full'],
-  ])('leaves nothing half, at any statement: %s', { timeout: 240_000 }, async (title, path, disk) => {
-    const prepared = join(folder, `${disk}-${path.length}.db`);
-    await (await keepHistory(`sqlite:${prepared}`)).close();
-    const seen = new Set<string>();
-    let statement = 0;
-    for (let done = false; !done; ) {
-      expect(++statement).toBeLessThan(MOST_STATEMENTS);
-      const file = `${prepared}-${statement}.copy`;
-      copyFileSync(prepared, file);
-      const { stdout, stderr, signal } = spawnSync(
-        process.execPath,
-        [SCRIPT, file, path, String(statement), disk],
-        { encoding: 'utf8' },
-      );
-      expect(stderr).toBe('');
-      done = signal === null;
-      expect(stdout).toBe(done ? 'done\n' : '');
-      const memory = await openMemory(optionsOf(`sqlite:${file}`));
-      const fates = await fatesOf(memory);
-      for (const each of path === A ? [A] : [A, B]) {
-        expect([GONE, THERE], `${title}, statement ${statement}`).toContainEqual(fates[each]);
-        seen.add(String(fates[each]));
-        if (done) expect(fates[each]).toEqual(GONE);
-      }
-      // The next write takes the reserve again.
-      await memory.files.write('/memories/next', 'text');
-      await memory.close();
-      expect(statSync(`${file}-reserve`).size).toBe(1_310_720);
-    }
-    expect(seen.size).toBe(2);
-    expect(statement).toBeGreaterThan(4);
   });
 });
