@@ -243,9 +243,8 @@ async function deleteAsOne(
   deletion: Deletion,
 ): Promise<readonly DeleteFailure[]> {
   const failures: DeleteFailure[] = [];
-  for (let start = 0, end = 0; start < files.length; start = end) {
-    end = endOfBatch(files, start);
-    const batch = files.slice(start, end);
+  for (let start = 0; start < files.length; ) {
+    const batch = batchFrom(files, start);
     try {
       failures.push(...(await deleteBatch(work, batch, deletion)));
     } catch (error) {
@@ -258,17 +257,21 @@ async function deleteAsOne(
       }
     }
     for (const _ of batch) deletion.onTarget?.();
+    start += batch.length;
   }
   return failures;
 }
 
-function endOfBatch(files: readonly ListedFile[], start: number): number {
-  let end = start;
-  for (let bytes = 0; end < files.length && end - start < MOST_FILES; end++) {
-    bytes += files[end]?.size ?? 0;
-    if (bytes > MOST_BYTES && end > start) break;
+/** Takes the files of the next change. */
+function batchFrom(files: readonly ListedFile[], start: number): readonly ListedFile[] {
+  const batch: ListedFile[] = [];
+  let bytes = 0;
+  for (const file of files.slice(start, start + MOST_FILES)) {
+    bytes += file.size;
+    if (bytes > MOST_BYTES && batch.length > 0) break;
+    batch.push(file);
   }
-  return end;
+  return batch;
 }
 
 /** A file to be deleted, and the record that is written of it: undefined where the version cannot be read. */
