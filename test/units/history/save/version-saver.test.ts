@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { verifyTree } from '../../../../src/admin/verify/verify.ts';
 import { MemoryError } from '../../../../src/errors.ts';
 import { seal } from '../../../../src/format/object.ts';
-import { fileKey, logicalName } from '../../../../src/format/object-keys.ts';
+import { classKey, fileKey, logicalName, type ObjectKey } from '../../../../src/format/object-keys.ts';
 import { MAX_CONTENT_BYTES, MOST_KEPT_BYTES } from '../../../../src/format/sizes.ts';
 import { newVersion } from '../../../../src/format/version.ts';
 import { NO_ID } from '../../../../src/format/wrap.ts';
@@ -11,13 +11,16 @@ import { readHistoryRecord } from '../../../../src/history/past/records.ts';
 import {
   encodeHistoryRecord,
   type HistoryRecord,
+  historyHash,
   historyRecordId,
 } from '../../../../src/history/save/history-record.ts';
 import { VERSION_SAVER } from '../../../../src/history/save/version-saver.ts';
+import type { MemoryPath } from '../../../../src/language/path.ts';
+import type { ChangeResult, Changes, ETag } from '../../../../src/store/port.ts';
 import { textWrite } from '../../../../src/tree/create-file.ts';
 import { readFile } from '../../../../src/tree/read-file.ts';
 import { listIds } from '../../../../src/tree/records/list-ids.ts';
-import type { Work } from '../../../../src/tree/tenant.ts';
+import type { EndedFile, ListedFile, Work } from '../../../../src/tree/tenant.ts';
 import { keepingClient } from '../../../stage/history-site.ts';
 import { createOperator, putRecord } from '../../../stage/key-operator.ts';
 import { countCalls, noAnswer, type StoreCall } from '../../../stage/store-wrappers.ts';
@@ -623,5 +626,183 @@ describe('a version that a process holds', () => {
     await change(warm).catch(() => {});
     expect(met).toBe(true);
     expect(await kept(client)).toEqual([]);
+  });
+});
+
+describe('a record that lies at the id of a version', () => {
+  const malformed = bytes('no record');
+  const deleted = encodeHistoryRecord({ kind: 'deleted', at: 1, by: NO_ID, files: [] });
+
+  async function prepared() {
+    const { site, client } = await start();
+    const work = await client.open();
+    const version = (await readFile(work, at(PATH))) ?? expect.unreachable('it was created');
+    const id = historyRecordId(work, { path: at(PATH), ...version });
+    const key = classKey(client.layout, 'history', id);
+    client.calls.length = 0;
+    return { site, client, work, version, id, key };
+  }
+
+  it.each<readonly [string, Uint8Array | undefined]>([
+    ['cannot be opened', undefined],
+    ['is malformed', malformed],
+    ['is of a delete', deleted],
+  ])('stays where it %s, and the version is replaced all the same', async (_, content) => {
+    const { site, client, work, id, key } = await prepared();
+    if (content === undefined) await site.base.put(key, bytes('x'.repeat(300)), { mode: 'create' });
+    else await putRecord(work, 'history', id, content);
+    client.calls.length = 0;
+    await client.append(PATH, ' two');
+    expect(await client.text(PATH)).toBe('one two');
+    expect(putsOf(client, 'history')).toBe(1);
+  });
+
+  it.each([
+    [1, 'written'],
+    [8, 'written'],
+    [9, 'unavailable'],
+  ])('is looked for in vain, and written again, at most eight times: %i times', async (times, outcome) => {
+    const { client, version, work } = await prepared();
+    let left = times;
+    client.intercept(async (call, proceed) =>
+      isPut(call, 'history') && left-- > 0 ? ({ conflict: 'exists' } as never) : proceed(),
+    );
+    const saving = VERSION_SAVER.saveReplaced(work, at(PATH), version).then(
+      () => 'written',
+      ({ code }: MemoryError) => code,
+    );
+    expect(await saving).toBe(outcome);
+    expect(putsOf(client, 'history')).toBe(Math.min(times + 1, 9));
+  });
+
+  it.each([
+    [3_600_000, 1],
+    [3_600_001, 2],
+  ])('is written again where it is older than an hour: %i ms, %i PUTs', async (ageMs, puts) => {
+    const { site, client, version, work } = await prepared();
+    await VERSION_SAVER.saveReplaced(work, at(PATH), version);
+    await site.time.pause(ageMs);
+    client.calls.length = 0;
+    await VERSION_SAVER.saveReplaced(work, at(PATH), version);
+    expect(putsOf(client, 'history')).toBe(puts);
+  });
+});
+
+describe('an end', () => {
+  const file = (path: string): EndedFile => [at(path), new Uint8Array(16).fill(1), 1n];
+
+  it.each<readonly [string, readonly string[], string | undefined]>([
+    ['the file that was named', [PATH], PATH],
+    ['a file of a directory', [`${PATH}/b`], '/memories'],
+    ['several files', [PATH, `${PATH}/b`], '/memories'],
+    ['no file', [], undefined],
+  ])('lies at the path of one file, or at the root: %s', async (_, paths, place) => {
+    const { client } = await start();
+    const work = await client.open();
+    await VERSION_SAVER.noteDeleted(work, at(PATH), paths.map(file));
+    const hashes = (await listIds(work, 'history')).map(({ id }) => id.slice(0, 43));
+    expect(hashes).toEqual(place === undefined ? [] : [historyHash(work, place as MemoryPath)]);
+  });
+
+  it.each([
+    [new MemoryError('access_denied', 'not that'), 'access_denied'],
+    [new Error('of another kind'), 'unavailable'],
+  ])('that cannot be written is logged, and changes nothing: %s', async (failure, code) => {
+    const { client } = await start();
+    client.intercept((call, proceed) => (isPut(call, 'history') ? Promise.reject(failure) : proceed()));
+    await VERSION_SAVER.noteDeleted(await client.open(), at(PATH), [file(PATH)]);
+    expect(client.logged).toEqual([{ message: expect.stringContaining('history'), fields: { code } }]);
+  });
+});
+
+describe('files that are deleted as one', () => {
+  const BYTES = 4_194_304;
+  const listed = (sizes: readonly number[]): readonly ListedFile[] =>
+    sizes.map((size, n) => ({
+      path: at(`/memories/${n}`),
+      key: `gone/${n}` as ObjectKey,
+      etag: 'e' as ETag,
+      size,
+    }));
+
+  /** How many files go in each change, which files stay and why, and how many were told as done. */
+  async function deletedAs(
+    files: readonly ListedFile[],
+    refuse: (change: Changes, nth: number) => unknown = () => undefined,
+  ) {
+    const { site, client } = await start();
+    const work = await client.open();
+    const sent: Changes[] = [];
+    const changeAll = async (change: Changes): Promise<ChangeResult> => {
+      const failure = refuse(change, sent.push(change));
+      if (failure !== undefined) throw failure;
+      return { etags: change.puts.map((_, n) => `e${n}` as ETag) };
+    };
+    const able = withTenant(work, { store: { ...work.tenant.store, changeAll } });
+    let told = 0;
+    const onTarget = () => void told++;
+    const failures = await VERSION_SAVER.deleteListed(able, files, { at: at('/memories'), onTarget });
+    return { site, sent, counts: sent.map(({ deletes }) => deletes.length), failures, told };
+  }
+
+  it.each<readonly [readonly number[], readonly number[]]>([
+    [[], []],
+    [Array(100).fill(1), [100]],
+    [Array(201).fill(1), [100, 100, 1]],
+    [[BYTES - 1, 1], [2]],
+    [
+      [BYTES, 1, 1],
+      [1, 2],
+    ],
+    [
+      [1, BYTES],
+      [1, 1],
+    ],
+    [
+      [BYTES + 1, BYTES + 1],
+      [1, 1],
+    ],
+  ])('go by a hundred, and by 4 MiB: case %#', async (sizes, counts) => {
+    expect(await deletedAs(listed(sizes))).toMatchObject({ counts, failures: [], told: sizes.length });
+  });
+
+  const full = new MemoryError('unavailable', 'full', { details: { reason: 'disk_full' } });
+  const denied = new MemoryError('access_denied', 'not that');
+  const isOf = ({ deletes }: Changes, n: number) => deletes.length === 1 && deletes[0]?.key === `gone/${n}`;
+
+  it.each<readonly [string, readonly number[], (change: Changes, nth: number) => unknown, object]>([
+    [
+      'go one by one where they have no room',
+      [1, 1, 1],
+      (change, nth) => (nth === 1 || isOf(change, 1) ? full : undefined),
+      { counts: [3, 1, 1, 1], failures: [{ key: 'gone/1', error: full }], told: 3 },
+    ],
+    [
+      'stay, the one that has no room alone and all behind it',
+      [BYTES, BYTES, BYTES],
+      (_, nth) => (nth === 2 ? full : undefined),
+      { counts: [1, 1], failures: [1, 2].map((n) => ({ key: `gone/${n}`, error: full })), told: 1 },
+    ],
+    [
+      'stay behind any other failure',
+      [1, 1],
+      () => denied,
+      { counts: [2], failures: [0, 1].map((n) => ({ key: `gone/${n}`, error: denied })), told: 0 },
+    ],
+  ])('%s', async (_, sizes, refuse, outcome) => {
+    const { counts, failures, told } = await deletedAs(listed(sizes), refuse);
+    expect({ counts, failures, told }).toEqual(outcome);
+  });
+
+  it('go without a record where they are damaged, and stay where they cannot be read', async () => {
+    const { site, client } = await start();
+    const work = await client.open();
+    const key = fileKey(client.layout, work.keyring.names, at('/memories/d/b'));
+    await site.base.put(key, bytes('x'.repeat(300)), { mode: 'create' });
+    const { files } = await client.tree.list(at('/memories/d'));
+    expect(files).toHaveLength(2);
+    expect(await VERSION_SAVER.saveListed(work, files)).toMatchObject([[PATH, {}, {}]]);
+    client.intercept((call, proceed) => (call.verb === 'get' ? Promise.reject(denied) : proceed()));
+    await expect(VERSION_SAVER.saveListed(work, files)).rejects.toBe(denied);
   });
 });
