@@ -1,8 +1,11 @@
 import { expect, it } from 'vitest';
 import { MemoryError } from '../../../src/errors.ts';
-import type { DeleteFailure } from '../../../src/store/port.ts';
+import { NO_ID } from '../../../src/format/wrap.ts';
+import type { DeleteFailure, DeleteOptions } from '../../../src/store/port.ts';
 import { removePath } from '../../../src/tree/remove.ts';
 import { createRenameRegister } from '../../../src/tree/rename/finish-renames.ts';
+import type { HistorySaver, Progress } from '../../../src/tree/tenant.ts';
+import { putUnchecked } from '../../stage/rare-writes.ts';
 import {
   atFirst,
   loseAnswer,
@@ -29,7 +32,7 @@ describeOnBothKinds('deleting a directory that others work in', (newSite) => {
   }> {
     const site = await newSite();
     const [client, other] = [await site.client(), await site.client()];
-    for (const name of names) await other.create(`${DIRECTORY}/${name}`, name);
+    for (const name of names) await putUnchecked(other, `${DIRECTORY}/${name}`, name);
     await client.paths();
     client.calls.length = 0;
     return { site, client, other };
@@ -221,5 +224,60 @@ describeOnBothKinds('deleting a path', (newSite) => {
       }),
     );
     await expect(client.remove('/memories/a')).rejects.toMatchObject({ code: 'outcome_unknown' });
+  });
+
+  it.each([
+    ['nothing went', false, 'unavailable'],
+    ['one of its files went', true, 'outcome_unknown'],
+  ])('tells that it cannot look again at what it saved in vain: %s', async (_, goes, code) => {
+    const site = await newSite();
+    const [client, other] = [await site.client(), await site.client()];
+    for (const name of ['a', 'b']) await client.create(`${DIRECTORY}/${name}`, name);
+    const work = await client.open();
+    const gone: unknown[] = [];
+    const saver: Partial<HistorySaver> = {
+      deleteListed: () => undefined,
+      saveListed: async (_work, files) => files.map(({ path }) => [path, NO_ID, 0n]),
+      savedInVain: () => Promise.reject(new MemoryError('unavailable', 'down')),
+      noteDeleted: async (_work, path, files) => void gone.push(path, ...files.map(([each]) => each)),
+    };
+    client.intercept(
+      atFirst('delete', async (proceed) => {
+        for (const name of goes ? ['a'] : ['a', 'b']) await other.append(`${DIRECTORY}/${name}`, '+');
+        return proceed();
+      }),
+    );
+    const removing = removePath({ ...work, saver: saver as HistorySaver }, createRenameRegister(), {
+      path: at(DIRECTORY),
+    });
+    await expect(removing).rejects.toMatchObject({ code });
+    expect(gone).toEqual([DIRECTORY, ...(goes ? [`${DIRECTORY}/b`] : [])]);
+  });
+
+  it('tells its progress file by file, as the store or the history tells it, and as a batch ends', async () => {
+    const client = await (await newSite()).client();
+    for (const name of ['a', 'b']) await client.create(`${DIRECTORY}/${name}`, name);
+    const opened = await client.open();
+    const seen: Progress[] = [];
+    const call = { onProgress: (progress: Progress) => void seen.push(progress) };
+    const answer = async (onTarget: (() => void) | undefined): Promise<readonly DeleteFailure[]> => {
+      onTarget?.();
+      onTarget?.();
+      return [];
+    };
+    const saver: Partial<HistorySaver> = {
+      deleteListed: (_work, _files, { onTarget }) => answer(onTarget),
+      noteDeleted: async () => {},
+    };
+    const store = {
+      ...opened.tenant.store,
+      delete: (_: unknown, options?: DeleteOptions) => answer(options?.onTarget),
+    };
+    const works = [withTenant(opened, { store }), { ...opened, saver: saver as HistorySaver }];
+    for (const work of works)
+      await removePath({ ...work, call }, createRenameRegister(), { path: at(DIRECTORY) });
+    const [one, two] = [1, 2].map((done) => ({ done, total: 2 }));
+    expect(seen).toEqual([one, two, two, one, two]);
+    for (const work of works) await removePath(work, createRenameRegister(), { path: at(DIRECTORY) });
   });
 });

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { MemoryError } from '../../../src/errors.ts';
 import type { Progress } from '../../../src/tree/tenant.ts';
+import { putUnchecked } from '../../stage/rare-writes.ts';
 import { type Around, atFirst, countCalls, noAnswer, sendTwice } from '../../stage/store-wrappers.ts';
 import { at, createSite, describeOnBothKinds } from '../../stage/test-tree.ts';
 
@@ -141,13 +142,13 @@ describe('removing a directory of 1,500 files', () => {
     const site = await createSite();
     const client = await site.client();
     await client.create('/memories/keep', '');
-    for (let i = 0; i < 1_500; i++) await client.create(`/memories/d/${i}`, `${i}`);
+    for (let i = 0; i < 1_500; i++) await putUnchecked(client, `/memories/d/${i}`);
     client.calls.length = 0;
     await client.remove('/memories/d');
     expect(countCalls(client.calls)).toEqual({ list: 2, get: 1, delete: 2 });
     expect(await client.paths()).toEqual(['/memories/keep']);
 
-    for (let i = 0; i < 1_001; i++) await client.create(`/memories/d/${i}`, `${i}`);
+    for (let i = 0; i < 1_001; i++) await putUnchecked(client, `/memories/d/${i}`);
     client.intercept(atFirst('delete', () => Promise.reject(new MemoryError('access_denied', 'no'))));
     await expect(client.remove('/memories/d')).rejects.toMatchObject({ code: 'access_denied' });
     expect(await client.paths('/memories/d')).toHaveLength(1_001);
@@ -167,7 +168,7 @@ describe('the progress of a long command', () => {
   it('counts the files that are deleted, and those that are renamed', async () => {
     const site = await createSite();
     const client = await site.client();
-    for (let i = 0; i < 1_100; i++) await client.create(`/memories/d/${i}`, '');
+    for (let i = 0; i < 1_100; i++) await putUnchecked(client, `/memories/d/${i}`);
     const seen: Progress[] = [];
     const onProgress = (progress: Progress): void => {
       seen.push(progress);

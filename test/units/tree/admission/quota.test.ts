@@ -4,8 +4,15 @@ import type { ObjectKey } from '../../../../src/format/object-keys.ts';
 import { parseTenantId } from '../../../../src/format/object-keys.ts';
 import { parseMemoryPath } from '../../../../src/language/path.ts';
 import { createQuota, createTenantUsage, openQuota } from '../../../../src/tree/admission/quota.ts';
-import { countCalls, loseAnswer, type StoreCall } from '../../../stage/store-wrappers.ts';
-import { createSite, describeOnBothKinds, type TestClient } from '../../../stage/test-tree.ts';
+import {
+  countCalls,
+  loseAnswer,
+  type NotedOptions,
+  noAnswer,
+  noteOptions,
+  type StoreCall,
+} from '../../../stage/store-wrappers.ts';
+import { createSite, describeOnBothKinds, type TestClient, withTenant } from '../../../stage/test-tree.ts';
 
 const bytes = (length: number): Uint8Array => new Uint8Array(length).fill(97);
 const at = (name: string) => parseMemoryPath(`/memories/${name}`);
@@ -492,14 +499,15 @@ describe('the room of a tenant', () => {
   });
 
   it.each([
-    ['lands', async () => 'done', 10],
-    ['has to begin again', async () => 'again', 0],
-    ['fails', () => Promise.reject(new MemoryError('access_denied', 'no')), 0],
-    ['may have landed', () => Promise.reject(new MemoryError('outcome_unknown', 'no answer')), 10],
-  ])('is kept as long as a write may need it, which %s', async (_, write, left) => {
+    ['lands', async () => 'done', 'done', 10],
+    ['has to begin again', async () => 'again', 'again', 0],
+    ['fails', () => Promise.reject(new MemoryError('access_denied', 'no')), 'access_denied', 0],
+    ['may have landed', () => Promise.reject(noAnswer()), 'outcome_unknown', 10],
+  ])('is kept as long as a write may need it, which %s', async (_, write, outcome, left) => {
     const { work, quota, usage } = await start({ tenantBytes: 100 });
     const file = { key: A, replaced: undefined, size: 10 };
-    await quota.within(work, file, write).catch(() => undefined);
+    const writing = quota.within(work, file, write).catch((error: MemoryError) => error.code);
+    expect(await writing).toBe(outcome);
     expect([usage.total.bytes, usage.held.size]).toEqual([left, 0]);
   });
 
@@ -512,6 +520,20 @@ describe('the room of a tenant', () => {
     await time.pause(61_000);
     await quota.open(work, { key: A, replaced: 50 }).take(50);
     expect(lists()).toBe(1);
+    const other = await start({ tenantBytes: 5 });
+    await other.quota.open(other.work, { key: B, replaced: undefined }).take(0);
+    expect(other.lists()).toBe(0);
+  });
+
+  it('is counted no longer than anybody waits for it', async () => {
+    const { work, quota } = await start({ files: 1 });
+    const noted: NotedOptions[] = [];
+    const controller = new AbortController();
+    const watched = withTenant(work, { store: noteOptions(work.tenant.store, noted) });
+    const counting = quota.left({ ...watched, call: { signal: controller.signal } });
+    controller.abort();
+    await expect(counting).rejects.toMatchObject({ code: 'aborted' });
+    expect(noted.map(({ verb, signal }) => [verb, signal?.aborted])).toEqual([['list', true]]);
   });
 
   it('is counted by one listing for all that wait, of which nothing stays behind', async () => {

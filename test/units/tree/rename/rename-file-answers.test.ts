@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import { MemoryError } from '../../../../src/errors.ts';
+import type { ETag } from '../../../../src/store/port.ts';
 import { readFile } from '../../../../src/tree/read-file.ts';
 import { renameFile } from '../../../../src/tree/rename/rename-file.ts';
 import type { Work } from '../../../../src/tree/tenant.ts';
@@ -197,9 +198,58 @@ describeOnBothKinds('a rename of a file', (newSite) => {
     expect(noted.find(({ verb }) => verb === 'head')?.signal).toBeUndefined();
   });
 
+  it.each([
+    ['is there', undefined, 'moved', 'text'],
+    [
+      'was bound again by a migration of keys',
+      (other: TestClient) => migrateFile(other, FROM, 'bound'),
+      'moved',
+      'text',
+    ],
+    ['was edited', (other: TestClient) => other.append(FROM, '+'), 'version_conflict', 'text+'],
+    ['is gone', (other: TestClient) => other.remove(FROM), 'not_found', undefined],
+  ] as const)(
+    'of one version alone moves that version, which %s when its copy is made',
+    async (_, meddle, ...ends) => {
+      const { client, other } = await start();
+      const version = await versionAtSource(client);
+      client.intercept(
+        atFirst('delete', async (proceed) => {
+          await meddle?.(other);
+          return proceed();
+        }),
+      );
+      const outcome = await client.tree.rename({ from: at(FROM), to: at(TO), version }).then(
+        () => 'moved',
+        (error: MemoryError) => error.code,
+      );
+      const [there, gone] = outcome === 'moved' ? [TO, FROM] : [FROM, TO];
+      expect([outcome, await other.text(there)]).toEqual(ends);
+      expect(await other.text(gone)).toBeUndefined();
+    },
+  );
+
+  it('of one version alone refuses another version at once, and for good', async () => {
+    const { client, other } = await start();
+    const version = await versionAtSource(client);
+    await other.append(FROM, '+');
+    client.calls.length = 0;
+    await expect(client.tree.rename({ from: at(FROM), to: at(TO), version })).rejects.toMatchObject({
+      code: 'version_conflict',
+      retry: 'never',
+    });
+    expect(countCalls(client.calls)).toEqual({ get: 1 });
+  });
+
   it('does not know the outcome when no answer to the delete comes', async () => {
     const { client } = await start();
     client.intercept(atFirst('delete', () => Promise.reject(noAnswer())));
     await expect(client.rename(FROM, TO)).rejects.toMatchObject({ code: 'outcome_unknown' });
   });
 });
+
+async function versionAtSource(client: TestClient): Promise<ETag> {
+  const found = await client.tree.readVersion(at(FROM));
+  if (found === undefined) throw new Error('there is no source');
+  return found.etag;
+}
