@@ -112,7 +112,8 @@ async function removeFiles(
     const errors = failures.flatMap((failure) => ('error' in failure ? [failure.error] : []));
     const refusal = errors.find((error) => !isUnknown(error));
     for (const failure of failures) if (!isDefinite(failure)) uncertain.add(failure.key);
-    if (refusal !== undefined && errors.length === files.length && uncertain.size === 0) throw refusal;
+    // No file has gone, and each of them was refused.
+    if (errors.length === files.length && uncertain.size === 0) throw refusal;
     if (refusal !== undefined || round === ROUNDS) throw notTakenBack(refusal ?? errors[0]);
     const listing = await listDirectory(work, path).catch((error: unknown) => {
       throw notTakenBack(error);
@@ -164,12 +165,12 @@ async function removeListed(
   const onTarget = (): void => onProgress?.({ done: ++done, total: files.length });
   const together = work.saver?.deleteListed(work, files, { at: path, onTarget });
   if (together !== undefined) return together;
-  const saved = await work.saver?.saveListed(work, files);
+  const saved = (await work.saver?.saveListed(work, files)) ?? [];
   const failures = await deleteVersions(work, files);
   const failed = new Set<string>(failures.map(({ key }) => key));
   const deleted = new Set(files.flatMap((file) => (failed.has(file.key) ? [] : [file.path])));
-  for (const ended of saved ?? []) if (deleted.has(ended[0])) gone.push(ended);
-  const inVain = (saved ?? []).filter(([at]) => !deleted.has(at));
+  for (const ended of saved) if (deleted.has(ended[0])) gone.push(ended);
+  const inVain = saved.filter(([at]) => !deleted.has(at));
   const isUntouched = deleted.size === 0 && failures.every(isDefinite);
   await lookAgain(work, inVain).catch((error: unknown) => {
     throw isUntouched ? error : notTakenBack(error);

@@ -39,7 +39,8 @@ export async function deleteSources(
   { copied, takenOver }: SourceDeletion,
 ): Promise<DeletedSources> {
   const left: StayingFile[] = [];
-  let [keptBoth, problem]: [boolean, unknown] = [false, undefined];
+  let keptBoth = false;
+  let problem: unknown;
   let remaining = copied;
   for (let round = 0; remaining.length > 0 && round < COPY_ROUNDS; round++) {
     await work.saver?.saveMoves(work, rename, remaining.map(endOf));
@@ -77,12 +78,11 @@ async function sendDeletes(
   files: readonly CopiedFile[],
 ): Promise<readonly DeleteFailure[]> {
   const targets = files.map(({ source }) => ({ key: source.key, ifMatch: source.etag }));
-  const [only] = targets;
   try {
     return await deleteObjects(work, targets, { signal: work.call.signal });
   } catch (error) {
-    if (only === undefined || targets.length > 1) throw error;
-    return [{ key: only.key, error }];
+    if (targets.length > 1) throw error;
+    return targets.map(({ key }) => ({ key, error }));
   }
 }
 

@@ -1,4 +1,4 @@
-import { hasReason, MemoryError } from '../../errors.ts';
+import { hasCode, hasReason, MemoryError } from '../../errors.ts';
 import { fileKey, logicalName, type ObjectKey } from '../../format/object-keys.ts';
 import { ID_BYTES } from '../../format/wrap.ts';
 import { ancestorsOf, type MemoryPath } from '../../language/path.ts';
@@ -141,8 +141,7 @@ async function copyNewer(work: Work, rename: MarkedRename, copied: Copied): Prom
 
 /** Tells whether the error already says what became of both places. */
 function endsRename(error: unknown): boolean {
-  if (!(error instanceof MemoryError)) return false;
-  return error.code === 'outcome_unknown' || error.code === 'not_found' || isBothKept(error);
+  return hasCode(error, 'outcome_unknown', 'not_found') || hasReason(error, 'both_kept');
 }
 
 /** Ends a rename that cannot go on: the copy goes, but only while the source is seen to be there. */
@@ -201,9 +200,4 @@ export function bothKept(): MemoryError {
     details: { reason: 'both_kept' },
     retry: 'never',
   });
-}
-
-/** Tells whether a rename ended with a file at both places, because both had changed. */
-function isBothKept(error: unknown): boolean {
-  return hasReason(error, 'both_kept');
 }

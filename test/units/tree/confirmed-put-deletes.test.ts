@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { MemoryError } from '../../../src/errors.ts';
 import type { ObjectKey } from '../../../src/format/object-keys.ts';
-import type { DeleteFailure, DeleteOptions } from '../../../src/store/port.ts';
+import type { DeleteFailure, DeleteOptions, ETag } from '../../../src/store/port.ts';
 import { deleteObjects } from '../../../src/tree/confirmed-put.ts';
 import type { Work } from '../../../src/tree/tenant.ts';
 import { createVersionCaches } from '../../../src/tree/version-cache.ts';
@@ -26,8 +26,10 @@ describe('deleting objects', () => {
       begin: () => events.push('begun'),
       sawNothing: ({ key, since }: { key: string; since: number }) => events.push(['gone', key, since]),
     };
-    const cache = createVersionCaches(0)();
-    return { events, work: { tenant: { store, sightings, cache }, call: {} } as unknown as Work };
+    const cache = createVersionCaches(10_000)();
+    for (const { key } of TARGETS) cache.hold(key, { etag: '1' as ETag, body: new Uint8Array(1) });
+    const held = () => TARGETS.filter(({ key }) => cache.find(key) !== undefined);
+    return { events, held, work: { tenant: { store, sightings, cache }, call: {} } as unknown as Work };
   }
 
   it('tells the sightings what is certainly gone, as of the time before it was sent', async () => {
@@ -38,8 +40,11 @@ describe('deleting objects', () => {
   });
 
   it('tells the sightings nothing when no answer came', async () => {
-    const { events, work } = start(() => Promise.reject(new MemoryError('outcome_unknown', 'no answer')));
+    const { events, held, work } = start(() =>
+      Promise.reject(new MemoryError('outcome_unknown', 'no answer')),
+    );
     await expect(deleteObjects(work, TARGETS)).rejects.toMatchObject({ code: 'outcome_unknown' });
+    expect(held()).toEqual([]);
     expect(events).toEqual(['begun', ['sent', undefined]]);
   });
 });

@@ -248,6 +248,40 @@ describeOnBothKinds('a confirmed PUT', (newSite) => {
     expect(await client.text(PATH)).toBe('base');
   });
 
+  it('is written again where no keyring tells that its key is active', async () => {
+    const { client, work, base } = await start();
+    let attempts = 0;
+    const sendBy = (): SendBound => {
+      const attempt = ++attempts;
+      return { isPast: () => attempt === 1 };
+    };
+    const keyrings = { ...work.tenant.keyrings, sendBy, look: async () => undefined };
+    const outcome = await confirmedPut(withTenant(work, { keyrings }), edit(work, 'new', base));
+    expect([outcome, attempts]).toEqual([await written(work), 2]);
+    expect(await client.text(PATH)).toBe('new');
+  });
+
+  it('passes on why it cannot be sealed, and loads the keyring again for no such reason', async () => {
+    const { client, work, base } = await start();
+    let loads = 0;
+    const { keyrings } = work.tenant;
+    const load: typeof keyrings.load = (options) => {
+      loads++;
+      return keyrings.load(options);
+    };
+    const error = new MemoryError('integrity', 'no');
+    const write: ConditionalWrite = {
+      ...edit(work, 'new', base),
+      seal() {
+        throw error;
+      },
+    };
+    await expect(confirmedPut(withTenant(work, { keyrings: { ...keyrings, load } }), write)).rejects.toBe(
+      error,
+    );
+    expect([loads, client.calls]).toEqual([0, []]);
+  });
+
   it('passes on a failure that certainly wrote nothing', async () => {
     const { client, work, base } = await start();
     client.intercept(() => Promise.reject(new MemoryError('access_denied', 'no')));

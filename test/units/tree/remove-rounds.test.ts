@@ -1,10 +1,11 @@
 import { expect, it } from 'vitest';
 import { MemoryError } from '../../../src/errors.ts';
 import { NO_ID } from '../../../src/format/wrap.ts';
+import type { MemoryPath } from '../../../src/language/path.ts';
 import type { DeleteFailure, DeleteOptions } from '../../../src/store/port.ts';
 import { removePath } from '../../../src/tree/remove.ts';
 import { createRenameRegister } from '../../../src/tree/rename/finish-renames.ts';
-import type { HistorySaver, Progress } from '../../../src/tree/tenant.ts';
+import type { EndedFile, HistorySaver, Progress, Quota } from '../../../src/tree/tenant.ts';
 import { putUnchecked } from '../../stage/rare-writes.ts';
 import {
   atFirst,
@@ -12,6 +13,7 @@ import {
   type NotedOptions,
   noAnswer,
   noteOptions,
+  type StoreCall,
   unclear,
 } from '../../stage/store-wrappers.ts';
 import {
@@ -84,6 +86,34 @@ describeOnBothKinds('deleting a directory that others work in', (newSite) => {
       expect(await other.paths()).toEqual([]);
       expect(client.calls.filter(({ verb }) => verb === 'delete').length).toBeLessThanOrEqual(2);
     }
+  });
+
+  it('gives the room of each file back as it goes, and once', async () => {
+    const { client, other } = await start();
+    const freed: unknown[] = [];
+    const quota: Partial<Quota> = {
+      freed: (files) => void freed.push(files.map(({ size }) => size)),
+    };
+    client.intercept(
+      atFirst('delete', async (proceed) => {
+        await other.append(`${DIRECTORY}/b`, '+');
+        return proceed();
+      }),
+    );
+    const work = withTenant(await client.open(), { quota: quota as Quota });
+    await removePath(work, createRenameRegister(), { path: at(DIRECTORY) });
+    expect(freed).toEqual([[1], [2]]);
+  });
+
+  it('names the refusal, not the missing answer, where a batch has both', async () => {
+    const { client } = await start();
+    const refusal = new MemoryError('access_denied', 'no');
+    client.intercept(async <T>(call: StoreCall, proceed: () => Promise<T>) => {
+      if (call.verb !== 'delete') return proceed();
+      const errors = [noAnswer(), refusal];
+      return call.targets.map(({ key }, i) => ({ key, error: errors[i] })) as T;
+    });
+    await expect(remove(client)).rejects.toMatchObject({ code: 'outcome_unknown', cause: refusal });
   });
 
   it('does not know the outcome where a file is another one behind a lost answer', async () => {
@@ -227,31 +257,60 @@ describeOnBothKinds('deleting a path', (newSite) => {
   });
 
   it.each([
-    ['nothing went', false, 'unavailable'],
-    ['one of its files went', true, 'outcome_unknown'],
-  ])('tells that it cannot look again at what it saved in vain: %s', async (_, goes, code) => {
-    const site = await newSite();
-    const [client, other] = [await site.client(), await site.client()];
+    ['nothing went', ['changed', 'changed'], 'unavailable'],
+    ['one of its files went', ['gone', 'changed'], 'outcome_unknown'],
+    ['one of its files may have gone', ['changed', 'unknown'], 'outcome_unknown'],
+  ])('tells that it cannot look again at what it saved in vain: %s', async (_, answers, code) => {
+    const client = await (await newSite()).client();
     for (const name of ['a', 'b']) await client.create(`${DIRECTORY}/${name}`, name);
     const work = await client.open();
-    const gone: unknown[] = [];
+    const [listed, noted]: [MemoryPath[], unknown[]] = [[], []];
     const saver: Partial<HistorySaver> = {
       deleteListed: () => undefined,
-      saveListed: async (_work, files) => files.map(({ path }) => [path, NO_ID, 0n]),
-      savedInVain: () => Promise.reject(new MemoryError('unavailable', 'down')),
-      noteDeleted: async (_work, path, files) => void gone.push(path, ...files.map(([each]) => each)),
+      saveListed: async (_work, files) =>
+        files.map(({ path }) => {
+          listed.push(path);
+          return [path, NO_ID, 0n];
+        }),
+      savedInVain: (_work, path) => {
+        noted.push(['in vain', path]);
+        return Promise.reject(new MemoryError('unavailable', 'down'));
+      },
+      noteDeleted: async (_work, path, files) => void noted.push([path, ...files.map(([each]) => each)]),
     };
-    client.intercept(
-      atFirst('delete', async (proceed) => {
-        for (const name of goes ? ['a'] : ['a', 'b']) await other.append(`${DIRECTORY}/${name}`, '+');
-        return proceed();
-      }),
-    );
-    const removing = removePath({ ...work, saver: saver as HistorySaver }, createRenameRegister(), {
-      path: at(DIRECTORY),
+    client.intercept(async <T>(call: StoreCall, proceed: () => Promise<T>) => {
+      if (call.verb !== 'delete') return proceed();
+      return call.targets.flatMap<DeleteFailure>(({ key }, i) => {
+        if (answers[i] === 'gone') return [];
+        return answers[i] === 'changed' ? { key, conflict: 'changed' } : { key, error: noAnswer() };
+      }) as T;
     });
+    const kept = { ...work, saver: saver as HistorySaver };
+    const removing = removePath(kept, createRenameRegister(), { path: at(DIRECTORY) });
     await expect(removing).rejects.toMatchObject({ code });
-    expect(gone).toEqual([DIRECTORY, ...(goes ? [`${DIRECTORY}/b`] : [])]);
+    const [gone, stays] = [
+      listed.filter((_path, i) => answers[i] === 'gone'),
+      listed.filter((_path, i) => answers[i] !== 'gone'),
+    ];
+    expect(noted).toEqual([
+      ['in vain', stays[0]],
+      [DIRECTORY, ...gone],
+    ]);
+  });
+
+  it('writes down a file that it deleted by its own path', async () => {
+    const client = await (await newSite()).client();
+    await client.create('/memories/a', 'a');
+    const ended: EndedFile = [at('/memories/a'), NO_ID, 0n];
+    const noted: unknown[] = [];
+    const saver: Partial<HistorySaver> = {
+      deleteListed: () => undefined,
+      saveListed: async () => [ended],
+      noteDeleted: async (_work, path, files) => void noted.push([path, files]),
+    };
+    const kept = { ...(await client.open()), saver: saver as HistorySaver };
+    await removePath(kept, createRenameRegister(), { path: at('/memories/a') });
+    expect(noted).toEqual([['/memories/a', [ended]]]);
   });
 
   it('tells its progress file by file, as the store or the history tells it, and as a batch ends', async () => {

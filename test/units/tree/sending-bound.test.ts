@@ -486,7 +486,10 @@ describeOnBothKinds('a PUT that is answered late', (newSite) => {
       if (call.verb === 'put') await site.time.pause(75_000);
       return answer;
     });
-    await expect(worker.append('/memories/there', '!')).rejects.toMatchObject({ code: 'outcome_unknown' });
+    await expect(worker.append('/memories/there', '!')).rejects.toMatchObject({
+      code: 'outcome_unknown',
+      cause: { code: 'unavailable' },
+    });
     expect(puts()).toBe(1);
   });
 

@@ -4,7 +4,7 @@ import type { ObjectStore } from '../../../../src/store/port.ts';
 import { type CopiedFile, copyFiles } from '../../../../src/tree/rename/copy-files.ts';
 import { deleteSources } from '../../../../src/tree/rename/delete-sources.ts';
 import type { DirectoryRename } from '../../../../src/tree/rename/register.ts';
-import type { Work } from '../../../../src/tree/tenant.ts';
+import type { HistorySaver, Work } from '../../../../src/tree/tenant.ts';
 import { migrateFile } from '../../../stage/rare-writes.ts';
 import {
   atFirst,
@@ -54,7 +54,7 @@ describeOnBothKinds('deleting the sources of a rename', (newSite) => {
     }
   });
 
-  it('sends its deletes with the signal of the caller', async () => {
+  it('ends with its caller, also where it looks for a source that is not let go', async () => {
     const { work, copied } = await start();
     const noted: NotedOptions[] = [];
     const { signal } = new AbortController();
@@ -63,8 +63,13 @@ describeOnBothKinds('deleting the sources of a rename', (newSite) => {
       tenant: { ...work.tenant, store: noteOptions(work.tenant.store, noted) },
       call: { signal },
     };
-    await deleteSources(leased(watched), RENAME, { copied, takenOver: false });
-    expect(noted.map((each) => [each.verb, each.signal === signal])).toEqual([['delete', true]]);
+    const refused = refusing(watched, copied[1], new MemoryError('access_denied', 'no'));
+    await deleteSources(leased(refused), RENAME, { copied, takenOver: false });
+    expect(noted.map((each) => [each.verb, each.signal === signal])).toEqual([
+      ['delete', true],
+      ['head', true],
+      ['delete', false],
+    ]);
   });
 
   it('takes the copy back of a file that was changed and then deleted since the takeover', async () => {
@@ -88,12 +93,31 @@ describeOnBothKinds('deleting the sources of a rename', (newSite) => {
     expect(await other.text('/memories/to/b')).toBe('b+');
   });
 
-  it('keeps the copy when an earlier attempt of its own may have deleted the source', async () => {
+  it('keeps the copy when an earlier attempt of its own may have deleted the source, not one that was edited', async () => {
     const { client, other, work, copied } = await start();
+    await other.append('/memories/from/b', '+');
     client.intercept((call, proceed) => (call.verb === 'delete' ? sendTwice(proceed) : proceed()));
     const done = await deleteSources(leased(work), RENAME, { copied, takenOver: false });
     expect(done).toEqual({ keptBoth: false, left: [] });
     expect(await other.paths()).toEqual(moved());
+    expect(await other.text('/memories/to/b')).toBe('b+');
+  });
+
+  it('writes down which bindings end, before each of its deletes', async () => {
+    const { client, other, work, copied } = await start(['a']);
+    const noted: unknown[] = [];
+    const saver: Partial<HistorySaver> = {
+      saveMoves: async (_, { id }, files) => void noted.push([id, files, countCalls(client.calls)['delete']]),
+    };
+    await other.append('/memories/from/a', '+');
+    client.calls.length = 0;
+    const kept = leased({ ...work, saver: saver as HistorySaver });
+    await deleteSources(kept, RENAME, { copied, takenOver: false });
+    const edited = [at('/memories/from/a'), expect.any(Uint8Array), expect.any(BigInt)];
+    expect(noted).toEqual([
+      [RENAME.id, copied.map(({ from, source }) => [from, source.id, source.bound]), undefined],
+      [RENAME.id, [edited], 1],
+    ]);
   });
 
   it('takes the copy back when a source that had changed is gone when it is read', async () => {
@@ -194,14 +218,24 @@ describeOnBothKinds('deleting the sources of a rename', (newSite) => {
     }
   });
 
-  it('leaves a file that the server does not let go at its old place, and names it', async () => {
-    const { other, work, copied } = await start();
-    const error = new MemoryError('is_directory', 'not this one');
-    const refused = refusing(work, copied[1], error);
-    const done = await deleteSources(leased(refused), RENAME, { copied, takenOver: false });
-    expect(done).toEqual({ keptBoth: false, left: [{ path: '/memories/from/b', cause: error }] });
-    expect(await other.paths('/memories/to')).toEqual(moved(['a', 'c']));
-  });
+  it.each([
+    ['one of a batch', NAMES, ['a', 'c']],
+    ['the only one', ['b'], []],
+  ])(
+    'leaves a file that the server does not let go at its old place, and names it: %s',
+    async (_, names, gone) => {
+      const { other, work, copied } = await start(names);
+      const error = new MemoryError('is_directory', 'not this one');
+      const refused = refusing(
+        work,
+        copied.find(({ from }) => from === '/memories/from/b'),
+        error,
+      );
+      const done = await deleteSources(leased(refused), RENAME, { copied, takenOver: false });
+      expect(done).toEqual({ keptBoth: false, left: [{ path: '/memories/from/b', cause: error }] });
+      expect(await other.paths('/memories/to')).toEqual(moved(gone));
+    },
+  );
 
   it('takes no copy back when the failure is no refusal, or the source is not seen to be there', async () => {
     for (const [error, isThere] of [
@@ -240,7 +274,9 @@ function refusing(work: Work, refused: CopiedFile | undefined, error: MemoryErro
       targets.filter((target) => target.key !== key),
       options,
     );
-    return targets.some((target) => target.key === key) ? [...failures, { key, error }] : failures;
+    if (!targets.some((target) => target.key === key)) return failures;
+    if (targets.length === 1) throw error;
+    return [...failures, { key, error }];
   };
   return withTenant(work, { store: { ...work.tenant.store, delete: remove } });
 }

@@ -3,7 +3,7 @@ import { MemoryError } from '../../../../src/errors.ts';
 import type { ETag } from '../../../../src/store/port.ts';
 import { readFile } from '../../../../src/tree/read-file.ts';
 import { renameFile } from '../../../../src/tree/rename/rename-file.ts';
-import type { Work } from '../../../../src/tree/tenant.ts';
+import type { HistorySaver, Work } from '../../../../src/tree/tenant.ts';
 import { migrateFile } from '../../../stage/rare-writes.ts';
 import {
   atFirst,
@@ -164,6 +164,30 @@ describeOnBothKinds('a rename of a file', (newSite) => {
     });
     await expect(client.rename(FROM, TO)).rejects.toBe(DENIED);
     expect(await other.paths()).toEqual([FROM]);
+  });
+
+  it('names its copy where neither place lets its file go', async () => {
+    const { client, other } = await start();
+    client.intercept((call, proceed) => (call.verb === 'delete' ? Promise.reject(DENIED) : proceed()));
+    await expect(client.rename(FROM, TO)).rejects.toMatchObject({
+      code: 'version_conflict',
+      details: { reason: 'left_behind', paths: [TO] },
+      cause: DENIED,
+    });
+    expect(await other.paths()).toEqual([FROM, TO]);
+  });
+
+  it('writes down which binding of the source has ended', async () => {
+    const { client } = await start();
+    const work = await client.open();
+    const source = await readFile(work, at(FROM));
+    if (source === undefined) throw new Error('there is no source');
+    const noted: unknown[] = [];
+    const saver: Partial<HistorySaver> = {
+      noteMoved: async (_, { from, to }, file) => void noted.push([from, to, file]),
+    };
+    await renameFile({ ...work, saver: saver as HistorySaver }, { from: at(FROM), to: at(TO) }, source);
+    expect(noted).toEqual([[FROM, TO, [FROM, source.id, source.bound]]]);
   });
 
   it('leaves what was created at the source behind a delete that was sent twice', async () => {

@@ -33,6 +33,10 @@ describeOnBothKinds('renaming a file', (newSite) => {
     expect(countCalls(client.calls)).toEqual({ get: 1, put: 1, list: 1, head: 2, delete: 1 });
     expect(await client.paths()).toEqual([TO]);
     expect(await client.text(TO)).toBe('text');
+    // The process knows its copy, which certainly stays.
+    client.calls.length = 0;
+    await client.append(TO, '!');
+    expect(countCalls(client.calls)).toEqual({ put: 1 });
   });
 
   it('asks for no ancestor that the source has too', async () => {
@@ -238,6 +242,7 @@ describeOnBothKinds('renaming a file', (newSite) => {
     await expect(client.rename(FROM, TO)).rejects.toMatchObject({
       code: 'version_conflict',
       details: { reason: 'both_kept' },
+      retry: 'never',
     });
     expect(await client.text(FROM)).toBe('text one');
     expect(await client.text(TO)).toBe('text two');
