@@ -12,17 +12,18 @@ describeOnBothKinds('renaming a path', (newSite) => {
     expect(await client.paths()).toEqual(['/memories/a/b']);
   });
 
-  it('refuses the root as source and as target', async () => {
+  it('refuses the root as source and as target, and a directory below itself', async () => {
     const client = await (await newSite()).client();
     await client.create('/memories/a/b', '');
-    for (const [from, to] of [
+    for (const [from, to, reason = 'root'] of [
       ['/memories/a', '/memories'],
       ['/memories/a/b', '/memories'],
       ['/memories', '/memories/b'],
+      ['/memories/a', '/memories/a/c', 'into_itself'],
     ] as const) {
       await expect(client.rename(from, to)).rejects.toMatchObject({
         code: 'invalid_command',
-        details: { reason: 'root' },
+        details: { reason },
       });
     }
     expect(await client.paths()).toEqual(['/memories/a/b']);

@@ -1,7 +1,10 @@
 import { expect, it } from 'vitest';
+import { MemoryError } from '../../../../src/errors.ts';
+import { fileKey } from '../../../../src/format/object-keys.ts';
+import { sealedSize } from '../../../../src/format/sizes.ts';
 import { createFile } from '../../../../src/tree/create-file.ts';
-import { headSized } from '../../../../src/tree/staying/staying.ts';
-import { countCalls } from '../../../stage/store-wrappers.ts';
+import { headSized, readSized } from '../../../../src/tree/staying/staying.ts';
+import { atFirst, countCalls } from '../../../stage/store-wrappers.ts';
 import { at, bytes, describeOnBothKinds } from '../../../stage/test-tree.ts';
 
 const PATH = at('/memories/a');
@@ -21,5 +24,18 @@ describeOnBothKinds('a file that another process has put there', (newSite) => {
     client.calls.length = 0;
     expect(await headSized(work, PATH)).toBeDefined();
     expect(countCalls(client.calls)).toEqual(requests);
+  });
+
+  it('is replaced as it was read, unread where it cannot be opened, and not where it cannot be reached', async () => {
+    const client = await (await newSite()).client();
+    const etag = await client.tree.create(PATH, bytes('text'));
+    const work = await client.open();
+    const key = fileKey(work.tenant.layout, work.keyring.names, PATH);
+    expect(await readSized(work, PATH)).toMatchObject({ etag, size: 4, version: { content: bytes('text') } });
+    expect(await readSized(work, at('/memories/none'))).toBeUndefined();
+    const damaged = await work.tenant.store.put(key, new Uint8Array(sealedSize(7)), { mode: 'overwrite' });
+    expect(await readSized(work, PATH)).toEqual({ etag: 'etag' in damaged && damaged.etag, size: 7 });
+    client.intercept(atFirst('get', () => Promise.reject(new MemoryError('unavailable', 'down'))));
+    await expect(readSized(work, PATH)).rejects.toMatchObject({ code: 'unavailable' });
   });
 });
