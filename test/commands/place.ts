@@ -17,11 +17,21 @@ export interface Place extends Disposable {
   set(name: string, value: string | undefined): void;
   /** Lets time pass, in milliseconds. */
   later(ms: number): void;
+  /** Has something done when the program asks next, before it is answered. */
+  meanwhile(deed: () => Promise<void>): void;
+  /** Presses Ctrl-C for the program that runs. */
+  ctrlC(): void;
   /** Runs the program in this process: its streams, settings, folder and clock are those of the transcript. */
-  sealedMemory(
-    args: readonly string[],
-    given: { readonly input: Uint8Array; readonly settings: Readonly<Record<string, string>> },
-  ): Promise<Answer>;
+  sealedMemory(args: readonly string[], given: Given): Promise<Answer>;
+}
+
+export interface Given {
+  readonly input: Uint8Array;
+  readonly settings: Readonly<Record<string, string>>;
+  /** It runs at a screen, with a keyboard that types the input. */
+  readonly isAtScreen?: boolean;
+  /** Ctrl-C is pressed as soon as it listens. */
+  readonly isInterrupted?: boolean;
 }
 
 /** The settings with which a transcript begins; one about settings unsets them. */
@@ -48,6 +58,8 @@ export function openPlace(): Place {
   const folder = realpathSync(mkdtempSync(join(SHARED_MEMORY, 'sealed-memory-transcript-')));
   const own: Record<string, string | undefined> = { ...SETTINGS };
   let now = BEGINNING;
+  let deed: (() => Promise<void>) | undefined;
+  const running: Taken[] = [];
   return {
     folder,
     at: (path) => (path.startsWith('/') ? path : join(folder, path)),
@@ -57,14 +69,32 @@ export function openPlace(): Place {
     later(ms) {
       now += ms;
     },
-    async sealedMemory(args, { input, settings }) {
+    meanwhile(next) {
+      deed = next;
+    },
+    ctrlC() {
+      running.at(-1)?.interrupt();
+    },
+    async sealedMemory(args, { input, settings, isAtScreen = false, isInterrupted = false }) {
       // Loaded as the program's start does: it starts processes for an editor and a browser alone, so that the quick
       // run, which goes by what is imported, may play transcripts.
       const { runProgram } = await import('../../src/cli/program/program.ts');
       now += COMMAND_MS;
-      using process = takeProcess({ folder, input, env: { HOME: folder, ...own, ...settings }, now });
+      const typed = async function* (): AsyncGenerator<Uint8Array> {
+        const [before, all] = [deed, input];
+        deed = undefined;
+        await before?.();
+        if (all.length > 0) yield all;
+      };
+      const env = { HOME: folder, ...own, ...settings };
+      const isBeside = running.length > 0;
+      using taken = takeProcess({ folder, stdin: typed(), env, now, isAtScreen, isInterrupted, isBeside });
+      running.push(taken);
       const code = await runProgram(args);
-      const { stdout, stderr } = process.said();
+      running.pop();
+      if (isAtScreen && deed !== undefined)
+        throw new Error('Nothing was asked, and a deed waits for a question.');
+      const { stdout, stderr } = taken.said();
       const text = stdout.toString();
       return {
         code,
@@ -78,31 +108,64 @@ export function openPlace(): Place {
 
 interface Taken extends Disposable {
   said(): { readonly stdout: Buffer; readonly stderr: Buffer };
+  interrupt(): void;
+}
+
+interface Surroundings {
+  readonly folder: string;
+  readonly stdin: AsyncIterable<Uint8Array>;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly now: number;
+  readonly isAtScreen: boolean;
+  readonly isInterrupted: boolean;
+  /** Another program runs, whose clock goes on. */
+  readonly isBeside: boolean;
 }
 
 /** Puts streams, settings, a folder and a clock in the place of this process's own, until it is disposed of. */
-function takeProcess({
-  folder,
-  input,
-  env,
-  now,
-}: {
-  readonly folder: string;
-  readonly input: Uint8Array;
-  readonly env: Readonly<Record<string, string | undefined>>;
-  readonly now: number;
-}): Taken {
+function takeProcess(around: Surroundings): Taken {
   const [stdout, stderr] = [collector(), collector()];
-  const streams = { stdin: Readable.from(input.length === 0 ? [] : [input]), stdout, stderr };
+  const streams = { stdin: Readable.from(around.stdin), stdout, stderr };
+  if (around.isAtScreen) {
+    Object.assign(streams.stdin, { isTTY: true });
+    Object.assign(stdout, {
+      isTTY: true,
+      columns: Number(around.env['COLUMNS'] ?? 0),
+      getColorDepth: () => 1,
+    });
+  }
   const before = Object.entries(streams).map(
     ([name]) => [name, Object.getOwnPropertyDescriptor(process, name) as PropertyDescriptor] as const,
   );
   const [ownFolder, ownEnv] = [process.cwd(), { ...process.env }];
+  const others = new Set(process.listeners('SIGINT'));
+  const atOnce = (name: string | symbol, listener: (signal: string) => void): void => {
+    if (around.isInterrupted && name === 'SIGINT') listener('SIGINT');
+  };
+  process.on('newListener', atOnce);
   for (const [name, value] of Object.entries(streams)) {
     Object.defineProperty(process, name, { configurable: true, enumerable: true, value });
   }
-  replaceEnv(env);
-  process.chdir(folder);
+  replaceEnv(around.env);
+  process.chdir(around.folder);
+  if (around.isBeside) vi.setSystemTime(around.now);
+  const clock = around.isBeside ? undefined : takeClock(around.now);
+  return {
+    said: () => ({ stdout: stdout.whole(), stderr: stderr.whole() }),
+    interrupt() {
+      for (const listener of process.listeners('SIGINT')) if (!others.has(listener)) listener('SIGINT');
+    },
+    [Symbol.dispose]() {
+      clock?.[Symbol.dispose]();
+      process.off('newListener', atOnce);
+      process.chdir(ownFolder);
+      replaceEnv(ownEnv);
+      for (const [name, descriptor] of before) Object.defineProperty(process, name, descriptor);
+    },
+  };
+}
+
+function takeClock(now: number): Disposable {
   vi.useFakeTimers({ toFake: ['Date'], now });
   // Who waits for another process looks at the clock again when a timer has run out.
   const ownTimeout = globalThis.setTimeout;
@@ -113,13 +176,9 @@ function takeProcess({
     }, ms);
   globalThis.setTimeout = Object.assign(later, ownTimeout) as typeof setTimeout;
   return {
-    said: () => ({ stdout: stdout.whole(), stderr: stderr.whole() }),
     [Symbol.dispose]() {
       globalThis.setTimeout = ownTimeout;
       vi.useRealTimers();
-      process.chdir(ownFolder);
-      replaceEnv(ownEnv);
-      for (const [name, descriptor] of before) Object.defineProperty(process, name, descriptor);
     },
   };
 }

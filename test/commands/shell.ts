@@ -35,6 +35,13 @@ const BUILTINS: Readonly<Record<string, Builtin>> = {
       .sort()
       .map((name) => `${name}\n`)
       .join(''),
+  /** `meanwhile LINE`: another person's line, or `ctrl-c`, while the program of the next line asks. */
+  meanwhile: (words, _, place) =>
+    place.meanwhile(async () => {
+      if (words[0] === 'ctrl-c') return place.ctrlC();
+      const { code, stderr } = await runCommand(words, new Uint8Array(), place);
+      if (code !== 0 || stderr !== '') throw new Error(`${words.join(' ')}: ${stderr}`);
+    }),
   mkdir: ([, folder = ''], _, { at }) => void mkdirSync(at(folder), { recursive: true }),
   printf: ([text = '']) =>
     Buffer.from(
@@ -57,7 +64,10 @@ const BUILTINS: Readonly<Record<string, Builtin>> = {
   unset: (names, _, place) => names.forEach((name) => void place.set(name, undefined)),
 };
 
-/** Runs a line: `NAME=value program words <in | program words >out`, with what stands below it as standard input. */
+/**
+ * Runs a line: `NAME=value program words <in | program words >out`, with what stands below it as standard input. Behind
+ * `screen` the program is at a screen, and what stands below the line is typed; behind `interrupted` it meets Ctrl-C.
+ */
 export async function runLine(line: string, here: Uint8Array, place: Place): Promise<Answer> {
   const commands = partsOf(line);
   let input = here;
@@ -78,9 +88,15 @@ export async function runLine(line: string, here: Uint8Array, place: Place): Pro
 async function runCommand(words: readonly string[], input: Uint8Array, place: Place): Promise<Answer> {
   const start = words.findIndex((word) => !/^[A-Za-z_\d]+=/.test(word));
   const settings = words.slice(0, start < 0 ? 0 : start).map(named);
-  const [program = '', ...args] = words.slice(Math.max(start, 0));
+  const typed = words.slice(Math.max(start, 0));
+  const isAtScreen = typed[0] === 'screen';
+  const isInterrupted = typed[0] === 'interrupted';
+  const [program = '', ...args] = typed.slice(isAtScreen || isInterrupted ? 1 : 0);
   if (program === 'sealed-memory')
-    return place.sealedMemory(args, { input, settings: Object.fromEntries(settings) });
+    return place.sealedMemory(args, {
+      ...{ input, isAtScreen, isInterrupted },
+      settings: Object.fromEntries(settings),
+    });
   const builtin = BUILTINS[program];
   if (builtin === undefined) throw new Error(`A transcript has no program ${program}.`);
   const said = builtin(args, input, place);

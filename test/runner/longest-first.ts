@@ -23,7 +23,6 @@ export const LONGEST: readonly string[] = [
   'test/end-to-end/faults.s3.test.ts',
   'test/python/python-package.test.ts',
   'test/properties/cost-by-size.test.ts',
-  'test/units/cli/history/history.test.ts',
   'test/units/page/browser/changes.test.ts',
   'test/units/store/s3/lean-answers.test.ts',
   'test/fuzz/restore.test.ts',

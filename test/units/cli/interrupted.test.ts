@@ -2,7 +2,6 @@ import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout } from 'node:timers/promises';
 import { generateX25519Identity, identityToRecipient } from 'age-encryption';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runCat } from '../../../src/cli/files/cat.ts';
@@ -16,18 +15,13 @@ import { runMv } from '../../../src/cli/files/mv.ts';
 import { runPut } from '../../../src/cli/files/put.ts';
 import { runRm } from '../../../src/cli/files/rm.ts';
 import { runLog } from '../../../src/cli/history/log.ts';
-import { runRedact } from '../../../src/cli/history/redact.ts';
-import { runRestoreVersion } from '../../../src/cli/history/restore-version.ts';
 import { runTrace } from '../../../src/cli/history/trace.ts';
-import { runRestoreAt, runUndo } from '../../../src/cli/history/undo-and-restore-at.ts';
 import { runVerify } from '../../../src/cli/history/verify.ts';
 import { runStatus } from '../../../src/cli/keys/keys.ts';
-import { runShred } from '../../../src/cli/keys/shred.ts';
 import type { Flags, Invocation } from '../../../src/cli/run/invocation.ts';
 import { MemoryError } from '../../../src/errors.ts';
 import { startCli } from '../../stage/cli.ts';
 import { invocationOf } from '../../stage/invocation.ts';
-import { type KeptMemory, openKeptMemory } from '../../stage/kept-memory.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'sealed-memory-interrupted-'));
 const flags: Flags = {
@@ -132,45 +126,6 @@ describe('Ctrl-C while it works', () => {
     expect(said).toBe('interrupted: nothing was renamed; run it again');
     expect(await namesBelow('before')).toHaveLength(5);
     expect(await namesBelow('after')).toEqual([]);
-  });
-});
-
-describe('Ctrl-C at a question', () => {
-  let kept: KeptMemory;
-  let then: string;
-  beforeAll(async () => {
-    kept = await openKeptMemory();
-    await kept.memory.files.write('/memories/a.md', 'one\n');
-    await setTimeout(5);
-    then = new Date().toISOString();
-    await setTimeout(5);
-    await kept.memory.files.write('/memories/a.md', 'two\n', { actor: 'bad' });
-  });
-  afterAll(() => kept.remove());
-
-  it.each<readonly [string, (run: Invocation, version: string) => Promise<unknown>]>([
-    ['undo', (run) => runUndo('bad', {}, run)],
-    ['restore-at', (run) => runRestoreAt(then, {}, run)],
-    ['restore', (run, version) => runRestoreVersion({ path: '/memories/a.md', version }, run)],
-    ['redact', (run, version) => runRedact({ path: '/memories/a.md', version }, run)],
-    ['tenant shred', (run) => runShred({}, run)],
-  ])('%s says that nothing was changed, and changes nothing', async (_, ask) => {
-    const first = (await kept.memory.history.list('/memories/a.md')).at(-1);
-    const version = first?.kind === 'written' ? first.version : '';
-    const controller = new AbortController();
-    const { invocation, complaints } = invocationOf({
-      flags: kept.flags,
-      isForEyes: true,
-      typed: async () => {
-        controller.abort();
-        return '';
-      },
-    });
-    const asked = ask({ ...invocation, signal: controller.signal }, version);
-    await expect(asked).rejects.toMatchObject({ code: 'aborted' });
-    expect(complaints.at(-1)).toBe('interrupted: nothing was changed');
-    expect((await kept.memory.files.read('/memories/a.md'))?.text()).toBe('two\n');
-    expect(await kept.memory.history.list('/memories/a.md')).toHaveLength(2);
   });
 });
 

@@ -1,7 +1,9 @@
 import { spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { runCli } from '../../stage/cli.ts';
+import { CLI_MEMORY_ENV, runCli, startCli } from '../../stage/cli.ts';
 
 const MAIN = fileURLToPath(new URL('../../../src/cli/main.ts', import.meta.url));
 
@@ -10,6 +12,13 @@ describe('sealed-memory', () => {
     const command = '"$0" "$1" --help | true';
     const { stderr } = spawnSync('sh', ['-c', command, process.execPath, MAIN], { encoding: 'utf8' });
     expect(stderr).toBe('');
+  });
+
+  it('ends without a word when the reader of a listing is gone', async () => {
+    const child = startCli(['log', '--quiet'], { env: CLI_MEMORY_ENV });
+    child.stdout.destroy();
+    const [stderr, [code]] = await Promise.all([text(child.stderr), once(child, 'close')]);
+    expect([stderr, code]).toEqual(['', 0]);
   });
 
   it('says in one sentence that an older Node is too old', async () => {

@@ -130,26 +130,3 @@ describe('sealed-memory tenant shred', { timeout: 60_000 }, () => {
     });
   });
 });
-
-describe('the commands on a screen', () => {
-  const inProcess = (): void => {
-    for (const [name, value] of Object.entries(env)) vi.stubEnv(name, value);
-  };
-
-  it('shred only after the name was typed', async () => {
-    await create('/memories/a', 'text');
-    inProcess();
-    for (const typed of ['', '\n', 'ACME\n', 'yes\n']) {
-      const { invocation } = invocationOf({ isForEyes: true, typed });
-      await expect(runShred({ ttl: 0 }, invocation)).rejects.toMatchObject({ code: 'misconfigured' });
-    }
-    expect(await text('/memories/a')).toContain('text');
-    const { invocation, shown } = invocationOf({ isForEyes: true, typed: 'acme\n' });
-    expect(await runShred({ ttl: 0 }, invocation)).toBe(0);
-    const said = shown.join('\n');
-    expect(said).toContain('This destroys the keys of "acme" for good');
-    expect(said).toContain("ok    the tenant's keys are destroyed");
-    expect(said).toContain('1 sealed object (244 bytes) stays, unreadable');
-    expect(said).toContain('backups, replicas and other regions still hold older keyrings');
-  });
-});
