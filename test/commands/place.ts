@@ -90,7 +90,10 @@ export function openPlace(): Place {
       const isBeside = running.length > 0;
       using taken = takeProcess({ folder, stdin: typed(), env, now, isAtScreen, isInterrupted, isBeside });
       running.push(taken);
-      const code = await runProgram(args);
+      const code = await runProgram(args).catch((error: unknown) => {
+        if (error instanceof Exit) return error.code;
+        throw error;
+      });
       running.pop();
       if (isAtScreen && deed !== undefined)
         throw new Error('Nothing was asked, and a deed waits for a question.');
@@ -104,6 +107,16 @@ export function openPlace(): Place {
     },
     [Symbol.dispose]: () => rmSync(folder, { recursive: true }),
   };
+}
+
+/** Thrown where the program ends the process. */
+class Exit extends Error {
+  readonly code: number;
+
+  constructor(code: number) {
+    super(`The program ended with ${code}.`);
+    this.code = code;
+  }
 }
 
 interface Taken extends Disposable {
@@ -146,6 +159,9 @@ function takeProcess(around: Surroundings): Taken {
   for (const [name, value] of Object.entries(streams)) {
     Object.defineProperty(process, name, { configurable: true, enumerable: true, value });
   }
+  const exit = vi.spyOn(process, 'exit').mockImplementation((code) => {
+    throw new Exit(Number(code ?? 0));
+  });
   replaceEnv(around.env);
   process.chdir(around.folder);
   if (around.isBeside) vi.setSystemTime(around.now);
@@ -158,6 +174,7 @@ function takeProcess(around: Surroundings): Taken {
     [Symbol.dispose]() {
       clock?.[Symbol.dispose]();
       process.off('newListener', atOnce);
+      exit.mockRestore();
       process.chdir(ownFolder);
       replaceEnv(ownEnv);
       for (const [name, descriptor] of before) Object.defineProperty(process, name, descriptor);
@@ -169,14 +186,16 @@ function takeClock(now: number): Disposable {
   vi.useFakeTimers({ toFake: ['Date'], now });
   // Who waits for another process looks at the clock again when a timer has run out.
   const ownTimeout = globalThis.setTimeout;
+  let isTaken = true;
   const later = (run: (...args: unknown[]) => void, ms = 0, ...args: readonly unknown[]) =>
     ownTimeout(() => {
-      if (vi.isFakeTimers()) vi.setSystemTime(Date.now() + ms);
+      if (isTaken) vi.setSystemTime(Date.now() + ms);
       run(...args);
     }, ms);
   globalThis.setTimeout = Object.assign(later, ownTimeout) as typeof setTimeout;
   return {
     [Symbol.dispose]() {
+      isTaken = false;
       globalThis.setTimeout = ownTimeout;
       vi.useRealTimers();
     },

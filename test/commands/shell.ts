@@ -21,6 +21,8 @@ const BUILTINS: Readonly<Record<string, Builtin>> = {
   cat: (files, input, { at }) =>
     files.length === 0 ? input : Buffer.concat(files.map((file) => readFileSync(at(file)))),
   chmod: ([mode = '', file = ''], _, { at }) => chmodSync(at(file), Number.parseInt(mode, 8)),
+  cmp: ([one = '', other = ''], _, { at }) =>
+    readFileSync(at(one)).equals(readFileSync(at(other))) ? '' : `${one} ${other} differ\n`,
   cp: ([from = '', to = ''], _, { at }) => writeFileSync(at(to), readFileSync(at(from))),
   echo: (words) => `${words.join(' ')}\n`,
   export: (settings, _, place) => settings.forEach((setting) => void place.set(...named(setting))),

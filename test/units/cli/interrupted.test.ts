@@ -2,22 +2,13 @@ import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { generateX25519Identity, identityToRecipient } from 'age-encryption';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { runCat } from '../../../src/cli/files/cat.ts';
 import { runCp } from '../../../src/cli/files/cp.ts';
-import { runDiff } from '../../../src/cli/files/diff.ts';
-import { runExport } from '../../../src/cli/files/export.ts';
-import { runGrep } from '../../../src/cli/files/grep.ts';
 import { runImport } from '../../../src/cli/files/import.ts';
 import { runLs } from '../../../src/cli/files/list.ts';
 import { runMv } from '../../../src/cli/files/mv.ts';
 import { runPut } from '../../../src/cli/files/put.ts';
 import { runRm } from '../../../src/cli/files/rm.ts';
-import { runLog } from '../../../src/cli/history/log.ts';
-import { runTrace } from '../../../src/cli/history/trace.ts';
-import { runVerify } from '../../../src/cli/history/verify.ts';
-import { runStatus } from '../../../src/cli/keys/keys.ts';
 import type { Flags, Invocation } from '../../../src/cli/run/invocation.ts';
 import { MemoryError } from '../../../src/errors.ts';
 import { startCli } from '../../stage/cli.ts';
@@ -31,39 +22,9 @@ const flags: Flags = {
 };
 beforeAll(async () => {
   writeFileSync(join(folder, 'root.key'), Buffer.alloc(32, 7).toString('base64'), { mode: 0o600 });
-  mkdirSync(join(folder, 'in'));
-  writeFileSync(join(folder, 'in/file'), 'text');
   await runPut('/memories/d/a', { text: 'text' }, invocationOf({ flags }).invocation);
 });
 afterAll(() => rmSync(folder, { recursive: true }));
-
-const CONTINUES = 'what is done stays done, and the same command continues from there';
-const DIRECTORY = '/memories/d';
-const to = join(folder, 'out');
-const recipient = async (): Promise<string> => identityToRecipient(await generateX25519Identity());
-
-it.each<readonly [string, (run: Invocation) => Promise<unknown>, string]>([
-  ['export', (run) => runExport({ path: DIRECTORY, to }, {}, run), CONTINUES],
-  [
-    'export --age',
-    async (run) => runExport({ path: DIRECTORY, to }, { age: [await recipient()] }, run),
-    'nothing was written; run it again',
-  ],
-  ['import', (run) => runImport({ from: join(folder, 'in'), path: DIRECTORY }, {}, run), CONTINUES],
-  [
-    'cp -r',
-    (run) => runCp({ from: DIRECTORY, to: '/memories/e' }, { recursive: true }, run),
-    'nothing was changed',
-  ],
-  ['rm -r', (run) => runRm([DIRECTORY], { recursive: true }, run), 'nothing was removed'],
-  ['verify', (run) => runVerify({}, run), 'nothing was changed; run it again'],
-  ['verify --repair', (run) => runVerify({ repair: true }, run), CONTINUES],
-])('%s says at Ctrl-C what became of it', async (_, verb, said) => {
-  const { invocation, complaints } = invocationOf({ flags });
-  const interrupted = { ...invocation, signal: AbortSignal.abort() };
-  await expect(verb(interrupted)).rejects.toMatchObject({ code: 'aborted' });
-  expect(complaints).toEqual([`interrupted: ${said}`]);
-});
 
 describe('Ctrl-C while it works', () => {
   /** What is said when it comes as soon as the verb has told of so many files. */
@@ -127,22 +88,6 @@ describe('Ctrl-C while it works', () => {
     expect(await namesBelow('before')).toHaveLength(5);
     expect(await namesBelow('after')).toEqual([]);
   });
-});
-
-it.each<readonly [string, (run: Invocation) => Promise<unknown>]>([
-  ['cat', (run) => runCat(['/memories/d/a'], {}, run)],
-  ['grep', (run) => runGrep({ pattern: 'text', path: DIRECTORY }, {}, run)],
-  ['ls', (run) => runLs(DIRECTORY, {}, run)],
-  ['diff', (run) => runDiff({ left: '/memories/d/a', right: '/memories/d/a' }, run)],
-  ['log', (run) => runLog(undefined, {}, run)],
-  ['trace', (run) => runTrace({ path: '/memories/d/a', version: undefined }, run)],
-  ['keys status', (run) => runStatus(run)],
-])('%s, which only looks, says nothing at Ctrl-C', async (_, verb) => {
-  const { invocation, complaints } = invocationOf({ flags });
-  await expect(verb({ ...invocation, signal: AbortSignal.abort() })).rejects.toMatchObject({
-    code: 'aborted',
-  });
-  expect(complaints).toEqual([]);
 });
 
 it('a search ends at Ctrl-C, although neither the store nor the reader ever makes it wait', async () => {
