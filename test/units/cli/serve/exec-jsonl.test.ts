@@ -85,13 +85,6 @@ describe('execJsonLines', () => {
     ]);
   });
 
-  it('carries the id on the answer and keeps it from the tool', async () => {
-    expect(await answers(lines({ id: 'x', a: 1 }, { id: 7, a: 2 }))).toEqual([
-      { id: 'x', ok: true, content: '{"a":1}' },
-      { id: 7, ok: true, content: '{"a":2}' },
-    ]);
-  });
-
   it('answers what is no request with invalid_command and goes on', async () => {
     const text = `nonsense\n\n[1]\n{"id":null}\n \r\n${'x'.repeat(100)}\n{"a":1}\r\n{"b":2}`;
     const given = await answers(text, { maxLineBytes: 50 });
@@ -250,12 +243,8 @@ describe('execJsonLines', () => {
     expect(thrown).toEqual([defect, defect]);
   });
 
-  it('hands harness lines to the harness, and to the tool when there is none', async () => {
-    const harness = async ({ harness: asked }: Input) => ({ ok: true, files: { asked } }) as const;
-    expect(await answers(lines({ harness: 'dump' }, { id: 1, harness: 'dump' }), { harness })).toEqual([
-      { ok: true, files: { asked: 'dump' } },
-      { id: 1, ok: true, files: { asked: 'dump' } },
-    ]);
-    expect(await answers(lines({ harness: 'dump' }))).toEqual([{ ok: true, content: '{"harness":"dump"}' }]);
+  it('refuses deep nesting without running out of stack', async () => {
+    const given = await answers(`${'['.repeat(1_000_000)}\n${'['.repeat(100_000)}${']'.repeat(100_000)}`);
+    expect(given.map(({ code }) => code)).toEqual(['invalid_command', 'invalid_command']);
   });
 });

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { readAll } from '../../../../src/cli/run/source.ts';
-import { splitLines } from '../../../../src/cli/serve/lines.ts';
+import { type Line, splitLines } from '../../../../src/cli/serve/lines.ts';
 import { sameBytes } from '../../../../src/format/encoding.ts';
 
 /** More pieces than a call can have arguments. */
@@ -25,6 +25,22 @@ it('a line that is too long is passed over byte by byte, and the next one is tak
   const sent = new Uint8Array([...WHOLE, 10, 65, 10]);
   for await (const line of splitLines(oneByOne(sent), PIECES - 1)) lines.push(line);
   expect(lines).toEqual(['too_long', Uint8Array.of(65)]);
+});
+
+it('nothing is kept of a line that is too long', async () => {
+  const MEBIBYTE = 1_048_576;
+  const before = process.memoryUsage().arrayBuffers;
+  let most = 0;
+  async function* endless(): AsyncGenerator<Uint8Array> {
+    for (let sent = 0; sent < 512; sent++) {
+      yield new Uint8Array(MEBIBYTE).fill(97);
+      most = Math.max(most, process.memoryUsage().arrayBuffers - before);
+    }
+  }
+  const lines: Line[] = [];
+  for await (const line of splitLines(endless(), MEBIBYTE)) lines.push(line);
+  expect(lines).toEqual(['too_long']);
+  expect(most).toBeLessThan(384 * MEBIBYTE);
 });
 
 it('what stdin holds is read byte by byte, however much it is', async () => {
