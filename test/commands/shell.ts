@@ -61,8 +61,11 @@ const BUILTINS: Readonly<Record<string, Builtin>> = {
     database.exec(change);
     database.close();
   },
-  /** `stat -c %a FILE`: who may read it. */
-  stat: ([, , file = ''], _, { at }) => `${(statSync(at(file)).mode & 0o777).toString(8)}\n`,
+  /** `stat -c %a FILE`: who may read it; `stat -c %Y FILE`: when it was written. */
+  stat: ([, what, file = ''], _, { at }) => {
+    const { mode, mtimeMs } = statSync(at(file));
+    return `${what === '%Y' ? Math.round(mtimeMs / 1_000) : (mode & 0o777).toString(8)}\n`;
+  },
   unset: (names, _, place) => names.forEach((name) => void place.set(name, undefined)),
 };
 

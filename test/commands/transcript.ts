@@ -66,7 +66,9 @@ export function shownAnswer({
   readonly stdout: Uint8Array;
   readonly stderr: string;
 }): readonly string[] {
-  const out = linesOf(new TextDecoder().decode(stdout)).map((line) => line.replace(LOOKS_LIKE_MORE, '\\$&'));
+  const out = linesOf(new TextDecoder('utf-8', { ignoreBOM: true }).decode(stdout)).map((line) =>
+    line.replace(LOOKS_LIKE_MORE, '\\$&'),
+  );
   const err = linesOf(stderr).map((line) =>
     (line.startsWith(NAME_FIRST) ? `! ${line.slice(NAME_FIRST.length)}` : `!! ${line}`).trimEnd(),
   );

@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -180,34 +180,6 @@ describe('a setting that is wrong', () => {
       'store: ',
       'store',
     );
-  });
-
-  it('is named so in the file of a root key, and where such a file is not there', () => {
-    const file = join(cwd, 'root.key');
-    const env = { SEALED_MEMORY_ROOT_KEY: '' };
-    expect(fromCli({ rootKeyFile: file }, env)).toMatch(
-      /^The file named by --root-key-file does not exist: /,
-    );
-    writeFileSync(file, 'abc\n');
-    chmodSync(file, 0o600);
-    expect(fromCli({ rootKeyFile: file }, env)).toMatch(/^The file named by --root-key-file is not base64 /);
-    writeFileSync(file, `${GOOD['SEALED_MEMORY_ROOT_KEY']}\nabc\n`);
-    expect(fromCli({ rootKeyFile: file }, env)).toMatch(
-      /^Key 2 of the file named by --root-key-file is not base64 /,
-    );
-  });
-
-  it.each<[string, Flags]>([
-    ['--store', { store: '' }],
-    ['--tenant', { tenant: '' }],
-    ['--root-key-file', { rootKeyFile: '' }],
-    ['--mount', { mount: [''] }],
-    ['--policy', { policy: '' }],
-    ['--max-files', { maxFiles: '' }],
-    ['--events', { events: '' }],
-    ['--profile-name', { profileName: '' }],
-  ])('is refused where %s has no value, and not taken from elsewhere', (flag, flags) => {
-    expect(fromCli(flags, GOOD)).toBe(`${flag} has no value: write one behind it, or leave the flag out.`);
   });
 
   it('is named as a part of its mount', () => {

@@ -24,7 +24,6 @@ import { createProgram } from '../../../src/cli/program/program.ts';
 import { type Action, explain } from '../../../src/cli/run/invocation.ts';
 import { typedMounts, typedPath } from '../../../src/cli/run/typed.ts';
 import { openMemory } from '../../../src/open/open-memory.ts';
-import { CLI_MEMORY_ENV, runCli } from '../../stage/cli.ts';
 import { invocationOf } from '../../stage/invocation.ts';
 
 /** A directory and a file whose names have two forms each, which look the same. */
@@ -357,38 +356,6 @@ describe('a path that a person typed', { timeout: 60_000 }, () => {
     expect(typedMounts('handbook=org:ro,/memories/team=team-7')).toEqual([
       '/memories/handbook=org:ro,/memories/team=team-7',
     ]);
-  });
-
-  it.each([
-    ['cat ../x', 'The path "../x" is refused. A path of the memory has no ".." in it'],
-    ['rm -r notes/../..', 'The path "notes/../.." is refused. A path of the memory has no ".." in it'],
-    ['cat /memories/../x', 'The path "/memories/../x" is refused. A path of the memory has no ".." in it'],
-    ['export ../x out', 'A path of the memory has no ".." in it'],
-    ['ls --mount ../x=org', 'A path of the memory has no ".." in it'],
-  ])('leads nowhere with two dots: %s', async (line, sentence) => {
-    const { code, stderr } = await runCli(line.split(' '), { env: CLI_MEMORY_ENV });
-    expect(code).toBe(2);
-    expect(stderr).toMatch(/^sealed-memory: [^\n]*\n$/);
-    expect(stderr).toContain(sentence);
-  });
-
-  it('is told from a file of the user in diff by what the latter begins with', async () => {
-    const cwd = mkdtempSync(join(folder, 'cwd-'));
-    writeFileSync(join(cwd, 'plain.md'), 'mine\n');
-    copyFileSync(filled, join(cwd, 'store.sqlite'));
-    const env = {
-      SEALED_MEMORY_STORE: 'sqlite:store.sqlite',
-      SEALED_MEMORY_TENANT: 'acme',
-      SEALED_MEMORY_ROOT_KEY_FILE: rootKeyFile,
-    };
-    const diff = (...sides: readonly string[]) => runCli(['diff', ...sides], { env, cwd });
-    expect((await diff('plain.md', '/memories/plain.md')).code).toBe(0);
-    expect((await diff('./plain.md', 'plain.md')).stdout).toContain('-mine\n+plain\n');
-    expect((await diff('plain.md', join(cwd, 'plain.md'))).stdout).toContain('-plain\n+mine\n');
-    await runCli(['rm', 'plain.md'], { env, cwd });
-    expect((await diff('plain.md', './plain.md')).stderr).toBe(
-      'sealed-memory: There is no file at /memories/plain.md; a file of yours is written ./plain.md.\n',
-    );
   });
 
   it.each(named(MODELS_LINES))('leads to the same in any form: $words', async ({ line }) => {

@@ -14,13 +14,11 @@ import {
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import { BetaLocalFilesystemMemoryTool } from '@anthropic-ai/sdk/tools/memory/node';
 import { Decrypter, generateX25519Identity, identityToRecipient } from 'age-encryption';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { type ExportArguments, runExport } from '../../../../src/cli/files/export.ts';
 import { runImport } from '../../../../src/cli/files/import.ts';
-import { runPut } from '../../../../src/cli/files/put.ts';
 import { runRm } from '../../../../src/cli/files/rm.ts';
 import type { Action, Flags } from '../../../../src/cli/run/invocation.ts';
 import { startCli } from '../../../stage/cli.ts';
@@ -69,29 +67,6 @@ const exportTo = (to: string, options: ExportArguments = {}, path = '/memories')
   said((run) => runExport({ path, to }, options, run));
 
 describe('sealed-memory import and export', { timeout: 120_000 }, () => {
-  it('carry every byte both ways, and again only what is missing', async () => {
-    const from = write(join(folder, 'in'));
-    const out = join(folder, 'out');
-    expect(await importFrom(from)).toEqual({ code: 0, text: 'ok    4 files written to /memories\n' });
-    expect(await exportTo(out)).toEqual({ code: 0, text: `ok    4 files written to ${out}\n` });
-    expect(read(out)).toEqual(read(from));
-    expect(statSync(join(out, 'a.md')).mode & 0o777).toBe(0o600);
-    rmSync(join(out, 'notes/deep'), { recursive: true });
-    expect((await exportTo(out)).text).toBe(`ok    1 file written to ${out}, 3 there already\n`);
-    writeFileSync(join(from, 'new'), 'x');
-    expect((await importFrom(from)).text).toBe('ok    1 file written to /memories, 4 there already\n');
-  });
-
-  it('give a file that is exported the time at which it was written', async () => {
-    await importFrom(write(join(folder, 'in')));
-    const database = new DatabaseSync(join(folder, 'store.sqlite'));
-    database.exec('UPDATE objects SET last_modified = 1700000000123');
-    database.close();
-    const out = join(folder, 'out');
-    await exportTo(out);
-    expect(Math.round(statSync(join(out, 'a.md')).mtimeMs / 1_000)).toBe(1_700_000_000);
-  });
-
   it('export opens no pipe, no folder and no socket in the place of a file', async () => {
     await importFrom(write(join(folder, 'in')));
     const out = join(folder, 'out');
@@ -124,25 +99,6 @@ describe('sealed-memory import and export', { timeout: 120_000 }, () => {
     const report = { ...invocation.report, progress } as typeof invocation.report;
     expect(await runImport({ from, path: '/memories' }, {}, { ...invocation, report })).toBe(1);
     expect(shown.join('')).toContain(`FAIL  ${from}/a.md is a link or a special file`);
-  });
-
-  it('import takes one of two names that are one path, and leaves the other', async () => {
-    const [apart, whole] = ['cafe\u0301.md', 'caf\u00e9.md'];
-    // The first one takes longer to be read.
-    const one = Buffer.alloc(900_000, 'one');
-    const from = write(join(folder, 'in'), { [apart]: one, [whole]: Buffer.from('two') });
-    await said((run) => runPut('/memories/café.md', { text: 'zero' }, run));
-    const { code, text } = await importFrom(from, { force: true });
-    expect({ code, text }).toEqual({
-      code: 1,
-      text:
-        `FAIL  ${from}/${whole} has the path of a file that was imported: the names differ in accents typed apart\n` +
-        'FAIL  1 file written to /memories, 1 left\n',
-    });
-    await exportTo(join(folder, 'out'));
-    expect(read(join(folder, 'out'))).toEqual({ [whole]: one });
-    writeFileSync(join(from, whole), one);
-    expect(await importFrom(from, { force: true })).toMatchObject({ code: 0 });
   });
 
   it('export --age makes one archive that age and tar open, and nothing readable beside it', async () => {

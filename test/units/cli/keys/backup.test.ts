@@ -1,14 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import {
-  copyFileSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -49,7 +41,6 @@ const verified = async (file: string): Promise<string> => {
   expect(await runVerify({}, invocation)).toBe(0);
   return shown.join('');
 };
-const leftovers = () => readdirSync(folder).filter((name) => name.endsWith('.partial'));
 
 describe('backup', { timeout: 60_000 }, () => {
   it('holds one moment of a store that four processes write to', async () => {
@@ -79,30 +70,6 @@ describe('backup', { timeout: 60_000 }, () => {
       copy.close();
       expect(await verified(to)).toContain('3 files');
     }
-  });
-
-  it('leaves nothing behind when it is cut off', async () => {
-    const to = join(folder, 'copy.sqlite');
-    const { invocation, complaints } = invocationOf({ flags });
-    const cutOff = runBackup(to, {}, { ...invocation, signal: AbortSignal.abort() });
-    await expect(cutOff).rejects.toMatchObject({ code: 'aborted' });
-    expect(complaints).toEqual(['interrupted: nothing was written; run it again']);
-    expect(readdirSync(folder).filter((name) => name.startsWith('copy'))).toEqual([]);
-    expect(leftovers()).toEqual([]);
-  });
-
-  it('keeps the last backup of a store whose file was emptied, and makes no store of that', async () => {
-    const to = join(folder, 'good.sqlite');
-    expect(await backup(to)).toBe(0);
-    const good = readFileSync(to);
-    writeFileSync(store, '');
-    await expect(backup(to, { force: true })).rejects.toMatchObject({
-      code: 'misconfigured',
-      message: 'The SQLite file is empty.',
-    });
-    expect(readFileSync(to).equals(good)).toBe(true);
-    expect(statSync(store).size).toBe(0);
-    expect(leftovers()).toEqual([]);
   });
 
   it('is whole also of a store whose last write was cut off, of which a bare copy is torn and says so', async () => {

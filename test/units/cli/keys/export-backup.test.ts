@@ -1,8 +1,7 @@
 import { once } from 'node:events';
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Finding } from '../../../../src/admin/findings.ts';
 import { linesOf } from '../../../../src/cli/keys/export-backup.ts';
@@ -48,15 +47,6 @@ describe('sealed-memory export --from', { timeout: 60_000 }, () => {
       cwd: home,
     });
 
-  const damage = (): void => {
-    const database = new DatabaseSync(file);
-    database.exec(
-      `UPDATE objects SET body = zeroblob(length(body))
-       WHERE key = (SELECT key FROM objects WHERE key LIKE '%/data/%' ORDER BY rowid LIMIT 1)`,
-    );
-    database.close();
-  };
-
   it('exports a folder of raw objects and answers with JSON lines', async () => {
     const before = await digestOf(backup);
     const { code, stdout, stderr } = await exported('backup');
@@ -78,69 +68,6 @@ describe('sealed-memory export --from', { timeout: 60_000 }, () => {
     expect(await textsIn(to)).toEqual(FILES);
     const after = statSync(file, { bigint: true });
     expect([after.mtimeNs, after.ctimeNs, after.size]).toEqual([before.mtimeNs, before.ctimeNs, before.size]);
-  });
-
-  it('ends with 1 and the findings when a file was not exported', async () => {
-    damage();
-    const { code, stdout, stderr } = await exported(`sqlite:${file}`);
-    expect({ code, stderr }).toEqual({ code: 1, stderr: '' });
-    expect(JSON.parse(stdout.trim().split('\n').at(-1) ?? '')).toMatchObject({
-      event: 'done',
-      files: 1,
-      findings: [{ kind: 'damaged', path: '/memories/a.md' }],
-    });
-    expect(stdout).not.toMatch(/secret words|tenants\//);
-    expect(await textsIn(to)).toEqual({ 'b/c.md': FILES['b/c.md'] });
-  });
-
-  it('exports into the backup neither itself nor anything below it, but beside it', async () => {
-    const exportTo = (place: string): Promise<CliRun> =>
-      runCli(['export', '--json', '--from', 'backup', place], { env: ENV, cwd: home });
-    const before = await digestOf(backup);
-    for (const place of ['backup', 'backup/', './backup', 'backup/exported', 'backup/not/yet']) {
-      expect(await exportTo(place)).toMatchObject({
-        code: 2,
-        stderr: expect.stringContaining('The new folder lies in the one that --from names'),
-      });
-    }
-    expect(await digestOf(backup)).toBe(before);
-    expect((await exportTo('backup-exported')).code).toBe(0);
-  });
-
-  it('reads no setting of the store that is in use', async () => {
-    const env = { SEALED_MEMORY_STORE: `sqlite:${join(home, 'live.sqlite')}` };
-    expect(await exported('backup', { env })).toMatchObject({ code: 0 });
-    expect(existsSync(join(home, 'live.sqlite'))).toBe(false);
-  });
-
-  it.each<readonly [from: string, sentence: RegExp]>([
-    ['none', /The folder of objects does not exist/],
-    ['sqlite:none.sqlite', /The SQLite file cannot be opened/],
-    ['memory:', /--from must be a folder, s3:\/\/bucket\/prefix or sqlite:PATH/],
-    ['s3://B', /--from must name a bucket/],
-    ['sqlite:', /--from needs the path of a file/],
-    ['.', /The new folder lies in the one that --from names/],
-  ])('refuses --from %s and makes nothing', async (from, sentence) => {
-    const before = readdirSync(home);
-    const { code, stdout, stderr } = await exported(from);
-    expect(code).toBe(2);
-    expect(stdout).toMatch(/^\{"event":"failed","code":"misconfigured",[^\n]*\}\n$/);
-    expect(stderr).toMatch(sentence);
-    expect(before).toContain('store.sqlite');
-    expect(readdirSync(home)).toEqual(before);
-  });
-
-  it('refuses an SQLite file that holds nothing, and one of another program', async () => {
-    for (const sql of ['', 'CREATE TABLE theirs (x)']) {
-      rmSync(file);
-      const database = new DatabaseSync(file);
-      database.exec(sql);
-      database.close();
-      expect(await exported(`sqlite:${file}`)).toMatchObject({
-        code: 2,
-        stderr: expect.stringContaining('SQLite file'),
-      });
-    }
   });
 
   it('stops at Ctrl-C, leaves nothing behind and says so', async () => {

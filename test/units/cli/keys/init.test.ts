@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
@@ -12,15 +12,6 @@ describe('sealed-memory init', { timeout: 60_000 }, () => {
     cwd = mkdtempSync(join(tmpdir(), 'sealed-memory-init-'));
   });
   afterEach(() => rmSync(cwd, { recursive: true }));
-
-  it('makes a different key every time', async () => {
-    await runCli(['init'], { cwd });
-    await runCli(['init'], { cwd: join(cwd, '.sealed-memory') });
-    const [one, two] = ['.sealed-memory', '.sealed-memory/.sealed-memory'].map((folder) =>
-      readFileSync(join(cwd, folder, 'root.key'), 'utf8'),
-    );
-    expect(one).not.toBe(two);
-  });
 
   it('hands its settings to a program of yours by node --env-file', async () => {
     const program = [

@@ -134,34 +134,6 @@ describe('readEnvironment', () => {
     write('.env', `SEALED_MEMORY_TENANT=dotenv\nSEALED_MEMORY_CONFIG=${named.SEALED_MEMORY_CONFIG}\n`);
     expect(read()).toMatchObject({ SEALED_MEMORY_TENANT: 'dotenv' });
   });
-
-  it.each<readonly [string, RegExp]>([
-    ['tenant = "a"', /"tenant" outside of a profile/],
-    [
-      '[default]\ntennant = "a"',
-      /"tennant" is no setting of the configuration file\. Did you mean tenant\?$/,
-    ],
-    ['[default]\nx = "a"', /"x" is no setting of the configuration file\. Known are store, tenant, /],
-    ['[default]\nTenant = "a"', /"Tenant" is no setting/],
-    ['[default]\ntenant = ["a"]', /"tenant" .* must be a text, a number, true or false/],
-    ['[default]\nroot_key = "c2VjcmV0"', /no place for a root key/],
-    ['[default]\ntenant = secret', /is not TOML/],
-  ])('refuses %j with a sentence that tells no value', (text, sentence) => {
-    write('.sealed-memory/config.toml', text);
-    expect(() => read()).toThrow(sentence);
-    expect(() => read()).not.toThrow(/secret|c2VjcmV0/);
-  });
-
-  it('refuses a profile that is not there, and a named file that is not', () => {
-    expect(() => read({ profileName: 'work' })).toThrow(/no configuration file/);
-    write('.sealed-memory/config.toml', '[default]\n[play]\n');
-    expect(() => read({ profileName: 'work' })).toThrow(/no profile "work"; it has default, play/);
-    expect(() => read({}, { SEALED_MEMORY_CONFIG: 'none.toml' })).toThrow(
-      /named by SEALED_MEMORY_CONFIG does not exist/,
-    );
-    write('.env/file', '');
-    expect(() => read()).toThrow(/The file \.env cannot be read \(EISDIR\)/);
-  });
 });
 
 it('the options of a verb bring the variables of AWS of a configuration file into the process', () => {

@@ -196,15 +196,6 @@ describe('sealed-memory mcp', { timeout: SLOW }, () => {
     await hungUp;
   });
 
-  it('tells on standard error alone why the memory cannot be opened', async () => {
-    const store = `sqlite:${join(site.folder, 'none/memory.db')}`;
-    const child = site.start(['mcp'], { SEALED_MEMORY_STORE: store });
-    child.stdin.end(linesOf(HANDSHAKE));
-    const { code, stdout, stderr } = await outputOf(child);
-    expect([code, stdout]).toEqual([2, '']);
-    expect(stderr).toMatch(/^sealed-memory: misconfigured: [^\n]+\n$/);
-  });
-
   it('says what to install where the package of the protocol is missing', async () => {
     await using stack = new AsyncDisposableStack();
     const bare = await mkdtemp(join(tmpdir(), 'sealed-memory-bare-'));
