@@ -1,12 +1,8 @@
 import { setTimeout } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { runRestoreVersion } from '../../src/cli/history/restore-version.ts';
-import { runRestoreAt, runUndo } from '../../src/cli/history/undo-and-restore-at.ts';
-import type { Invocation } from '../../src/cli/run/invocation.ts';
 import { openMemory } from '../../src/open/open-memory.ts';
 import type { MemoryOptions } from '../../src/open/options/options.ts';
 import type { Memory } from '../../src/tool/memory-tool.ts';
-import { invocationOf } from '../stage/invocation.ts';
 import { type KeptMemory, openKeptMemory } from '../stage/kept-memory.ts';
 
 const [SEEN, HIDDEN, AWAY] = ['/memories/a.md', '/memories/handbook/a.md', '/memories/away.md'];
@@ -40,11 +36,6 @@ describe('what a mount hides', () => {
 
   const left = (path: string) => ({ path, reason: 'hidden_by_mount', version: expect.any(String) });
   const textAt = async ({ files }: Memory, path: string) => (await files.read(path))?.text();
-  const run = async (verb: (invocation: Invocation) => Promise<number>, isMounted = true) => {
-    const mount = isMounted ? { mount: ['/memories/handbook=org'] } : {};
-    const { invocation, shown } = invocationOf({ flags: { ...kept.flags, ...mount } });
-    return { code: await verb(invocation), text: shown.join('') };
-  };
 
   it('is left by restoreAt, which withholds the rest unless parts are asked for', async () => {
     const { history } = seen;
@@ -74,29 +65,10 @@ describe('what a mount hides', () => {
     expect(await textAt(kept.memory, HIDDEN)).toBe('one\n');
   });
 
-  it('is told by the commands, which answer with 1, and comes back without the mount', async () => {
-    const line = `left     ${HIDDEN} `;
-    for (const verb of [
-      (invocation: Invocation) => runRestoreAt(then, { below: HIDDEN, yes: true }, invocation),
-      (invocation: Invocation) => runUndo('bad', { yes: true }, invocation),
-    ]) {
-      const { code, text } = await run(verb);
-      expect(code).toBe(1);
-      expect(text).toContain(line);
-      expect(text).toContain('a mount hides it: run the command without that mount');
-      expect(await textAt(kept.memory, HIDDEN)).toBe('poison\n');
-    }
-    const { code } = await run((each) => runRestoreAt(then, { below: HIDDEN, yes: true }, each), false);
-    expect([code, await textAt(kept.memory, HIDDEN)]).toEqual([0, 'one\n']);
-  });
-
   it('is not restored by its version, and what is mounted there stays as it is', async () => {
     const version = (await kept.memory.history.list(HIDDEN)).at(-1)?.version ?? '';
     const refusal = { code: 'invalid_command', details: { reason: 'hidden_by_mount' } };
     await expect(seen.history.restore({ path: HIDDEN, version })).rejects.toMatchObject(refusal);
-    await expect(
-      run((each) => runRestoreVersion({ path: HIDDEN, version, yes: true }, each)),
-    ).rejects.toMatchObject(refusal);
     expect([await textAt(seen, HIDDEN), await textAt(kept.memory, HIDDEN)]).toEqual(['rules\n', 'poison\n']);
     expect((await seen.history.read({ path: HIDDEN, version })).text()).toBe('one\n');
     await kept.memory.history.restore({ path: HIDDEN, version });

@@ -3,21 +3,15 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { runImport } from '../../src/cli/files/import.ts';
-import { runTurnHistory } from '../../src/cli/history/switch.ts';
 import { runUndo } from '../../src/cli/history/undo-and-restore-at.ts';
 import { runVerify } from '../../src/cli/history/verify.ts';
 import type { Action } from '../../src/cli/run/invocation.ts';
 import { invocationOf } from '../stage/invocation.ts';
 import { type KeptMemory, openKeptMemory } from '../stage/kept-memory.ts';
 
-const [A, B, SAME, NEW] = [
-  '/memories/a.md',
-  '/memories/notes/b.md',
-  '/memories/same.md',
-  '/memories/new/c.md',
-];
-const BEFORE = { [A]: 'a of ann', [B]: 'b of ann', [SAME]: 'the same' };
-const AFTER = { [A]: 'a, imported', [B]: 'b, imported', [SAME]: 'the same', [NEW]: 'c, imported' };
+const [A, SAME, NEW] = ['/memories/a.md', '/memories/same.md', '/memories/new/c.md'];
+const BEFORE = { [A]: 'a of ann', [SAME]: 'the same' };
+const AFTER = { [A]: 'a, imported', [SAME]: 'the same', [NEW]: 'c, imported' };
 /** More than is worked on at once. */
 const MORE = Object.fromEntries(Array.from({ length: 60 }, (_, i) => [`/memories/z/${i}.md`, `more ${i}`]));
 
@@ -46,14 +40,12 @@ function place(files: Readonly<Record<string, string>>): void {
   }
 }
 
-async function said(action: Action, more: object = {}) {
-  const { invocation, shown } = invocationOf({ flags: { ...kept.flags, ...more } });
-  const code = await action(invocation);
-  return { code, text: shown.join('') };
+async function said(action: Action) {
+  const { invocation } = invocationOf({ flags: kept.flags });
+  return { code: await action(invocation) };
 }
 
-const runs = (more: object = {}, path = '/memories') =>
-  said((run) => runImport({ from, path }, { force: true }, run), more);
+const runs = () => said((run) => runImport({ from, path: '/memories' }, { force: true }, run));
 
 async function texts(): Promise<Readonly<Record<string, string | undefined>>> {
   const found: Record<string, string | undefined> = {};
@@ -78,29 +70,6 @@ async function undo(): Promise<void> {
 }
 
 describe('an import into a tenant that keeps history', () => {
-  it('keeps what it replaces, is the deed of its actor, and is taken back as a whole', async () => {
-    expect((await runs()).text).toBe('ok    3 files written to /memories, 1 there already\n');
-    expect(await texts()).toEqual(AFTER);
-    expect(await versionsOf(A)).toEqual(['a, imported by import of May', 'a of ann by ann']);
-    expect(await versionsOf(SAME)).toEqual(['the same by ann']);
-    expect(await versionsOf(NEW)).toEqual(['c, imported by import of May']);
-    await undo();
-    expect(await texts()).toEqual(BEFORE);
-    expect((await said((run) => runVerify({}, run))).code).toBe(0);
-  });
-
-  it('writes no version twice when it is repeated, nor one where it is refused to replace', async () => {
-    const careful = await said((run) => runImport({ from, path: '/memories' }, {}, run));
-    expect(careful).toMatchObject({ code: 1, text: expect.stringContaining('1 there already, 2 left') });
-    expect(await versionsOf(A)).toEqual(['a of ann by ann']);
-    await runs();
-    expect((await runs()).text).toBe('ok    0 files written to /memories, 4 there already\n');
-    expect(await versionsOf(A)).toHaveLength(2);
-    expect(await versionsOf(NEW)).toHaveLength(1);
-    await undo();
-    expect(await texts()).toEqual(BEFORE);
-  });
-
   it.each([1, 2])('goes on where it was cut off, behind file %i, and is taken back as one', async (files) => {
     place(MORE);
     const { invocation } = invocationOf({ flags: kept.flags });
@@ -118,64 +87,4 @@ describe('an import into a tenant that keeps history', () => {
     await undo();
     expect(await texts()).toEqual(BEFORE);
   });
-
-  it('leaves to an undo what others wrote since', async () => {
-    await runs();
-    await kept.memory.files.append(B, ', and more', { actor: 'bob' });
-    vi.stubEnv('SEALED_MEMORY_ACTOR', 'cyd');
-    const { code, text } = await said((run) => runUndo('import of May', { yes: true }, run));
-    expect([code, text]).toEqual([1, expect.stringContaining(B)]);
-    expect(await texts()).toEqual({ ...BEFORE, [B]: 'b, imported, and more' });
-  });
-});
-
-describe('an import that something stands in the way of', () => {
-  it('changes nothing, and is no version, where the memory may only be read', async () => {
-    await expect(runs({ readOnly: true })).rejects.toMatchObject({ code: 'read_only' });
-    expect(await texts()).toEqual(BEFORE);
-    expect(await kept.memory.history.list()).toHaveLength(3);
-  });
-
-  it('keeps no text that a policy refuses, and takes the others in', async () => {
-    writeFileSync(join(from, 'new', 'c.md'), 'mail me@example.org');
-    writeFileSync(join(from, 'a.md'), 'mail me@example.org as well');
-    const { code, text } = await runs({ policy: 'email' });
-    expect([code, text]).toEqual([
-      1,
-      expect.stringContaining('1 file written to /memories, 1 there already, 2 left'),
-    ]);
-    expect(await versionsOf(A)).toEqual(['a of ann by ann']);
-    expect(await versionsOf(NEW)).toEqual([]);
-    expect(await versionsOf(B)).toEqual(['b, imported by import of May', 'b of ann by ann']);
-  });
-
-  it('writes into a mounted tenant, whose own history takes it back', async () => {
-    const mounted = { mount: ['/memories/notes=shared'] };
-    await said((run) => runTurnHistory('on', run), { tenant: 'shared' });
-    expect((await runs(mounted)).text).toContain('3 files written');
-    // Beneath the mount the file of the own tenant stays as it was.
-    expect(await versionsOf(B)).toEqual(['b of ann by ann']);
-    await undo();
-    expect(await texts()).toEqual(BEFORE);
-    const undone = await said((run) => runUndo('import of May', { yes: true }, run), { tenant: 'shared' });
-    expect(undone.text).toContain('delete   /memories/b.md');
-  });
-
-  it('names each file of a mount that may only be read, and takes the others in', async () => {
-    const { code, text } = await runs({ mount: ['/memories/notes=shared:ro'] });
-    expect(code).toBe(1);
-    expect(text).toMatch(/^FAIL {2}\S+b\.md was refused: /m);
-    expect(await versionsOf(A)).toHaveLength(2);
-  });
-});
-
-it('an import while history is off keeps nothing, and cannot be taken back', async () => {
-  await said((run) => runTurnHistory('off', run));
-  expect((await runs()).code).toBe(0);
-  expect(await versionsOf(A)).not.toContain('a of ann by ann');
-  await said((run) => runTurnHistory('on', run));
-  await expect(said((run) => runUndo('import of May', { yes: true }, run))).rejects.toMatchObject({
-    code: 'not_found',
-  });
-  expect(await texts()).toEqual(AFTER);
 });
