@@ -65,6 +65,7 @@ describe('npm run', { timeout: TIMEOUT }, () => {
     ['prove checkpoints', ['--runs', 'x']],
     ['prove history', ['--part', 'x']],
     ['prove linearizability', ['--store', 'x']],
+    ['prove linearizability', ['--simulated', 'x']],
     ['prove testkit', []],
     ['prove testkit', ['--print', '--group', 'x']],
   ] as const)('%s: refuses %j before it begins anything', (program, args) => {

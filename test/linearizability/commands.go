@@ -8,6 +8,9 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
+// listedLevels: what lies deeper is left out of a listing.
+const listedLevels = 2
+
 // nothingDone are the failures after which the tree is as it was, whatever it is.
 var nothingDone = []string{"unavailable", "timeout", "aborted", "version_conflict"}
 
@@ -30,6 +33,8 @@ func operationsOf(history History) ([]porcupine.Operation, error) {
 			err = planDelete(p, id, history)
 		case "rename":
 			err = planRename(p, id, history)
+		case "arrival", "loss", "repair":
+			planUnasked(p, id)
 		default:
 			err = fmt.Errorf("no such command")
 		}
@@ -69,6 +74,9 @@ func planListing(p *plan, history History) error {
 		}
 	}
 	for _, path := range history.below(c.Path) {
+		if strings.Count(strings.TrimPrefix(path, c.Path), "/") > listedLevels {
+			continue
+		}
 		size, listed := c.Listed[path]
 		if !listed {
 			p.absent(path)

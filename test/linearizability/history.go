@@ -13,7 +13,9 @@ type Command struct {
 	Path    string `json:"path"`
 	To      string `json:"to"`
 	Text    string `json:"text"`
-	Old     string `json:"old"`
+	// What a rename has moved, where its paths leave that open: "file", "directory", "nothing".
+	Moves string `json:"moves"`
+	Old   string `json:"old"`
 	// Of one monotonic clock. Without an answer End is the last instant at which its process lived, and Until the one at
 	// which its last request had left the network: nothing of it happens later.
 	Call  int64 `json:"call"`
@@ -83,6 +85,8 @@ func (h *History) number() {
 func (h History) mayHaveEffect(c Command) bool {
 	target := c.Outcome == "already_exists" && c.Reason == ""
 	switch c.Command {
+	case "arrival", "loss", "repair":
+		return true
 	case "create":
 		return !target
 	case "insert", "str_replace":
@@ -92,10 +96,13 @@ func (h History) mayHaveEffect(c Command) bool {
 			return h.everThere(path, c)
 		})
 	case "rename":
-		if !slices.Contains(h.Paths, c.Path) {
+		if c.Moves == "nothing" {
+			return false
+		}
+		if h.renamesDirectory(c) {
 			return h.mayRenameDirectory(c)
 		}
-		if target || !h.everThere(c.Path, c) {
+		if target && c.Moves == "" || !h.everThere(c.Path, c) {
 			return false
 		}
 		// It has copied the source only if that was there, and found none only if somebody took it away.
@@ -118,6 +125,13 @@ func (h History) mayRenameDirectory(c Command) bool {
 		return h.meanwhile(c, func(other Command) bool { return slices.ContainsFunc(to, other.writes) }) > 0
 	}
 	return true
+}
+
+func (h History) renamesDirectory(c Command) bool {
+	if c.Moves != "" {
+		return c.Moves == "directory"
+	}
+	return !slices.Contains(h.Paths, c.Path)
 }
 
 func (c Command) changes() bool { return c.Outcome == "ok" || c.Outcome == "unknown" }
@@ -148,7 +162,7 @@ func (c Command) writes(path string) bool {
 	switch c.Command {
 	case "rename":
 		return isWithin(path, c.To)
-	case "create", "insert", "str_replace":
+	case "create", "insert", "str_replace", "arrival":
 		return c.Path == path
 	}
 	return false
@@ -161,8 +175,10 @@ func (c Command) removes(path string) bool {
 		return isWithin(path, c.Path) || isWithin(path, c.To) && c.Outcome != "ok"
 	case "delete":
 		return isWithin(path, c.Path)
-	case "create":
+	case "create", "arrival":
 		return c.Path == path && c.Outcome != "ok"
+	case "loss", "repair":
+		return c.Path == path
 	}
 	return false
 }

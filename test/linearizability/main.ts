@@ -2,6 +2,7 @@ import { availableParallelism } from 'node:os';
 import { readCall, refuseCall } from '../../infra/local/terminal/program-call.ts';
 import { seedOfRun } from '../runner/draws.ts';
 import { SEEDED_BUGS } from '../seeded-bugs/catalogue.ts';
+import { judgeSeeds, judgeSimulatedBugs } from './both-judges.ts';
 import { type Evidence, findGo, judgeHistories } from './judge.ts';
 import { judgeLog } from './judge-log.ts';
 import { KINDS } from './plan.ts';
@@ -12,7 +13,7 @@ import { recordRounds } from './rounds.ts';
 import { openSite, STORES, type StoreName } from './stores.ts';
 
 const USAGE =
-  'npm run prove linearizability -- [--histories N] [--store sqlite|minio|versitygw] [--seed WORD] [--no-bugs]';
+  'npm run prove linearizability -- [--histories N] [--store sqlite|minio|versitygw] [--seed WORD] [--simulated A..B] [--no-bugs]';
 /** Of so many histories one may be left undecided. */
 const HISTORIES_PER_UNDECIDED = 100;
 /** A seeded bug is tried in so many histories at a time, so many times at most. */
@@ -26,6 +27,7 @@ async function main(): Promise<boolean> {
       histories: { type: 'string', default: '90' },
       store: { type: 'string' },
       seed: { type: 'string', default: String(seedOfRun(process.env)) },
+      simulated: { type: 'string' },
       bugs: { type: 'boolean', default: true },
     },
     allowNegative: true,
@@ -34,11 +36,22 @@ async function main(): Promise<boolean> {
   const stores = STORES.filter((name) => values.store === undefined || values.store === name);
   if (!Number.isInteger(histories) || stores.length === 0)
     return refuseCall(USAGE, 'Give a whole number of histories, and a store among those');
+  const seeds = values.simulated
+    ?.match(/^(\d+)\.\.(\d+)$/)
+    ?.slice(1)
+    .map(Number);
+  if (values.simulated !== undefined && seeds === undefined)
+    return refuseCall(USAGE, 'Give seeds of the simulation such as 1..1000');
   if ((await findGo()) === undefined) {
     console.log(
       'Histories are judged by Porcupine, a Go module, and there is no Go on PATH: nothing was judged.',
     );
     return process.env['CI'] !== 'true';
+  }
+  if (seeds !== undefined) {
+    const [first = 1, last = first] = seeds;
+    const good = await judgeSeeds(first, last);
+    return values.bugs ? (await judgeSimulatedBugs(last)) && good : good;
   }
   console.log(
     `seed ${values.seed}, ${histories} histories on ${stores.join(', ')}, ${availableParallelism()} cores`,

@@ -31,11 +31,14 @@ export interface RecordedHistory {
   readonly log?: readonly LoggedVersion[];
 }
 
-interface RecordedCommand {
+export interface RecordedCommand {
   readonly client: number;
-  readonly command: Command['command'];
+  /** Beside those of the tool what nobody asked for: a request that comes late, or a second time, and a repair. */
+  readonly command: Command['command'] | 'arrival' | 'loss' | 'repair';
   readonly path: string;
   readonly to?: string;
+  /** What a rename has moved, where its paths leave that open. */
+  readonly moves?: 'file' | 'directory' | 'nothing' | undefined;
   readonly text?: string;
   readonly old?: string;
   readonly call: number;
@@ -94,7 +97,8 @@ export async function recordHistory(recording: Recording): Promise<RecordedHisto
   return plan.keepsHistory ? { ...history, log: await observer.log(plan.name) } : history;
 }
 
-function recorded(client: number, command: Command, { call, end, result }: Played): RecordedCommand {
+/** A command in the words of the judge. */
+export function recorded(client: number, command: Command, { call, end, result }: Played): RecordedCommand {
   return { client, call, end, ...asked(command), ...answered(command, result) };
 }
 

@@ -22,7 +22,10 @@ type rename struct {
 
 func planRename(p *plan, id string, history History) error {
 	c := p.command
-	if !slices.Contains(history.Paths, c.Path) {
+	if c.Moves == "nothing" {
+		return planIdleRename(p, history)
+	}
+	if history.renamesDirectory(c) {
 		return planDirectoryRename(p, id, history)
 	}
 	r := rename{plan: p, id: id, from: c.Path, to: c.To}
@@ -38,9 +41,6 @@ func planRename(p *plan, id string, history History) error {
 			}
 			return nil
 		})
-	case c.Outcome == "already_exists" && c.Reason == "":
-		p.present(r.from)
-		p.present(r.to)
 	case c.Outcome == "not_found" && !c.effective:
 		p.absent(r.from)
 	case c.Outcome == "not_found":
@@ -58,6 +58,15 @@ func planRename(p *plan, id string, history History) error {
 			}
 			return takenBack(s.leaving(id), at.written, r.to, at.text)
 		})
+	case c.Outcome == "already_exists" || c.Outcome == "is_directory":
+		p.present(r.from)
+		p.look("finds the target taken", taken(c, history))
+		if c.effective {
+			r.copies(false)
+			r.end("takes the copy back", func(s *state, at stage) []*state {
+				return takenBack(s, at.written, r.to, at.text)
+			})
+		}
 	case c.Outcome == "version_conflict" && c.Reason == "both_kept":
 		r.copies(true)
 		r.end("keeps both", func(s *state, _ stage) []*state { return []*state{s} })
@@ -76,6 +85,39 @@ func planRename(p *plan, id string, history History) error {
 		return failed(c)
 	}
 	return nil
+}
+
+// planIdleRename: a rename that has changed nothing, of a file or of a directory, has found what its answer says.
+func planIdleRename(p *plan, history History) error {
+	c := p.command
+	from := append(history.below(c.Path), c.Path)
+	source := func(s *state) bool { return slices.ContainsFunc(from, s.has) }
+	switch c.Outcome {
+	case "not_found":
+		for _, path := range from {
+			p.absent(path)
+		}
+		return nil
+	case "already_exists", "is_directory":
+		p.look("finds a source", source)
+		if c.Path != c.To {
+			p.look("finds the target taken", taken(c, history))
+		}
+		return nil
+	case "invalid_command":
+		p.look("finds a source", source)
+		return nil
+	}
+	return failed(c)
+}
+
+// taken tells whether a file lies at the target or below it, or above it, whichever the answer says.
+func taken(c Command, history History) func(*state) bool {
+	to := append(history.below(c.To), c.To)
+	if c.Reason == "below_file" {
+		to = history.above(c.To)
+	}
+	return func(s *state) bool { return slices.ContainsFunc(to, s.has) }
 }
 
 // copies adds the steps up to the last copy, of which an answer other than success may leave out the rest at any place.

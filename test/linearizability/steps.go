@@ -34,6 +34,12 @@ func (p *plan) add(what string, take func(*state) []*state) {
 	})
 }
 
+// instant is a step that is taken at the call.
+func (p *plan) instant(what string, take func(*state) []*state) {
+	p.add(what, take)
+	p.operations[len(p.operations)-1].Return = p.command.Call
+}
+
 // look is a step that changes nothing.
 func (p *plan) look(what string, holds func(*state) bool) {
 	p.add(what, func(s *state) []*state {

@@ -129,7 +129,7 @@ export interface History {
   readonly lateFiles: LateFile[];
   readonly operations: Operation[];
   /** What migrations and repairs have written or removed in the tree. */
-  readonly byOperators: Landing[];
+  readonly byOperators: (Landing & { readonly removes: boolean })[];
   readonly strayDeletes: StrayDelete[];
   readonly strayCreates: StrayCreate[];
   readonly alarms: Alarm[];

@@ -63,7 +63,8 @@ export function judge({ history, server, textOf }: Evidence): Complaint {
     .filter(({ key }) => key.startsWith(LAYOUT.data))
     .map(({ at, key }) => instantClaim('a stray delete', at, pathOf(key), removed(pathOf(key))));
   // Of two places with one text, `verify --repair` removes one.
-  const repaired = history.byOperators.map(({ at, path }) =>
+  const removals = history.byOperators.filter(({ removes }) => removes);
+  const repaired = removals.map(({ at, path }) =>
     instantClaim('a repair', at, path, (tree) => (hasTwin(tree, path) ? removed(path)(tree) : undefined)),
   );
   const verdict = check([...claims, ...strays, ...lost, ...repaired], new Map());

@@ -201,7 +201,8 @@ export function createSimStore(options: SimStoreOptions): ObjectStore {
     if (!key.startsWith(LAYOUT.data)) return;
     const landing = { at: scheduler.now(), path: pathOf(key) };
     history.versions.push({ ...version, path: landing.path, operation });
-    if (operation === undefined) history.byOperators.push(landing);
+    if (operation === undefined)
+      history.byOperators.push({ ...landing, removes: version.body === undefined });
     else operation.landed.push(landing);
   }
 }

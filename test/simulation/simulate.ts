@@ -1,6 +1,6 @@
 import { OFFSET } from '../../src/format/header.ts';
 import { type OpenedObject, open } from '../../src/format/object.ts';
-import { type LogicalName, logicalName } from '../../src/format/object-keys.ts';
+import { type LogicalName, logicalName, type ObjectKey } from '../../src/format/object-keys.ts';
 import { loadSodium } from '../../src/format/sodium.ts';
 import type { SealingKeys } from '../../src/format/wrap.ts';
 import { envRootKey } from '../../src/keys/env-root-key.ts';
@@ -44,6 +44,8 @@ export interface Simulation {
   readonly weather: Weather['name'];
   readonly complaint: Complaint;
   readonly history: History;
+  /** The text of an object that was written at a path of the tree. */
+  textOf(key: ObjectKey, body: Uint8Array): string;
   /** Writes that were sealed anew behind their first attempt, and who saw which. */
   attempts(): ReturnType<typeof seenAttempts>;
   /** What happened, request by request. */
@@ -128,14 +130,16 @@ export async function simulate(options: SimulationOptions): Promise<Simulation> 
   };
   const openAt = (path: string, object: Uint8Array): OpenedObject =>
     openAs(logicalName(parseMemoryPath(path)), object);
+  const textOf = (key: ObjectKey, body: Uint8Array): string => textIn(openAt(pathOf(key), body));
   const complaint =
-    judge({ history, server, textOf: (key, body) => textIn(openAt(pathOf(key), body)) }) ??
+    judge({ history, server, textOf }) ??
     (await judgeKept({ history, server, weather: drawn.name, openAt, openAs }));
   return {
     theme: theme.name,
     weather: drawn.name,
     complaint,
     history,
+    textOf,
     trace: trace.lines,
     attempts: () => seenAttempts(history, { openAt, openAs }),
   };

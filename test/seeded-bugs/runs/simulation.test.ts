@@ -1,11 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import type { Bug } from '../../simulation/process.ts';
-import { CI_SEEDS, keepingOf, keptSeedsOf } from '../../simulation/seeds.ts';
 import { type SimulationOptions, simulate } from '../../simulation/simulate.ts';
 import { BUGS_OF_THIS_RUN } from '../bugs-of-this-run.ts';
 import { withBug } from '../plant.ts';
-import { SEAMS } from '../seams.ts';
 import type { SeededBug, SimulationJudge } from '../seeded-bug.ts';
+import { classesOf, seamOf, simulationsOf } from '../simulated-bugs.ts';
 
 type Where = Omit<SimulationOptions, 'bug'>;
 
@@ -13,9 +11,7 @@ describe('the seeds that CI runs', () => {
   for (const bug of BUGS_OF_THIS_RUN) {
     const { name, seenBy } = bug;
     if (seenBy.run !== 'simulation') continue;
-    for (const storeClass of seenBy.store === undefined
-      ? (['guarded', 'unguarded'] as const)
-      : [seenBy.store]) {
+    for (const storeClass of classesOf(seenBy)) {
       it(`turn red with ${name}, on a store of class ${storeClass}`, { timeout: 120_000 }, async () => {
         const red = await firstRed(bug, seenBy, storeClass);
         if (red === undefined) throw new Error('every seed is green');
@@ -32,25 +28,12 @@ async function firstRed(
   storeClass: SimulationOptions['storeClass'],
 ): Promise<Where | undefined> {
   const run = await simulationWith(bug);
-  for (const where of seedsOf(judge, storeClass)) {
+  for (const where of simulationsOf(judge, storeClass)) {
     const complaint = await run(where);
     if (complaint === undefined || complaint.undecided) continue;
     if (judge.says === undefined || complaint.problem === judge.says) return where;
   }
   return undefined;
-}
-
-function* seedsOf(
-  { theme: themeName, history, seed: only }: SimulationJudge,
-  storeClass: SimulationOptions['storeClass'],
-): Generator<Where> {
-  const most = history === undefined ? CI_SEEDS[themeName] : keptSeedsOf(themeName, history);
-  for (let seed = only ?? 1; seed <= (only ?? most); seed++) {
-    const where = { seed, storeClass, themeName };
-    if (history === undefined) yield where;
-    else if (history === 'kept') yield { ...where, keeping: keepingOf(seed) };
-    else yield { ...where, keeping: 'always', takesBack: true };
-  }
 }
 
 /** Simulates with the bug, and answers the complaint. */
@@ -64,10 +47,4 @@ async function simulationWith(
   const module: string = withBug('/test/simulation/simulate.ts', bug);
   const planted = (await import(module)) as { readonly simulate: typeof simulate };
   return async (where) => (await planted.simulate(where)).complaint;
-}
-
-function seamOf({ name }: SeededBug): () => Bug {
-  const seam = SEAMS[name];
-  if (seam === undefined) throw new Error(`no seam has the name of the bug: ${name}`);
-  return seam;
 }
