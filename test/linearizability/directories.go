@@ -50,7 +50,7 @@ func planDirectoryRename(p *plan, id string, history History) error {
 		return nil
 	case c.Outcome == "already_exists" && !c.effective:
 		p.add("finds a file", func(s *state) []*state { return d.ifAny(s, history.below(d.from)) })
-		p.add("finds the target taken", func(s *state) []*state { return d.ifAny(s, history.below(d.to)) })
+		p.add("finds the target taken", func(s *state) []*state { return d.ifAny(s, history.around(d.to)) })
 		return nil
 	case c.Outcome == "unknown":
 	case c.Outcome == "ok":
@@ -60,7 +60,7 @@ func planDirectoryRename(p *plan, id string, history History) error {
 		ends = []string{dirIdle, dirMoved, dirMissed, dirUndone, dirKept}
 	case c.Outcome == "already_exists":
 		ends = []string{dirIdle, dirMissed, dirUndone}
-		p.add("finds the target taken", func(s *state) []*state { return d.ifAny(s, history.below(d.to)) })
+		p.add("finds the target taken", func(s *state) []*state { return d.ifAny(s, history.around(d.to)) })
 	case c.Outcome == "not_found":
 		ends = []string{dirMissed, dirUndone}
 	default:

@@ -114,7 +114,10 @@ func (h History) mayHaveEffect(c Command) bool {
 
 // mayRenameDirectory: where the source was empty, or the target taken, from the beginning, nothing was copied.
 func (h History) mayRenameDirectory(c Command) bool {
-	from, to := h.below(c.Path), h.below(c.To)
+	from, to := h.below(c.Path), h.around(c.To)
+	if c.Moves == "directory" {
+		return true
+	}
 	if !slices.ContainsFunc(from, func(path string) bool { return h.everThere(path, c) }) {
 		return false
 	}
@@ -205,6 +208,11 @@ func (h History) above(path string) []string {
 		}
 	}
 	return found
+}
+
+// around are the path itself, and all above and below it.
+func (h History) around(path string) []string {
+	return append(slices.Concat(h.below(path), h.above(path)), path)
 }
 
 // byPath tells whether no command concerns more than one path, so that each path may be judged alone.
