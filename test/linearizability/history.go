@@ -150,10 +150,10 @@ func (h History) meanwhile(during Command, is func(Command) bool) int {
 	return found
 }
 
-// everThere tells whether anything may have been at the path before the command ended.
+// everThere tells whether anything may have been at the path before the command, or whoever finished it, ended.
 func (h History) everThere(path string, before Command) bool {
 	for _, other := range h.Commands {
-		if other.effective && other.Call <= before.last() && other.writes(path) {
+		if other.effective && other.Call <= before.reach() && other.writes(path) {
 			return true
 		}
 	}
