@@ -138,7 +138,7 @@ function* indexOf({ past, turns, writerOf }: KnownTurns): Generator<void, Index>
   }
   for (const some of byTextAt.values()) {
     yield;
-    if (some.length > 1) some.sort((a, b) => a.mtime - b.mtime);
+    some.sort((a, b) => a.mtime - b.mtime);
   }
   const unrecorded = new Map<string, readonly PastVersion[]>();
   return {
@@ -234,8 +234,9 @@ function* spread(
     reachReaders(version);
     reachAgain(version);
   }
-  for (let next = 0; next < waiting.length; next++) {
-    waiting[next]?.();
+  // The list grows on the way.
+  for (const reach of waiting) {
+    reach();
     yield;
   }
   return { since, traced, again };
