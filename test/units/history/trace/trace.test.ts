@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { MemoryError } from '../../../../src/errors.ts';
+import { classKey } from '../../../../src/format/object-keys.ts';
 import type { ToldLeave } from '../../../../src/history/past/leaves.ts';
 import { type FileSighting, itemByItem, modelOf } from '../../../../src/history/past/model.ts';
 import type { Damaged } from '../../../../src/history/past/past.ts';
 import { type KnownTurns, readKnown, versionsAt } from '../../../../src/history/trace/known.ts';
-import type { TurnRun } from '../../../../src/history/trace/read-runs.ts';
+import { readTurnRuns, type TurnRun } from '../../../../src/history/trace/read-runs.ts';
 import { type Trace, traceVersions } from '../../../../src/history/trace/trace.ts';
 import { encodeFields } from '../../../../src/tree/records/sealed-record.ts';
 import type { Touch } from '../../../../src/tree/touches.ts';
@@ -17,20 +18,22 @@ const PATH = at('/memories/notes.md');
 
 /** A saved version of a file that nobody replaced; its text is that of no other one unless it is told. */
 function sightingOf(id: string, mtime: number, more: Partial<FileSighting> = {}): FileSighting {
-  const { path = PATH, bound = BigInt(mtime), textHash = `text of ${id}` } = more;
   const saved = { record: `record of ${id}`, at: mtime, for: undefined };
-  return {
+  const facts = {
+    id,
+    path: PATH,
+    bound: BigInt(mtime),
+    mtime,
     size: 1,
     previous: undefined,
-    saved,
     writer: undefined,
-    ...more,
-    id,
-    path,
-    bound,
-    mtime,
-    textHash,
   };
+  return { ...facts, saved, textHash: `text of ${id}`, ...more };
+}
+
+function leave(id: string, from: string, more: Partial<ToldLeave> = {}): ToldLeave {
+  const facts = { to: undefined, bound: 1n, at: 20, lastAt: 20, by: undefined, event: id, isPlanned: false };
+  return { ...facts, id, from: at(from), ...more };
 }
 
 interface Known extends KnownTurns, Pick<KnownTurns['turns'], 'untraced' | 'damaged'> {
@@ -99,12 +102,12 @@ function run(turn: string, words: string, more: Partial<TurnRun> = {}): TurnRun 
   return { turn, id: `run ${turn}`, time: 100, isAnswered: true, unlisted: 0, list: touches(words), ...more };
 }
 
-/** Turn by turn, what it read and what it wrote then. */
+/** Turn by turn, behind the one that it follows, what it read and what it wrote then, perhaps (`?`). */
 function told({ turns }: Trace): readonly string[] {
-  return turns.map(({ turn, read, written }) => {
-    const names = (some: readonly { readonly version: string }[]) =>
-      some.map(({ version }) => version).join(' ');
-    return `${turn}: ${names(read)} > ${names(written)}`;
+  return turns.map(({ turn, follows = '', read, written }) => {
+    const reads = read.map(({ version }) => version).join(' ');
+    const writes = written.map(({ version, order }) => (order === 'after' ? version : `${version}?`));
+    return `${follows}${turn}: ${reads} > ${writes.join(' ')}`;
   });
 }
 
@@ -157,13 +160,19 @@ describe('a trace of version v', () => {
         run('a', 'read v'),
         run('b', 'written w', { follows: 'run a' }),
         run('c', 'written x', { follows: 'run z' }),
+        run('d', 'read v', { follows: 'run c' }),
       ],
-      ['a: v > ', 'b:  > w'],
+      ['a: v > ', 'ab:  > w', 'd: v > '],
+    ],
+    [
+      'passes over who read what a reader wrote before, or read as well',
+      [run('a', 'written p, read v, read n'), run('b', 'read p'), run('c', 'read n')],
+      ['a: v > '],
     ],
     [
       'has what no run of a turn names, which its readers have read',
       [run('a', 'read u, written p, read v'), run('b', 'read u, written q')],
-      ['a: u v > u', 'b: u > q'],
+      ['a: u v > u?', 'b: u > q'],
       [sightingOf('u', 50, { writer: 'turn a' }), sightingOf('p', 51, { writer: 'turn a' })],
     ],
     [
@@ -187,6 +196,23 @@ describe('a trace of version v', () => {
         sightingOf('at-once', 10, SAME),
         sightingOf('elsewhere', 12, { ...SAME, path: at(OTHER) }),
       ],
+    ],
+    [
+      'goes on with each of several later ones',
+      [run('a', 'read x'), run('b', 'read y'), run('c', 'read z')],
+      ['a: x > ', 'b: y > ', 'c: z > '],
+      [
+        sightingOf('v', 10, SAME),
+        sightingOf('y', 12, SAME),
+        sightingOf('z', 13, SAME),
+        sightingOf('x', 11, SAME),
+      ],
+    ],
+    [
+      'goes on with none whose text, as its own, is unknown',
+      [run('a', 'read x')],
+      [],
+      [sightingOf('v', 10, { textHash: undefined }), sightingOf('x', 11, { textHash: undefined })],
     ],
     [
       'goes on with the text of what was written of it',
@@ -238,11 +264,21 @@ describe('a trace of version v', () => {
     ];
     const { versions, again } = await trace(await knownOf(sightings, []), 'v');
     const time = (ms: number) => ({ path: PATH, time: new Date(ms) });
-    expect(versions).toEqual([{ ...time(10), version: 'v', writer: 'ann', end: 'unrecorded' }]);
-    expect(again).toEqual([
+    expect(versions).toStrictEqual([{ ...time(10), version: 'v', writer: 'ann', end: 'unrecorded' }]);
+    expect(again).toStrictEqual([
       { ...time(12), version: 'early', end: 'current' },
       { ...time(13), version: 'late', writer: 'h-bob', end: 'replaced' },
     ]);
+  });
+
+  it('finds no text again that is asked for itself, nor where only a leave tells that the version lay', async () => {
+    const sightings = [
+      sightingOf('v', 10, SAME),
+      sightingOf('x', 11, SAME),
+      sightingOf('y', 12, { ...SAME, path: at(OTHER) }),
+    ];
+    const known = await knownOf(sightings, [], { leaves: [leave('v', OTHER)] });
+    expect((await trace(known, 'v', 'x')).again).toEqual([]);
   });
 });
 
@@ -333,10 +369,6 @@ describe('what a trace cannot tell', () => {
 });
 
 it('finds the versions of a path: by their places, by the leaves that happened, by the touches of turns', async () => {
-  const leave = (id: string, from: string, more: Partial<ToldLeave> = {}): ToldLeave => ({
-    ...{ id, from: at(from), to: undefined, bound: 1n, at: 20, lastAt: 20, by: undefined, event: id },
-    ...{ isPlanned: false, ...more },
-  });
   const stays = { path: at(OTHER), file: { isRenamed: false }, saved: undefined };
   const leaves = [
     leave('gone', PATH),
@@ -345,7 +377,12 @@ it('finds the versions of a path: by their places, by the leaves that happened, 
     leave('stayed', OTHER, { to: PATH, isPlanned: true }),
     leave('third', '/memories/third'),
   ];
-  const sightings = [sightingOf('own', 1), sightingOf('theirs', 2, stays), sightingOf('stayed', 3, stays)];
+  const sightings = [
+    sightingOf('own', 1),
+    sightingOf('own', 1, { path: at(OTHER), bound: 9n }),
+    sightingOf('theirs', 2, stays),
+    sightingOf('stayed', 3, stays),
+  ];
   const runs = [run('a', `read seen, written w, read no ${OTHER}, deleted ${PATH}`)];
   const known = await knownOf(sightings, runs, { leaves });
   expect(await itemByItem(versionsAt(known, PATH))).toEqual(['own', 'gone', 'left', 'came', 'seen', 'w']);
@@ -370,6 +407,8 @@ describe('the turns of a tenant', () => {
       ['answers', 'bad', encodeFields({})],
       ['receipts', 'a', progress({ trace: { ...traceOf('second'), follows: 'z' } })],
       ['receipts', 'b', progress({ trace: traceOf('answered') })],
+      ['receipts', 'c', progress({ trace: traceOf('fourth') })],
+      ['receipts', 'gone', progress({ trace: traceOf('gone') })],
       ['receipts', 'count', encodeFields({ tokens: 1 })],
       ['receipts', 'young', progress({})],
       ['receipts', 'worse', encodeFields({})],
@@ -378,12 +417,18 @@ describe('the turns of a tenant', () => {
       await putRecord(work, cls, id, content);
       if (index === 0) await site.time.pause(1);
     }
+    const gone = classKey(client.layout, 'receipts', 'gone');
+    client.intercept(async (call, proceed) => {
+      if (call.verb === 'get' && call.key === gone) await site.base.delete([{ key: gone }]);
+      return proceed();
+    });
     const known = await readKnown(work);
     expect(known.turns).toEqual({
       runs: [
         { ...traceOf('first'), id: 'z', time: before, isAnswered: true },
         { ...traceOf('second'), follows: 'z', id: 'a', time: before + 1, isAnswered: false },
         { ...traceOf('third'), id: 'b', time: before + 1, isAnswered: true },
+        { ...traceOf('fourth'), id: 'c', time: before + 1, isAnswered: false },
       ],
       untraced: 1,
       damaged: ['bad', 'worse'],
@@ -394,6 +439,6 @@ describe('the turns of a tenant', () => {
     client.intercept((call, proceed) =>
       call.verb === 'get' ? Promise.reject(new MemoryError('unavailable', 'not now')) : proceed(),
     );
-    await expect(readKnown(work)).rejects.toMatchObject({ code: 'unavailable' });
+    await expect(readTurnRuns(work)).rejects.toMatchObject({ code: 'unavailable' });
   });
 });
