@@ -112,6 +112,7 @@ describe('the record of an actor', () => {
     if (given.joined.length > 0) await naming;
     else await expect(naming).rejects.toBe(given.failure);
     expect(joined).toEqual(given.joined);
+    expect(client.calls.map(({ verb }) => verb)).toEqual(['put']);
   });
 
   it.each([

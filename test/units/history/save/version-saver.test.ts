@@ -552,7 +552,8 @@ describe('a version that a process holds', () => {
           await client.create(PATH, 'another');
         } else if (isPut(call, 'data') || call.verb === 'delete') {
           const failure = fail(cancel);
-          if (failure !== undefined) throw failure;
+          if (failure instanceof Error) throw failure;
+          if (failure !== undefined) return failure;
         }
         return proceed();
       });
@@ -728,14 +729,15 @@ describe('files that are deleted as one', () => {
   /** How many files go in each change, which files stay and why, and how many were told as done. */
   async function deletedAs(
     files: readonly ListedFile[],
-    refuse: (change: Changes, nth: number) => unknown = () => undefined,
+    refuse: (change: Changes, nth: number) => Error | ChangeResult | undefined = () => undefined,
   ) {
     const { site, client } = await start();
     const work = await client.open();
     const sent: Changes[] = [];
     const changeAll = async (change: Changes): Promise<ChangeResult> => {
       const failure = refuse(change, sent.push(change));
-      if (failure !== undefined) throw failure;
+      if (failure instanceof Error) throw failure;
+      if (failure !== undefined) return failure;
       return { etags: change.puts.map((_, n) => `e${n}` as ETag) };
     };
     const able = withTenant(work, { store: { ...work.tenant.store, changeAll } });
@@ -763,14 +765,25 @@ describe('files that are deleted as one', () => {
       [1, 1],
     ],
   ])('go by a hundred, and by 4 MiB: case %#', async (sizes, counts) => {
-    expect(await deletedAs(listed(sizes))).toMatchObject({ counts, failures: [], told: sizes.length });
+    const deleted = await deletedAs(listed(sizes));
+    expect(deleted).toMatchObject({ counts, failures: [], told: sizes.length });
+    // What is gone leaves no record.
+    expect(deleted.sent.flatMap(({ puts }) => puts)).toEqual([]);
   });
 
   const full = new MemoryError('unavailable', 'full', { details: { reason: 'disk_full' } });
   const denied = new MemoryError('access_denied', 'not that');
+  const changed = (n: number) => ({ key: `gone/${n}` as ObjectKey, conflict: 'changed' }) as const;
   const isOf = ({ deletes }: Changes, n: number) => deletes.length === 1 && deletes[0]?.key === `gone/${n}`;
 
-  it.each<readonly [string, readonly number[], (change: Changes, nth: number) => unknown, object]>([
+  it.each<
+    readonly [
+      string,
+      readonly number[],
+      (change: Changes, nth: number) => Error | ChangeResult | undefined,
+      object,
+    ]
+  >([
     [
       'go one by one where they have no room',
       [1, 1, 1],
@@ -782,6 +795,18 @@ describe('files that are deleted as one', () => {
       [BYTES, BYTES, BYTES],
       (_, nth) => (nth === 2 ? full : undefined),
       { counts: [1, 1], failures: [1, 2].map((n) => ({ key: `gone/${n}`, error: full })), told: 1 },
+    ],
+    [
+      'stay where they were changed, and the others go',
+      [1, 1],
+      (_, nth) => (nth === 1 ? { conflicts: [changed(0)] } : undefined),
+      { counts: [2, 1], failures: [changed(0)], told: 2 },
+    ],
+    [
+      'are told of where all of them were changed',
+      [1],
+      () => ({ conflicts: [changed(0)] }),
+      { counts: [1], failures: [changed(0)], told: 1 },
     ],
     [
       'stay behind any other failure',
