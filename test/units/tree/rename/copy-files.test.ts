@@ -4,8 +4,17 @@ import { readFile } from '../../../../src/tree/read-file.ts';
 import { copyAgain, copyFiles } from '../../../../src/tree/rename/copy-files.ts';
 import type { DirectoryRename } from '../../../../src/tree/rename/register.ts';
 import { takeBack } from '../../../../src/tree/staying/take-back.ts';
-import { noAnswer } from '../../../stage/store-wrappers.ts';
-import { at, describeOnBothKinds, leased, type TestClient, withTenant } from '../../../stage/test-tree.ts';
+import { createOperator } from '../../../stage/key-operator.ts';
+import { type MIGRATIONS, migrateFile } from '../../../stage/rare-writes.ts';
+import { countCalls, noAnswer } from '../../../stage/store-wrappers.ts';
+import {
+  at,
+  describeOnBothKinds,
+  leased,
+  type TestClient,
+  type TestSite,
+  withTenant,
+} from '../../../stage/test-tree.ts';
 
 const RENAME: DirectoryRename = {
   from: at('/memories/from'),
@@ -14,12 +23,12 @@ const RENAME: DirectoryRename = {
 };
 
 describeOnBothKinds('copying the files of a directory', (newSite) => {
-  async function start(count: number): Promise<{ client: TestClient; other: TestClient }> {
+  async function start(count: number): Promise<{ site: TestSite; client: TestClient; other: TestClient }> {
     const site = await newSite();
     const [client, other] = [await site.client(), await site.client()];
     for (let i = 0; i < count; i++) await client.create(`/memories/from/${i}`, `text ${i}`);
     await client.open();
-    return { client, other };
+    return { site, client, other };
   }
 
   const all = (count: number) => ({ files: files(count), phase: 'copying' as const });
@@ -50,8 +59,8 @@ describeOnBothKinds('copying the files of a directory', (newSite) => {
 
   it('leaves out a file that is gone', async () => {
     const { client } = await start(2);
-    const { copied } = await copyFiles(leased(await client.open()), RENAME, all(3));
-    expect(copied).toHaveLength(2);
+    const outcome = await copyFiles(leased(await client.open()), RENAME, all(3));
+    expect(outcome).toMatchObject({ copied: { length: 2 }, taken: [], left: [], failure: undefined });
   });
 
   it('stops at a target that is taken, or goes on with the others', async () => {
@@ -78,6 +87,52 @@ describeOnBothKinds('copying the files of a directory', (newSite) => {
     expect(unchanged?.isNew).toBe(true);
     expect(second.copied).toContainEqual({ ...unchanged, isNew: false });
     expect(await other.text('/memories/to/1')).toBe('text 1+');
+  });
+
+  it.each<readonly [string, (site: TestSite) => Promise<void>, number]>([
+    ['as it was', async () => {}, 1],
+    [
+      'behind an edit of its source',
+      async (site) => (await site.client()).append('/memories/from/0', '+'),
+      2,
+    ],
+    ['behind a source that was bound again', migrated('/memories/from/0', 'bound'), 2],
+    ['sealed again under the same key', migrated('/memories/to/0', 'sealed'), 2],
+    [
+      'sealed again under a later key',
+      async (site) => {
+        await (await createOperator(site)).rotate();
+        await migrated('/memories/to/0', 'sealed')(site);
+      },
+      1,
+    ],
+  ])(
+    'finds its earlier copy, and renews it once where it is no longer of the source: %s',
+    async (_, meddle, puts) => {
+      const { site, client, other } = await start(1);
+      const work = await client.open();
+      await copyFiles(leased(work), RENAME, all(1));
+      await meddle(site);
+      client.calls.length = 0;
+      const { copied, failure } = await copyFiles(leased(work), RENAME, all(1));
+      expect([copied.map(({ isNew }) => isNew), failure]).toEqual([[false], undefined]);
+      expect(countCalls(client.calls)['put']).toBe(puts);
+      expect(await other.text('/memories/to/0')).toBe(await other.text('/memories/from/0'));
+    },
+  );
+
+  it('renews no copy that another process has changed since it looked', async () => {
+    const { client, other } = await start(1);
+    const work = await client.open();
+    await copyFiles(leased(work), RENAME, all(1));
+    await other.append('/memories/from/0', '+');
+    let puts = 0;
+    client.intercept(async (call, proceed) => {
+      if (call.verb === 'put' && ++puts === 2) await other.append('/memories/to/0', '!');
+      return proceed();
+    });
+    expect(await copyFiles(leased(work), RENAME, all(1))).toMatchObject({ taken: ['/memories/from/0'] });
+    expect(await other.text('/memories/to/0')).toBe('text 0!');
   });
 
   it('tells that an outcome is unknown before any other failure', async () => {
@@ -124,3 +179,8 @@ describeOnBothKinds('copying the files of a directory', (newSite) => {
     expect(await copyAgain(leased(work), RENAME, second)).toBe('source_gone');
   });
 });
+
+/** Has a migration of keys write a file again. */
+function migrated(path: string, how: (typeof MIGRATIONS)[number]): (site: TestSite) => Promise<void> {
+  return async (site) => migrateFile(await site.client(), path, how);
+}
