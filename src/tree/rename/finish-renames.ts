@@ -17,6 +17,9 @@ const LOOK_AGAIN_MS = 250;
  */
 export type RecoveryOutcome = 'idle' | 'under_way' | 'finished';
 
+/** The register as a process saw it last: whether it was leased then says nothing about now. */
+type Seen = Omit<RegisterState, 'isLeased'>;
+
 /** The one place of a tenant where renames of directories take turns, and where a crashed one is found. */
 export interface RenameRegister {
   /**
@@ -40,14 +43,14 @@ export function createRenameRegister(): RenameRegister {
    * The register as this process saw it last, so that a rename needs no look of its own; a stale one costs a refused
    * PUT.
    */
-  let known: RegisterState | undefined;
+  let known: Seen | undefined;
 
-  const look = async (work: Work): Promise<RegisterState> => {
+  const look = async (work: Work): Promise<Seen> => {
     known = await readRegister(work);
     return known;
   };
 
-  const lookUntilIdle = async (work: Work, first: RegisterState): Promise<RegisterState> => {
+  const lookUntilIdle = async (work: Work, first: Seen): Promise<Seen> => {
     const { clock } = work.tenant;
     const deadline = clock() + PATIENCE_MS;
     const tell = beginWait('rename', { ms: PATIENCE_MS, clock });
@@ -68,7 +71,7 @@ export function createRenameRegister(): RenameRegister {
     async end() {
       known = undefined;
       const etag = await lease.end();
-      known = { entry: undefined, etag, ageMs: 0, isLeased: false };
+      known = { entry: undefined, etag, ageMs: 0 };
       return etag;
     },
   });
@@ -100,7 +103,7 @@ export function createRenameRegister(): RenameRegister {
  * Finishes the rename of a process that has let its lease run out. Answers false while the lease may be held, or when
  * another process won the race.
  */
-async function takeOver(work: Work, { entry, etag, ageMs }: RegisterState): Promise<boolean> {
+async function takeOver(work: Work, { entry, etag, ageMs }: Seen): Promise<boolean> {
   if (entry === undefined || ageMs <= LEASE_MS) return false;
   // Both modules are loaded before the lease is taken, because its time runs.
   const { takeLease } = await import('./lease.ts');
