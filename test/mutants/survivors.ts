@@ -288,6 +288,21 @@ export const SURVIVORS: readonly Survivor[] = [
     why: 'Both callers have seen an entry in the register.',
   },
   {
+    file: 'src/tree/write-again.ts',
+    mutator: 'ArrayDeclaration',
+    line: '{ key, name, base, dataKey, origin, bounds = [] }: Rewriting,',
+    reason: 'equivalent',
+    why: 'A text that is no number is no later bound.',
+  },
+  {
+    file: 'src/tree/confirmed-change.ts',
+    mutator: 'ConditionalExpression',
+    line: 'if (landed === undefined) continue;',
+    becomes: 'false',
+    reason: 'unreachable by type',
+    why: 'A store answers with one ETag for each PUT that was sent.',
+  },
+  {
     file: 'src/tree/sightings.ts',
     mutator: 'ArrayDeclaration',
     line: 'const versions = known.get(key) ?? [];',
