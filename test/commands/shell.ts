@@ -1,23 +1,47 @@
 import {
   chmodSync,
+  closeSync,
+  constants,
   mkdirSync,
+  openSync,
   readdirSync,
   readFileSync,
+  readSync,
   rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
 import { DatabaseSync } from 'node:sqlite';
 import type { Answer, Place } from './place.ts';
 
 /** A program that a transcript may type beside ours, without a process; text and bytes that it returns are written. */
 type Builtin = (args: readonly string[], input: Uint8Array, place: Place) => unknown;
 
+/** As much as a pipe holds for a reader that comes late. */
+const PIPE_BYTES = 65_536;
+/** The ends of pipes that `hold` has opened. */
+const held = new Map<string, number>();
+
 const DAY_MS = 86_400_000;
 const UNITS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: DAY_MS };
 
 const BUILTINS: Readonly<Record<string, Builtin>> = {
+  /** `age -d -i KEY FILE`. */
+  age: async ([, , key = '', file = ''], _, { at }) => {
+    const { Decrypter } = await import('age-encryption');
+    const decrypter = new Decrypter();
+    decrypter.addIdentity(readFileSync(at(key), 'utf8').trim());
+    return decrypter.decrypt(readFileSync(at(file)));
+  },
+  /** `age-keygen FILE`: writes a key, and says who may be written to. */
+  'age-keygen': async ([file = ''], _, { at }) => {
+    const { generateX25519Identity, identityToRecipient } = await import('age-encryption');
+    const identity = await generateX25519Identity();
+    writeFileSync(at(file), identity);
+    return `${await identityToRecipient(identity)}\n`;
+  },
   cat: (files, input, { at }) =>
     files.length === 0 ? input : Buffer.concat(files.map((file) => readFileSync(at(file)))),
   chmod: ([mode = '', file = ''], _, { at }) => chmodSync(at(file), Number.parseInt(mode, 8)),
@@ -25,9 +49,26 @@ const BUILTINS: Readonly<Record<string, Builtin>> = {
     readFileSync(at(one)).equals(readFileSync(at(other))) ? '' : `${one} ${other} differ\n`,
   cp: ([from = '', to = ''], _, { at }) => writeFileSync(at(to), readFileSync(at(from))),
   echo: (words) => `${words.join(' ')}\n`,
+  /** `drain PIPE`: what was written to a pipe that `hold PIPE` has opened. */
+  drain: ([pipe = ''], _, { at }) => {
+    const end = held.get(at(pipe)) ?? Number.NaN;
+    const bytes = Buffer.alloc(PIPE_BYTES);
+    const length = readSync(end, bytes);
+    closeSync(end);
+    return bytes.subarray(0, length);
+  },
   export: (settings, _, place) => settings.forEach((setting) => void place.set(...named(setting))),
+  /** `feed PIPE`: writes what it is given to a pipe, once a program of a later line reads it. */
+  feed: ([pipe = ''], input, { at }) => void writeFile(at(pipe), input),
+  grep: ([text = '', file = ''], _, { at }) =>
+    readFileSync(at(file), 'utf8')
+      .split('\n')
+      .filter((line) => line.includes(text))
+      .map((line) => `${line}\n`)
+      .join(''),
   /** `head -c COUNT /dev/zero`: a large input. */
   head: ([, count]) => new Uint8Array(Number(count)),
+  hold: ([pipe = ''], _, { at }) => void held.set(at(pipe), openSync(at(pipe), constants.O_RDWR)),
   /** `later 3d`: lets time pass on the clock of the transcript. */
   later: ([time = ''], _, place) =>
     place.later(Number(time.slice(0, -1)) * (UNITS[time.at(-1) ?? ''] ?? Number.NaN)),
@@ -45,6 +86,10 @@ const BUILTINS: Readonly<Record<string, Builtin>> = {
       if (code !== 0 || stderr !== '') throw new Error(`${words.join(' ')}: ${stderr}`);
     }),
   mkdir: ([, folder = ''], _, { at }) => void mkdirSync(at(folder), { recursive: true }),
+  mkfifo: async ([pipe = ''], _, { at }) => {
+    const { execFileSync } = await import('node:child_process');
+    execFileSync('mkfifo', [at(pipe)]);
+  },
   printf: ([text = '']) =>
     Buffer.from(
       text.replaceAll(/\\(n|r|t|\\|x([0-9a-f]{2}))/g, (_, sign: string, hex?: string) =>
@@ -65,6 +110,14 @@ const BUILTINS: Readonly<Record<string, Builtin>> = {
   stat: ([, what, file = ''], _, { at }) => {
     const { mode, mtimeMs } = statSync(at(file));
     return `${what === '%Y' ? Math.round(mtimeMs / 1_000) : (mode & 0o777).toString(8)}\n`;
+  },
+  /** `tar -t`: the files in an archive, with their texts. */
+  tar: async (_, archive) => {
+    const { unpackTar } = await import('modern-tar');
+    const files = await unpackTar(archive);
+    return files
+      .map(({ header, data }) => `${header.name}: ${Buffer.from(data ?? []).toString()}\n`)
+      .join('');
   },
   unset: (names, _, place) => names.forEach((name) => void place.set(name, undefined)),
 };
@@ -104,7 +157,7 @@ async function runCommand(words: readonly string[], input: Uint8Array, place: Pl
     });
   const builtin = BUILTINS[program];
   if (builtin === undefined) throw new Error(`A transcript has no program ${program}.`);
-  const said = builtin(args, input, place);
+  const said = await builtin(args, input, place);
   const stdout = said instanceof Uint8Array ? said : Buffer.from(typeof said === 'string' ? said : '');
   return { code: 0, stderr: '', stdout };
 }

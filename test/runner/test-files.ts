@@ -9,6 +9,7 @@ const TAKES_LONG: readonly string[] = [
   ...['simulation', 'seeded-bugs/runs', 'fuzz', 'infra', 'redactions', 'pairs', 'units/cdk'].map(
     (part) => `test/${part}/**/*.test.ts`,
   ),
+  'test/commands/forms.test.ts',
   'test/properties/cost-by-size.test.ts',
   'test/units/history/agreed-plan.test.ts',
 ];
