@@ -2,8 +2,6 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { runExport } from '../../src/cli/files/export.ts';
-import { runImport } from '../../src/cli/files/import.ts';
 import { runExportBackup } from '../../src/cli/keys/export-backup.ts';
 import type { Action } from '../../src/cli/run/invocation.ts';
 import { openAdmin, openMemory } from '../../src/index.ts';
@@ -65,19 +63,6 @@ describe('a backup of a tenant that keeps history', () => {
     },
   );
 
-  it('is exported as those files, and a page of it holds no more', async () => {
-    await said((run) => runExport({ path: '/memories', to: join(folder, 'out') }, {}, run));
-    await said((run) => runExport({ path: '/memories', to: join(folder, 'page.html') }, { html: true }, run));
-    const { 'page.html': page, ...rest } = await textsIn(folder);
-    for (const [path, text] of Object.entries(CURRENT)) {
-      expect(rest[`out/${path}`]).toBe(text);
-      expect(page).toContain(text);
-    }
-    for (const text of [EARLIER, DELETED, REDACTED]) {
-      for (const said of [page, ...Object.values(rest)]) expect(said).not.toContain(text);
-    }
-  });
-
   it('can be asked for its log and its kept texts where it lies, and for no redacted one', async () => {
     await using store = openFolderObjectStore({ path: backup });
     await using admin = await openAdmin({ store, tenant: 'acme', rootKey, readOnly: true });
@@ -118,40 +103,5 @@ describe('a backup of a tenant that keeps history', () => {
     expect((await memory.files.read(GONE))?.text()).toBe(DELETED);
     await using admin = await openAdmin({ store, tenant: 'acme', rootKey });
     expect((await admin.verify()).findings).toEqual([]);
-  });
-
-  it('is imported over what was written since, which stays in the history and comes back by an undo', async () => {
-    const to = join(folder, 'restored');
-    await said((run) => runExportBackup({ from: backup, to }, run));
-    const { files, history } = kept.memory;
-    await files.write(A, 'written since', { actor: 'ann' });
-    await files.remove('/memories/e/b.md', { actor: 'ann' });
-    vi.stubEnv('SEALED_MEMORY_ACTOR', 'the restore');
-    await said((run) => runImport({ from: to, path: '/memories' }, { force: true }, run));
-    expect((await files.read(A))?.text()).toBe(CURRENT['a.md']);
-    expect((await files.read('/memories/e/b.md'))?.text()).toBe(CURRENT['e/b.md']);
-    const [now, before = expect.unreachable('it is kept')] = await history.list(A);
-    expect(now?.writer).toBe('the restore');
-    expect((await history.read(before)).text()).toBe('written since');
-    expect(await history.undo({ writer: 'the restore', actor: 'dan' })).toMatchObject({ left: [] });
-    expect((await files.read(A))?.text()).toBe('written since');
-    expect(await files.exists('/memories/e/b.md')).toBe(false);
-    await using admin = await openAdmin({ store: kept.flags.store, tenant: 'acme', rootKey });
-    expect((await admin.verify()).findings).toEqual([]);
-  });
-
-  it('begins a history of its own where it is imported into another tenant', async () => {
-    const to = join(folder, 'restored');
-    await said((run) => runExportBackup({ from: backup, to }, run));
-    const flags = { ...kept.flags, tenant: 'other' };
-    vi.stubEnv('SEALED_MEMORY_HISTORY_DAYS', '30');
-    vi.stubEnv('SEALED_MEMORY_ACTOR', 'the restore');
-    await said((run) => runImport({ from: to, path: '/memories' }, {}, run), flags);
-    await using admin = await openAdmin({ store: kept.flags.store, tenant: 'other', rootKey });
-    const entries = await admin.history.list();
-    expect(entries.map(({ path, writer }) => [path, writer]).sort()).toEqual([
-      [A, 'the restore'],
-      ['/memories/e/b.md', 'the restore'],
-    ]);
   });
 });

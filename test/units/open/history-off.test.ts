@@ -1,11 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { runRestoreAt, runUndo } from '../../../src/cli/history/undo-and-restore-at.ts';
 import { createMemoryPool, type MemoryOptions, openAdmin, openMemory } from '../../../src/index.ts';
 import { openTenantView } from '../../../src/page/server/tenant-view.ts';
 import { openSqliteObjectStore } from '../../../src/store/sqlite/sqlite-store.ts';
-import { invocationOf } from '../../stage/invocation.ts';
-import { openKeptMemory } from '../../stage/kept-memory.ts';
 
 const ROOT_KEY = Buffer.alloc(32, 7).toString('base64');
 const PATH = '/memories/a.md';
@@ -52,21 +49,6 @@ describe('taking back where the tenant keeps no history', () => {
       await expect(plan?.(input, asking)).rejects.toMatchObject(OFF);
       await expect(carryOut?.({ ...input, digest: 'x' }, asking)).rejects.toMatchObject(OFF);
     }
-  });
-
-  it('is refused on the command line as a wrong setting', async () => {
-    const kept = await openKeptMemory();
-    await using admin = await openAdmin({
-      store: kept.flags.store,
-      tenant: 'acme',
-      rootKey: ROOT_KEY,
-    });
-    await kept.memory.files.write(PATH, 'one', { actor: 'ann' });
-    await admin.switchHistory('off');
-    const { invocation } = invocationOf({ flags: kept.flags });
-    await expect(runUndo('ann', { yes: true }, invocation)).rejects.toMatchObject(OFF);
-    await expect(runRestoreAt(new Date().toISOString(), {}, invocation)).rejects.toMatchObject(OFF);
-    await kept.remove();
   });
 });
 
@@ -129,20 +111,5 @@ describe('taking back where nothing is to be changed', () => {
     expect(await history.restoreAt(new Date())).toEqual(nothing);
     expect(await history.undo({ writer: 'bob', dryRun: true })).toMatchObject(nothing);
     expect(await history.undo({ writer: 'ann', actor: 'bob' })).toMatchObject({ outcome: 'written' });
-  });
-
-  it('is told on the command line and to programs, with the exit code 0', async () => {
-    const kept = await openKeptMemory();
-    await kept.memory.files.write(PATH, 'one', { actor: 'ann' });
-    await kept.memory.history.undo({ writer: 'ann', actor: 'bob' });
-    for (const dryRun of [false, true]) {
-      const { invocation, shown } = invocationOf({ flags: { ...kept.flags, json: true } });
-      expect(await runUndo('ann', { yes: true, dryRun }, invocation)).toBe(0);
-      expect(JSON.parse(shown.at(-1) ?? '')).toMatchObject({ outcome: 'nothing', changes: 0 });
-    }
-    const { invocation, shown } = invocationOf({ flags: kept.flags });
-    expect(await runRestoreAt(new Date().toISOString(), { yes: true }, invocation)).toBe(0);
-    expect(shown.at(-1)).toContain('nothing to do');
-    await kept.remove();
   });
 });
