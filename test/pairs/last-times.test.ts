@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { timeWords } from '../../src/page/client/parts/words.ts';
 import { openTenantView } from '../../src/page/server/tenant-view.ts';
-import { runCli } from '../stage/cli.ts';
+import { openPlace } from '../commands/place.ts';
 import { type KeptMemory, openKeptMemory } from '../stage/kept-memory.ts';
 
 /** The last time that the format allows; no date is so late. */
@@ -29,10 +29,13 @@ beforeAll(async () => {
 
 afterAll(() => kept.remove());
 
-/** One command in a process of its own. */
-function run(args: readonly string[]) {
+/** One command, at another time. */
+async function run(args: readonly string[]) {
+  using place = openPlace();
   const { store, tenant, rootKeyFile } = kept.flags;
-  return runCli([...args, '--store', store, '--tenant', tenant, '--root-key-file', rootKeyFile]);
+  const line = [...args, '--store', store, '--tenant', tenant, '--root-key-file', rootKeyFile];
+  const { code, stdout, stderr } = await place.sealedMemory(line, { input: new Uint8Array(), settings: {} });
+  return { code, stdout: Buffer.from(stdout).toString(), stderr };
 }
 
 const COMMANDS: readonly (readonly [string, readonly string[], string])[] = [

@@ -5,7 +5,8 @@ import { afterAll, expect, it } from 'vitest';
 import { typedVersion } from '../../../../src/cli/run/typed.ts';
 import { shownVersion } from '../../../../src/cli/show/shown.ts';
 import { openMemory } from '../../../../src/open/open-memory.ts';
-import { CLI_MEMORY_ENV, runCli } from '../../../stage/cli.ts';
+import { openPlace } from '../../../commands/place.ts';
+import { CLI_MEMORY_ENV } from '../../../stage/cli.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'sealed-memory-typed-version-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -53,8 +54,15 @@ it('has every command take a version that begins with a dash, as log shows it', 
     await memory.files.write(path, 'the last');
     await memory.files.write(other, 'x');
   }
-  const run = (...args: readonly string[]) =>
-    runCli(args, { env: { ...CLI_MEMORY_ENV, SEALED_MEMORY_STORE: store }, cwd: folder });
+  using place = openPlace();
+  place.set('SEALED_MEMORY_STORE', store);
+  const run = async (...args: readonly string[]) => {
+    const { code, stdout, stderr } = await place.sealedMemory(args, {
+      input: new Uint8Array(),
+      settings: {},
+    });
+    return { code, stdout: Buffer.from(stdout).toString(), stderr };
+  };
   const shown = shownVersion(dashed);
   expect((await run('log', path)).stdout).toContain(`  ${shown}  replaced`);
   expect(await run('show', path, shown)).toMatchObject({
