@@ -4,7 +4,7 @@ import { readHeader } from '../../src/format/header.ts';
 import { fileKey, logicalName, type ObjectKey } from '../../src/format/object-keys.ts';
 import { type Bucket, exchangeText } from '../stage/bucket.ts';
 import { at, type TestClient } from '../stage/test-tree.ts';
-import { act, createWorld, HOUR, MINUTE, placeOf, type World } from './world.ts';
+import { act, createWorld, HOUR, MINUTE, placeOf, type World, type WorldOptions } from './world.ts';
 
 /** A tenant at a checkpoint, what happened since, and an attacker who has read and may write its bucket all along. */
 interface Scene {
@@ -335,8 +335,13 @@ export const ATTACKS: Readonly<Record<string, Attack>> = {
 };
 
 /** What of an attack was not named as it must be; nothing where all was. `none`: there was nothing to attack. */
-export async function attack(seed: string, name: string): Promise<readonly string[] | 'none'> {
+export async function attack(
+  seed: string,
+  name: string,
+  clocks: WorldOptions['clocks'] = 'near',
+): Promise<readonly string[] | 'none'> {
   const world = await createWorld(seed, {
+    clocks,
     history: name.endsWith('a tenant without history') ? 'off' : 'on',
   });
   try {

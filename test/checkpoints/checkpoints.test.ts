@@ -21,6 +21,28 @@ describe('an attacker who writes the bucket after a checkpoint', () => {
   });
 });
 
+describe('processes whose clocks are all off by a day or two, ahead and behind', () => {
+  it('have an attacker named by whichever of them looks', { timeout: 120_000 }, async () => {
+    const missed: string[] = [];
+    let done = 0;
+    for (const name of Object.keys(ATTACKS)) {
+      const told = await attack(`far ${name}`, name, 'hours off');
+      if (told === 'none') continue;
+      done += 1;
+      missed.push(...told);
+    }
+    expect(missed).toEqual([]);
+    expect(done).toBeGreaterThan(Object.keys(ATTACKS).length / 2);
+  });
+
+  it('raise no alarm since any checkpoint of each other', { timeout: 120_000 }, async () => {
+    for (let index = 0; index < RUNS; index++) {
+      const { alarms } = await runHonestly(`far ${index}`, 'hours off');
+      expect(alarms, `far ${index}`).toEqual([]);
+    }
+  });
+});
+
 describe('an attack that one rule of the judgement alone tells of', () => {
   it.each([
     // The history went back with the files: what an entry came to lies at a path that is wrong itself.

@@ -2,7 +2,7 @@ import { type Finding, weightOf } from '../../src/admin/findings.ts';
 import { type Chance, createChance } from '../simulation/chance.ts';
 import type { StoreCall } from '../stage/store-wrappers.ts';
 import type { TestClient } from '../stage/test-tree.ts';
-import { act, createWorld, HOUR, MINUTE, placeOf, type World } from './world.ts';
+import { act, createWorld, HOUR, MINUTE, placeOf, type World, type WorldOptions } from './world.ts';
 
 /** What one run of honest processes came to. */
 export interface HonestRun {
@@ -23,9 +23,9 @@ const LATEST_MS = 4_000;
  * then the files are put back to an earlier time on purpose. Then a process that has seen nothing looks since each
  * line.
  */
-export async function runHonestly(seed: string): Promise<HonestRun> {
+export async function runHonestly(seed: string, clocks: WorldOptions['clocks'] = 'near'): Promise<HonestRun> {
   const keepsHistory = createChance(`history ${seed}`).happens(0.9);
-  const world = await createWorld(seed, { delayMs: 40, history: keepsHistory ? 'on' : 'off' });
+  const world = await createWorld(seed, { delayMs: 40, history: keepsHistory ? 'on' : 'off', clocks });
   const { chance, site } = world;
   try {
     const lines: string[] = [];

@@ -14,8 +14,9 @@ import { type BucketStore, openBucketStore } from './bucket-store.ts';
 
 export const MINUTE = 60_000;
 export const HOUR = 60 * MINUTE;
-/** Clocks of processes differ by up to so much from the store's, and where that tells no time, by no more than this. */
+/** Clocks of processes differ by up to so much from the store's, and where that tells no time, by no more than the last. */
 const SKEW_MS = 3 * HOUR;
+const FAR_SKEW_MS = 47 * HOUR;
 const UNTOLD_SKEW_MS = MINUTE;
 /** How long each process goes on with a keyring, as it does unless told otherwise. */
 const TTL_MS = 5 * MINUTE;
@@ -47,9 +48,16 @@ export interface World {
   close(): Promise<void>;
 }
 
+export interface WorldOptions {
+  readonly delayMs?: number;
+  readonly history?: 'on' | 'off';
+  /** `hours off`: on a store that tells the time every process is a day or two ahead or behind, or in time. */
+  readonly clocks?: 'near' | 'hours off';
+}
+
 export async function createWorld(
   seed: string,
-  { history = 'on', ...options }: { readonly delayMs?: number; readonly history?: 'on' | 'off' } = {},
+  { history = 'on', clocks = 'near', ...options }: WorldOptions = {},
 ): Promise<World> {
   const chance = createChance(seed);
   const kind = chance.pick(STORE_KINDS);
@@ -57,14 +65,15 @@ export async function createWorld(
   const tellsTime = chance.happens(0.8);
   const laid = new Map<ObjectKey, Uint8Array[]>();
   const fresh = (most = tellsTime ? SKEW_MS : UNTOLD_SKEW_MS): Promise<TestClient> => {
-    const skew = drawSkew(chance, most);
-    const clocks = { clock: () => site.time.clock() + skew, monotonic: site.time.clock };
-    const stamps = createStamps(clocks);
+    const isFar = clocks === 'hours off' && most === SKEW_MS;
+    const skew = isFar ? drawFarSkew(chance) : drawSkew(chance, most);
+    const own = { clock: () => site.time.clock() + skew, monotonic: site.time.clock };
+    const stamps = createStamps(own);
     return site.client({
       keepsHistory: history === 'on',
       ttlMs: TTL_MS,
       ...options,
-      ...clocks,
+      ...own,
       stamps,
       async beneath(call, proceed) {
         const answer = await proceed();
@@ -118,6 +127,10 @@ export async function createWorld(
 function drawSkew(chance: Chance, most: number): number {
   const share = chance.between(-1_000, 1_000) / 1_000;
   return Math.round(Math.sign(share) * most * share ** 6);
+}
+
+function drawFarSkew(chance: Chance): number {
+  return chance.pick([-1, 0, 1]) * chance.between(FAR_SKEW_MS / 2, FAR_SKEW_MS);
 }
 
 const NAMES = ['a', 'b', 'c', 'd/a', 'd/b', 'e/a'];
