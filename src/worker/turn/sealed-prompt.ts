@@ -49,7 +49,7 @@ export interface PromptSealer extends AsyncDisposable {
  * answered from the receipt.
  */
 const OPENS_FOR_MS = 14 * DAY_MS;
-/** The most by which the sender's clock may be ahead of the worker's (milliseconds). */
+/** The most by which the time of sealing may be ahead of the store (milliseconds). */
 const CLOCK_SKEW_MS = DAY_MS / 2;
 
 /**
@@ -120,7 +120,8 @@ export async function openPrompt(
     sealedPrompt === STORED_PROMPT
       ? await readRecord(work, { ...name, maxBytes: MAX_CONVERSATION_BYTES })
       : await openRecord(work, name, decodeSealed(sealedPrompt));
-  const ageMs = opened === undefined ? 0 : context.clock() - opened.mtime;
+  const storeTime = context.clock() - context.stamps.skew();
+  const ageMs = opened === undefined ? 0 : storeTime - opened.mtime;
   if (ageMs > OPENS_FOR_MS) throw new MemoryError('invalid_command', 'the prompt was sealed too long ago');
   if (ageMs < -CLOCK_SKEW_MS) throw new MemoryError('invalid_command', 'the prompt was sealed in the future');
   if (opened === undefined) throw new MemoryError('invalid_command', 'the sealed prompt is not there');

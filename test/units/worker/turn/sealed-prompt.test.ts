@@ -1,9 +1,16 @@
 import { randomBytes } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { type LocalWorker, startLocalWorker, wordsOf } from '../../../../infra/local/lambda/local-worker.ts';
+import { openTenant } from '../../../../src/open/open-memory.ts';
 import type { ObjectStore } from '../../../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../../../src/store/sqlite/sqlite-store.ts';
-import { openPromptSealer, type SealedTurn, sealPrompt } from '../../../../src/worker/turn/sealed-prompt.ts';
+import {
+  openPrompt,
+  openPromptSealer,
+  type SealedTurn,
+  sealPrompt,
+} from '../../../../src/worker/turn/sealed-prompt.ts';
+import { parseTurnMessage, type TurnMessage } from '../../../../src/worker/turn/turn-message.ts';
 
 const PROMPT = 'What does the canary-prompt say? ü \u{1F511}';
 const LARGE = `canary-large ${'ß'.repeat(40_000)}`;
@@ -138,6 +145,25 @@ describe('a sealed prompt', () => {
     }
     expect(await codesOf()).toEqual(Array.from({ length: 4 }, () => 'invalid_command'));
     expect(site.scenes.map(wordsOf)).toEqual([PROMPT, LARGE]);
+  });
+
+  it.each([
+    ['ahead', 47],
+    ['behind', -47],
+  ])('opens for its time by the store, where the clock of the worker is %s by hours', async (_, hours) => {
+    const [hour, day] = [3_600_000, 86_400_000];
+    const { parts, close } = await openTenant({ store, rootKey, tenant: 'acme' });
+    const message = parseTurnMessage(await seal());
+    const openAfter = (ms: number): Promise<TurnMessage> => {
+      const stamps = { ...parts.context.stamps, skew: () => hours * hour };
+      const clock = (): number => Date.now() + ms + hours * hour;
+      return openPrompt({ ...parts.context, clock, stamps }, message, {});
+    };
+    for (const ms of [0, 14 * day - hour])
+      expect(await openAfter(ms)).toMatchObject({ messages: [{ role: 'user', content: PROMPT }] });
+    await expect(openAfter(14 * day + hour)).rejects.toMatchObject({ code: 'invalid_command' });
+    await expect(openAfter(-13 * hour)).rejects.toMatchObject({ code: 'invalid_command' });
+    await close();
   });
 
   it('is refused where it is malformed, too large, or the store is read only', async () => {
