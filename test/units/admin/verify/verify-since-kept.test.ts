@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import { expireTree } from '../../../../src/admin/expiry/expire.ts';
+import type { Finding } from '../../../../src/admin/findings.ts';
 import { turnTenantHistory } from '../../../../src/admin/keys/turn-history.ts';
 import { verifyTree } from '../../../../src/admin/verify/verify.ts';
 import { createOperator } from '../../../stage/key-operator.ts';
@@ -52,6 +53,26 @@ describeOnBothKinds('what verify asks of the history since a checkpoint', (newSi
     const found = ['untold history_off a', 'untold history_off b'];
     expect((await tenant.since(line)).toSorted()).toEqual(found);
   });
+
+  it.each([0, 47, -47])(
+    'is what its days keep by the time of the store, where the clock of the reader is off by %d hours',
+    async (hours) => {
+      const tenant = await start('on');
+      await tenant.site.time.pause(2 * DAY);
+      const line = await tenant.checkpoint();
+      await tenant.drop('/memories/b');
+      const look = async (): Promise<readonly Finding[]> => {
+        const clock = (): number => tenant.site.time.clock() + hours * HOUR;
+        const stamps = { now: tenant.site.time.clock, skew: () => hours * HOUR };
+        const reader = await tenant.site.client({ clock, stamps: { ...stamps, observe: () => {} } });
+        return (await verifyTree(reader.tenant, { since: line, historyDays: 30 })).findings;
+      };
+      await tenant.site.time.pause(28 * DAY);
+      expect(await look()).toEqual([expect.objectContaining({ path: '/memories/b', state: 'gone' })]);
+      await tenant.site.time.pause(2 * DAY);
+      expect(await look()).toEqual([expect.objectContaining({ path: '/memories/b', why: 'not_kept' })]);
+    },
+  );
 
   it('names a version that only the checkpoint has as missing, as without one', async () => {
     const tenant = await start('on');
