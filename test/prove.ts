@@ -7,7 +7,10 @@ import { type NamedProgram, runNamed } from './runner/named-programs.ts';
 export const PROOFS: Readonly<Record<string, NamedProgram>> = {
   checkpoints: prove('checkpoints', 'attacks after a checkpoint are named, and nothing else is'),
   history: prove('history-proof', 'all that is proved of the history by number, in full size'),
-  linearizability: prove('linearizability', 'histories on real stores, or of the simulation, judged by Porcupine'),
+  linearizability: prove(
+    'linearizability',
+    'histories on real stores, or of the simulation, judged by Porcupine',
+  ),
   model: prove('model', 'the protocols as a formal model, every order of faults'),
   mutants: prove('mutants', 'mutants of the code, made by StrykerJS, and the tests that kill them'),
   package: prove('packed', 'the package that would be published'),
