@@ -137,8 +137,6 @@ function refuseBeyond(refused: Refusals, grown: readonly Growth[], room: RoomLef
 }
 
 function isTight(grown: readonly Growth[], room: RoomLeft): boolean {
-  const growing = grown.filter(({ files, bytes }) => files > 0 || bytes > 0);
-  const sum = (of: 'files' | 'bytes'): number =>
-    growing.reduce((all, each) => all + Math.max(0, each[of]), 0);
+  const sum = (of: 'files' | 'bytes'): number => grown.reduce((all, each) => all + Math.max(0, each[of]), 0);
   return sum('files') > room.files || sum('bytes') > room.bytes;
 }
