@@ -300,7 +300,7 @@ export const UPKEEP_BUGS: readonly SeededBug[] = [
     ),
     planted: {
       file: 'src/tree/admission/admission.ts',
-      replaces: "throw error === late || hasCode(error, 'misconfigured') ? error : failed('failed');",
+      replaces: 'throw failure;',
       by: "return 'allow';",
     },
   },
