@@ -15,7 +15,7 @@ import { keyedHash } from '../leases/turn-lease.ts';
 import type { Delivery } from './delivery.ts';
 
 /**
- * The tokens of Claude that one tenant may take on a day (UTC). The count is a sealed record, which all workers share.
+ * The tokens of Claude that one tenant may take on a day (UTC, by the time of the store). The count is a sealed record, which all workers share.
  */
 export interface TokenBudget {
   /**
@@ -37,13 +37,13 @@ export function createTokenBudget(
   context: Tenant,
   { tokensPerDay }: { readonly tokensPerDay: number },
 ): TokenBudget {
-  const today = (): number => Math.floor(context.clock() / DAY_MS);
+  const today = (): number => Math.floor(context.stamps.now() / DAY_MS);
   return {
     async refusal({ signal }) {
       const work = await openToWrite(context, { signal });
       const record = await readRecord(work, nameOf(work, today()));
       if (tokensIn(record) < tokensPerDay) return undefined;
-      const untilTomorrow = (today() + 1) * DAY_MS - context.clock();
+      const untilTomorrow = (today() + 1) * DAY_MS - context.stamps.now();
       const afterSeconds = Math.ceil(untilTomorrow / 1_000);
       return { state: 'later', code: 'tokens_per_day', afterSeconds, isExact: true, isCondition: true };
     },

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startLocalWorker } from '../../../../infra/local/lambda/local-worker.ts';
 import { NO_USAGE } from '../../../../src/agent/turn-outcome.ts';
 import { openTenant } from '../../../../src/open/open-memory.ts';
+import { createStamps } from '../../../../src/stamps.ts';
 import type { ObjectStore } from '../../../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../../../src/store/sqlite/sqlite-store.ts';
 import { createTokenBudget, type TokenBudget } from '../../../../src/worker/turn/token-budget.ts';
@@ -28,13 +29,20 @@ describe('the budget of a tenant', () => {
   let close: () => Promise<void>;
   let budget: TokenBudget;
   let another: TokenBudget;
+  /** Opens one in a worker whose clock is off by some hours. */
+  let openOff: (hours: number) => TokenBudget;
   beforeEach(async () => {
     now = EVENING;
     const tenant = await openTenant({ store, rootKey: ROOT_KEY, tenant: 'acme' });
     close = tenant.close;
-    const open = () =>
-      createTokenBudget({ ...tenant.parts.context, clock: () => now }, { tokensPerDay: 1_000 });
-    [budget, another] = [open(), open()];
+    openOff = (hours) => {
+      const clock = (): number => now + hours * 3_600_000;
+      const stamps = createStamps({ clock, monotonic: () => now });
+      stamps.observe(now);
+      const kept = { ...stamps, observe: () => {} };
+      return createTokenBudget({ ...tenant.parts.context, clock, stamps: kept }, { tokensPerDay: 1_000 });
+    };
+    [budget, another] = [openOff(0), openOff(0)];
   });
   afterEach(() => close());
 
@@ -53,6 +61,19 @@ describe('the budget of a tenant', () => {
     now += 3_600_000;
     expect(await budget.refusal({})).toBeUndefined();
   });
+
+  it.each([-47, -23, -2, 2, 23, 47])(
+    'counts by the days of the store where its clock is off by %i h',
+    async (hours) => {
+      const off = openOff(hours);
+      await off.count(usage(600, 0), {});
+      await budget.count(usage(400, 0), {});
+      const until = { state: 'later', afterSeconds: 3_600 };
+      expect([await off.refusal({}), await budget.refusal({})]).toMatchObject([until, until]);
+      now += 3_600_000;
+      expect([await off.refusal({}), await budget.refusal({})]).toEqual([undefined, undefined]);
+    },
+  );
 
   it('counts what several workers take at the same time', async () => {
     await Promise.all([budget, another, budget, another].map((each) => each.count(usage(200, 50), {})));
