@@ -16,6 +16,8 @@ export interface Stamps {
    * @throws MemoryError `misconfigured` where both differ by more than 48 hours, so that nothing is written.
    */
   now(): number;
+  /** Answers the time of the store, in milliseconds since the epoch; the process's own where the store told no time. */
+  storeTime(): number;
   /**
    * Answers by how much the process's clock is ahead of the store's, in milliseconds; negative behind it, 0 where the
    * store told no time.
@@ -56,6 +58,7 @@ export function createStamps(clocks: {
       last = Math.max(last, Math.floor(Math.abs(ahead) <= SAME_TIME_MS ? clock() : storeTime()));
       return last;
     },
+    storeTime,
     skew,
   };
 }

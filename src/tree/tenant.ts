@@ -46,7 +46,7 @@ export interface Tenant {
   /** Milliseconds since the epoch. */
   readonly clock: () => number;
   /** The times that are written down, which agree with the store's; `clock` measures waits. */
-  readonly stamps: Pick<Stamps, 'now' | 'skew'>;
+  readonly stamps: Omit<Stamps, 'observe'>;
   /** Milliseconds from any origin, never set back. */
   readonly monotonic: () => number;
   readonly random: RandomBytes;

@@ -246,7 +246,7 @@ export const KEPT_BUGS: readonly SeededBug[] = [
     planted: {
       file: 'src/admin/verify/kept-from.ts',
       replaces:
-        'const kept = Math.max(await expiredBefore(work), storeTime - historyDays * DAY_MS) + DAY_MS;',
+        'const kept = Math.max(await expiredBefore(work), tenant.stamps.storeTime() - historyDays * DAY_MS) + DAY_MS;',
       by: 'const kept = 0;',
     },
   },

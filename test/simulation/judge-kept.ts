@@ -291,7 +291,7 @@ function openKept(server: Server): KeptHistory {
     concurrentBytes: 33_554_432,
     clock: () => 0,
     monotonic: () => 0,
-    stamps: { now: refuse, skew: () => 0 },
+    stamps: { now: refuse, storeTime: () => 0, skew: () => 0 },
     random: refuse,
     pause: refuse,
     logger: silentLogger,

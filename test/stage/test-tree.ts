@@ -241,6 +241,6 @@ export function leased(work: Work): LeasedWork {
 }
 
 /** Times to write down of a process whose clock is the store's. */
-export function inTime(clock: () => number): Pick<Stamps, 'now' | 'skew'> {
-  return { now: clock, skew: () => 0 };
+export function inTime(clock: () => number): Omit<Stamps, 'observe'> {
+  return { now: clock, storeTime: clock, skew: () => 0 };
 }

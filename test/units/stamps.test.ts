@@ -43,6 +43,7 @@ describe('a stamp', () => {
     stamps.observe(NOW + ms);
     pass(10 * MINUTE);
     expect([stamps.now(), stamps.skew()]).toEqual([NOW + 10 * MINUTE, 0 - ms]);
+    expect(stamps.storeTime()).toBe(NOW + 10 * MINUTE + ms);
   });
 
   it.each([-47 * HOUR, -MINUTE - 1, MINUTE + 1, 47 * HOUR, 48 * HOUR])(

@@ -34,8 +34,7 @@ export async function readKeptFrom(
   if (since === undefined)
     return { from: Number.POSITIVE_INFINITY, otherwise: 'history_off', since: Number.POSITIVE_INFINITY };
   // A process may have stood still between the save of a version and its replacement.
-  const storeTime = tenant.clock() - tenant.stamps.skew();
-  const kept = Math.max(await expiredBefore(work), storeTime - historyDays * DAY_MS) + DAY_MS;
+  const kept = Math.max(await expiredBefore(work), tenant.stamps.storeTime() - historyDays * DAY_MS) + DAY_MS;
   return kept > since
     ? { from: kept, otherwise: 'not_kept', since }
     : { from: since, otherwise: 'history_off', since };

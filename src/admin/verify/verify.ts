@@ -246,11 +246,11 @@ async function malformed(
 
 /** Finds a time that is too far ahead for any process with a right clock (docs/protocols.md, "Clocks"). */
 function aheadOf(
-  { tenant: { clock, stamps } }: Work,
+  { tenant: { stamps } }: Work,
   { name }: ListedRecord,
   { mtime, bound }: SealedVersion,
 ): readonly Finding[] {
-  const aheadMs = Math.floor(Math.max(mtime, millisecondsOf(bound)) - (clock() - stamps.skew()));
+  const aheadMs = Math.floor(Math.max(mtime, millisecondsOf(bound)) - stamps.storeTime());
   return aheadMs > MOST_SKEW_MS ? [{ kind: 'ahead', name, aheadMs }] : [];
 }
 

@@ -12,7 +12,7 @@ export interface KnownTurns {
   readonly turns: TurnRuns;
   /** The actors by their hashes in wraps. */
   readonly actors: ReadonlyMap<string, string>;
-  /** The time before which ended turns may have expired; milliseconds since the epoch. */
+  /** The time before which ended turns may have expired, by the store; milliseconds since the epoch. */
   readonly keptSince: number;
   readonly writerOf: (actor: string) => string;
 }
@@ -24,7 +24,6 @@ const TURNS_KEPT_MS = 15 * DAY_MS;
  * Reads the turns, versions and actors of a tenant, at the cost of `readTurnRuns`, `readWholePast` and `readActors`.
  */
 export async function readKnown(work: Work): Promise<KnownTurns> {
-  const { clock } = work.tenant;
   const turns = await readTurnRuns(work);
   // After the turns, so that each version that a turn wrote is in it.
   const past = await readWholePast(work);
@@ -32,7 +31,7 @@ export async function readKnown(work: Work): Promise<KnownTurns> {
     past,
     turns,
     actors: await readActors(work),
-    keptSince: clock() - TURNS_KEPT_MS,
+    keptSince: work.tenant.stamps.storeTime() - TURNS_KEPT_MS,
     writerOf: (actor) => toBase64url(work.keyring.names.writerId(actor)),
   };
 }

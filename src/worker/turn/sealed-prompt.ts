@@ -120,8 +120,7 @@ export async function openPrompt(
     sealedPrompt === STORED_PROMPT
       ? await readRecord(work, { ...name, maxBytes: MAX_CONVERSATION_BYTES })
       : await openRecord(work, name, decodeSealed(sealedPrompt));
-  const storeTime = context.clock() - context.stamps.skew();
-  const ageMs = opened === undefined ? 0 : storeTime - opened.mtime;
+  const ageMs = opened === undefined ? 0 : context.stamps.storeTime() - opened.mtime;
   if (ageMs > OPENS_FOR_MS) throw new MemoryError('invalid_command', 'the prompt was sealed too long ago');
   if (ageMs < -CLOCK_SKEW_MS) throw new MemoryError('invalid_command', 'the prompt was sealed in the future');
   if (opened === undefined) throw new MemoryError('invalid_command', 'the sealed prompt is not there');

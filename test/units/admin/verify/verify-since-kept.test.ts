@@ -63,7 +63,8 @@ describeOnBothKinds('what verify asks of the history since a checkpoint', (newSi
       await tenant.drop('/memories/b');
       const look = async (): Promise<readonly Finding[]> => {
         const clock = (): number => tenant.site.time.clock() + hours * HOUR;
-        const stamps = { now: tenant.site.time.clock, skew: () => hours * HOUR };
+        const { clock: storeTime } = tenant.site.time;
+        const stamps = { now: storeTime, storeTime, skew: () => hours * HOUR };
         const reader = await tenant.site.client({ clock, stamps: { ...stamps, observe: () => {} } });
         return (await verifyTree(reader.tenant, { since: line, historyDays: 30 })).findings;
       };

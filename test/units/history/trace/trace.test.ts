@@ -441,4 +441,15 @@ describe('the turns of a tenant', () => {
     );
     await expect(readTurnRuns(work)).rejects.toMatchObject({ code: 'unavailable' });
   });
+
+  it('counts by the time of the store for how long turns are kept, where its clock is off by hours', async () => {
+    const site = await createSite();
+    const storeTime = site.time.clock;
+    for (const hours of [-47, 0, 47]) {
+      const clock = (): number => storeTime() + hours * 3_600_000;
+      const stamps = { now: storeTime, storeTime, observe: () => {}, skew: () => hours * 3_600_000 };
+      const client = await site.client({ clock, stamps });
+      expect((await readKnown(await client.open())).keptSince).toBe(storeTime() - 15 * 86_400_000);
+    }
+  });
 });

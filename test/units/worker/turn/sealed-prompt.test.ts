@@ -155,7 +155,7 @@ describe('a sealed prompt', () => {
     const { parts, close } = await openTenant({ store, rootKey, tenant: 'acme' });
     const message = parseTurnMessage(await seal());
     const openAfter = (ms: number): Promise<TurnMessage> => {
-      const stamps = { ...parts.context.stamps, skew: () => hours * hour };
+      const stamps = { ...parts.context.stamps, storeTime: () => Date.now() + ms };
       const clock = (): number => Date.now() + ms + hours * hour;
       return openPrompt({ ...parts.context, clock, stamps }, message, {});
     };
