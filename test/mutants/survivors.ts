@@ -262,7 +262,7 @@ export const SURVIVORS: readonly Survivor[] = [
     line: 'if (sent.files.some(({ key, etag }) => key === file.key && etag === file.etag)) return true;',
     becomes: 'true',
     reason: 'equivalent',
-    why: 'Each sealed version has an ETag of its own, whatever its key.',
+    why: 'Each sealed version has an ETag of its own: only who copies the bytes of one object to the key of another makes two alike.',
   },
   {
     file: 'src/tree/remove.ts',
@@ -491,13 +491,6 @@ export const SURVIVORS: readonly Survivor[] = [
   },
   {
     file: 'src/history/trace/read-runs.ts',
-    mutator: 'ArrowFunction',
-    line: '({ object }) => object.size,',
-    reason: 'cost only',
-    why: 'The size decides only how many records are read at once.',
-  },
-  {
-    file: 'src/history/trace/read-runs.ts',
     mutator: 'EqualityOperator',
     line: 'runs.sort((a, b) => a.time - b.time || (a.id < b.id ? -1 : 1));',
     becomes: 'a.id <= b.id',
@@ -536,20 +529,6 @@ export const SURVIVORS: readonly Survivor[] = [
   },
   {
     file: 'src/history/save/version-saver.ts',
-    mutator: 'ArrowFunction',
-    line: 'await eachConcurrently(work.tenant, files, saveOne, ({ size }) => size);',
-    reason: 'cost only',
-    why: 'The size decides only how many files are read at once.',
-  },
-  {
-    file: 'src/history/save/version-saver.ts',
-    mutator: 'ArrowFunction',
-    line: 'await eachConcurrently(work.tenant, files, read, ({ size }) => size);',
-    reason: 'cost only',
-    why: 'The size decides only how many files are read at once.',
-  },
-  {
-    file: 'src/history/save/version-saver.ts',
     mutator: 'StringLiteral',
     line: "if ((await writeKept(work, keptRecord(saved))) === 'written') return 'saved';",
     becomes: '""',
@@ -579,13 +558,6 @@ export const SURVIVORS: readonly Survivor[] = [
     becomes: '""',
     reason: 'equivalent',
     why: 'Any word but `again` ends the attempts.',
-  },
-  {
-    file: 'src/history/save/actors.ts',
-    mutator: 'ArrowFunction',
-    line: 'await eachConcurrently(work.tenant, waiting, readOne, () => MOST_ACTOR_BYTES);',
-    reason: 'cost only',
-    why: 'The size decides only how many records are read at once.',
   },
   {
     file: 'src/history/save/write-kept.ts',
