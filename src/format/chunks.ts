@@ -83,8 +83,8 @@ function* chunksOf(content: Uint8Array, object: Uint8Array): Generator<Chunk, vo
  * chunk never needs its highest byte. Undefined when every chunk is short, or Node lacks the cipher.
  */
 function innerKeyFor(length: number, bodyKey: Uint8Array): Uint8Array | undefined {
-  if (!hasNativeBoxes()) return undefined;
   if (length < LONG_BYTES) return undefined;
+  if (!hasNativeBoxes()) return undefined;
   return hchacha20(bodyKey, new Uint8Array(NONCE_START_BYTES));
 }
 
