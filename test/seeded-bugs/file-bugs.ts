@@ -309,7 +309,7 @@ export const FILE_BUGS: readonly SeededBug[] = [
     breaks: 'protocols: Rename of a directory',
     seenBy: inSuite(
       'test/units/tree/rename/delete-sources.test.ts',
-      'keeps the copy when an earlier attempt of its own may have deleted the source',
+      'keeps the copy when an earlier attempt of its own may have deleted the source, not one that was edited',
     ),
     planted: {
       file: 'src/tree/rename/delete-sources.ts',
