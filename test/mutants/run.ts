@@ -86,8 +86,10 @@ export async function runMutants({
   } as never).runMutationTest();
   const timeIsOver = endsAtMs === undefined ? [] : [sleep(endsAtMs - Date.now())];
   const isStopped = await Promise.race([running.then(() => false), ...timeIsOver]);
-  const isTried = (mutant: Mutant) => draw === undefined || isDrawn(draw, mutant);
-  const [tested, planned] = [progress.tested.filter(isTried), progress.planned.filter(isTried)];
+  const planned = progress.planned.filter((mutant) => draw === undefined || isDrawn(draw, mutant));
+  // A result tells its place in numbers of its own, which begin with 1.
+  const ids = new Set(planned.map(({ id }) => id));
+  const tested = progress.tested.filter(({ id }) => ids.has(id));
   return { ...judge(tested, countByFile(planned)), isStopped };
 }
 
