@@ -300,7 +300,7 @@ export const UPKEEP_BUGS: readonly SeededBug[] = [
     ),
     planted: {
       file: 'src/tree/admission/admission.ts',
-      replaces: 'throw failure;',
+      replaces: "throw failure ?? failed('failed');",
       by: "return 'allow';",
     },
   },

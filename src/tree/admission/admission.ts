@@ -70,7 +70,7 @@ export function refuseTooLarge(
 async function judged(policy: Policy, file: PolicyFile, waitMs?: number): Promise<PolicyVerdict> {
   const { signal } = file;
   const late = failed('did not answer');
-  let failure = failed('failed');
+  let failure: MemoryError | undefined;
   try {
     const verdict: unknown = await inTime(() => policy(file), { signal, late: () => late, ms: waitMs });
     if (isVerdict(verdict)) return verdict;
@@ -79,7 +79,7 @@ async function judged(policy: Policy, file: PolicyFile, waitMs?: number): Promis
     if (hasCode(error, 'misconfigured')) failure = error;
   }
   throwIfAborted(signal);
-  throw failure;
+  throw failure ?? failed('failed');
 }
 
 function failed(how: string): MemoryError {
