@@ -85,9 +85,11 @@ export function historyRecordId(
   return `${historyHash(work, path)}_${sortable(bound)}_${toBase64url(id).slice(0, ID_CHARACTERS)}`;
 }
 
+const NAME = /^\/history\/[\w-]{43}_[\w-]{11}_[\w-]{8}$/;
+
 /** Tells whether a name has the form of a history record's. */
 export function isHistoryName(name: LogicalName): boolean {
-  return /^\/history\/[\w-]{43}_[\w-]{11}_[\w-]{8}$/.test(name);
+  return NAME.test(name);
 }
 
 const NO_ID_TEXT = toBase64url(NO_ID);
