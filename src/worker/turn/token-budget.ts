@@ -15,7 +15,8 @@ import { keyedHash } from '../leases/turn-lease.ts';
 import type { Delivery } from './delivery.ts';
 
 /**
- * The tokens of Claude that one tenant may take on a day (UTC, by the time of the store). The count is a sealed record, which all workers share.
+ * The tokens of Claude that one tenant may take on a day (UTC, by the time of the store). The count is a sealed record,
+ * which all workers share.
  */
 export interface TokenBudget {
   /**
