@@ -119,9 +119,9 @@ const FOR_THE_OPERATOR: ReadonlySet<MemoryErrorCode> = new Set([
   'integrity',
 ]);
 
-/** Tells whether the model reads only a neutral sentence about `error`, so that the operator must be told the cause. */
-export function isForTheOperator(error: MemoryError): boolean {
-  return FOR_THE_OPERATOR.has(error.code);
+/** Tells whether the model reads only a neutral sentence about an error, so that the operator must be told the cause. */
+export function isForTheOperator({ code }: Pick<MemoryError, 'code'>): boolean {
+  return FOR_THE_OPERATOR.has(code);
 }
 
 /**

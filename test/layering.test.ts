@@ -28,6 +28,7 @@ const PACKAGES: readonly (readonly [files: RegExp, packages: RegExp])[] = [
   [/^sessions\//, NOTHING],
   [/^admin\//, new RegExp(`${NODE.source}|^p-limit$`)],
   [/^policy\//, /^@secretlint\/(core|secretlint-rule-preset-recommend)$/],
+  [/^tool\/telemetry\.ts$/, /^@opentelemetry\/api$/],
   [/^tool\//, new RegExp(`${NODE.source}|^@anthropic-ai/sdk$`)],
   [/^open\//, NODE],
   [/^agent\//, /^/],

@@ -9,6 +9,7 @@ import type { LogFields } from '../logger.ts';
 import type { MemoryOptions } from '../open/options/options.ts';
 import { createTenantPool, type TenantPool } from '../open/pool.ts';
 import { inTime } from '../time.ts';
+import type { EventHandler } from '../tool/watch.ts';
 import { turnActor } from '../turns/turn-trace.ts';
 import { codeOf, heardJsonLogger, type JsonLogger } from './json-log.ts';
 import { createConversations } from './leases/conversations.ts';
@@ -23,10 +24,13 @@ import { openPrompt } from './turn/sealed-prompt.ts';
 import { createTokenBudget } from './turn/token-budget.ts';
 import type { TurnAnswer } from './turn/turn-answer.ts';
 import { parseTurnMessage, parseTurnText, type TurnMessage } from './turn/turn-message.ts';
-import { inTurnSpan, type TurnSpan } from './turn/turn-span.ts';
+import { inTurnSpan } from './turn/turn-span.ts';
 
 export interface WorkerOptions {
-  /** The options of the store and the root keys; the tenant comes with each message. */
+  /**
+   * The options of the store and the root keys; the tenant comes with each message. An `onEvent` stands in the place of
+   * the worker's own, which tells OpenTelemetry about each memory operation (`createTelemetry`).
+   */
   readonly memory: Omit<MemoryOptions, 'tenant' | 'credentials' | 'logger'>;
   /** Gives the credentials of one tenant. Absent: all tenants are reached with the credentials of the process. */
   readonly credentials?: ((tenant: TenantId) => TenantCredentialProvider) | undefined;
@@ -112,7 +116,14 @@ export function createWorker(given: WorkerOptions): Worker {
     if (sent !== undefined) sent.count += 1;
     return options.memory.onRequest?.(request);
   };
-  const memory = { lazy: true, ...options.memory, mounts: mountsOf(options), logger: log, onRequest };
+  const memory = {
+    lazy: true,
+    ...options.memory,
+    onEvent: options.memory.onEvent ?? createLazyTelemetry(),
+    mounts: mountsOf(options),
+    logger: log,
+    onRequest,
+  };
   const pool = createTenantPool(memory);
   const deliver = async (given: unknown, request: DeliveryTime): Promise<Delivery> => {
     let message: TurnMessage;
@@ -132,6 +143,18 @@ export function createWorker(given: WorkerOptions): Worker {
     handler: createSqsHandler({ ...queue, queueUrl: queue.url, deliver, log }),
     invoke: createDirectHandler({ deliver: (message, context) => deliver(message, { context }) }),
     [Symbol.asyncDispose]: () => pool.close(),
+  };
+}
+
+/** Makes a handler that tells OpenTelemetry about each memory operation, where the process has `@opentelemetry/api`. */
+function createLazyTelemetry(): EventHandler {
+  let loading: Promise<EventHandler | undefined> | undefined;
+  return async (event) => {
+    loading ??= import('../tool/telemetry.ts').then(
+      ({ createTelemetry }) => createTelemetry(),
+      () => undefined,
+    );
+    return (await loading)?.(event);
   };
 }
 
@@ -161,7 +184,7 @@ async function deliverLogged(delivery: MessageDelivery): Promise<Delivery> {
   let spent = NO_USAGE;
   let named: LogFields = { tenant, ...(requestId !== undefined && { requestId }) };
   const log = delivery.options.logger.with(() => named);
-  const run = (span: TurnSpan): Promise<Delivery> =>
+  const run = (): Promise<Delivery> =>
     deliverOne(delivery, {
       log,
       onNamed(fields) {
@@ -171,9 +194,7 @@ async function deliverLogged(delivery: MessageDelivery): Promise<Delivery> {
         spent = usage;
         if (claudeRequestId !== undefined) named = { ...named, claudeRequestId };
       },
-      onCommand(report) {
-        span.command(report);
-        const { command, durationMs, code = 'ok' } = report;
+      onCommand({ command, durationMs, code = 'ok' }) {
         log.info('memory command', {
           command: command ?? 'invalid',
           code,

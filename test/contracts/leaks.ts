@@ -169,9 +169,9 @@ export function describeLeaks(title: string, start: (tenant: string) => Promise<
 
     it('keeps contents, paths, keys and credentials out of the spans and log lines of a worker', () => {
       const ours = spans.texts().filter((text) => text.includes('sealed_memory.'));
-      const commands = ours.filter((text) => text.includes('sealed_memory.command'));
-      expect(ours.length - commands.length).toBe(2);
-      expect(commands.length).toBeGreaterThan(20);
+      const operations = ours.filter((text) => text.includes('sealed_memory.command'));
+      expect(ours.length - operations.length).toBe(2);
+      expect(operations.length).toBeGreaterThan(20);
       expect(workerLines.length).toBeGreaterThan(2);
       // The tenant's id stands in them by design, which shows that the search itself works.
       for (const text of [...ours, workerLines.join('\n')])

@@ -240,9 +240,10 @@ export const FOLDERS = {
     offers: {
       '*': ['commands', 'files', 'memory-tool'],
       'cli index': ['redactions'],
-      'index open': ['watch'],
+      'index open worker': ['watch'],
       'index page': ['call-counts'],
       open: ['command-order'],
+      worker: ['telemetry'],
     },
   },
   policy: {
@@ -326,14 +327,7 @@ export const FOLDERS = {
     has: 'one turn of Claude with a memory',
     never: 'queues',
     offers: {
-      worker: [
-        'conversation-digest',
-        'run-turn',
-        'turn-outcome',
-        'turn-progress',
-        'turn-request',
-        'turn-tool',
-      ],
+      worker: ['conversation-digest', 'run-turn', 'turn-outcome', 'turn-progress', 'turn-request'],
     },
   },
   mcp: {
