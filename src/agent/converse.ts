@@ -1,5 +1,9 @@
 import type { BetaToolRunnerParams } from '@anthropic-ai/sdk/lib/tools/BetaToolRunner';
-import type { BetaMessage, BetaRawMessageStreamEvent } from '@anthropic-ai/sdk/resources/beta';
+import type {
+  BetaMessage,
+  BetaMessageParam,
+  BetaRawMessageStreamEvent,
+} from '@anthropic-ai/sdk/resources/beta';
 import { inTime } from '../time.ts';
 import { isApiWord, ReplyCut } from './api-failure.ts';
 import { addCut } from './turn-outcome.ts';
@@ -46,6 +50,7 @@ export async function converse(turn: {
     request.onReply?.(reply, stream.request_id ?? undefined);
     takeReply(progress, reply);
     const results = reply.stop_reason === 'tool_use' ? await runner.generateToolResponse() : null;
+    tellToolUses(reply, results, request.onToolUse);
     if (down()) return 'down';
     if (!isUnfinished(reply)) continue;
     const step = { ...stepBehind(progress, reply, results), digest, touches: tool.touches() };
@@ -64,6 +69,25 @@ export async function converse(turn: {
  */
 async function answerTo(step: TurnProgress, { onStep }: Pick<TurnRequest, 'onStep'>): Promise<unknown> {
   return onStep && inTime<unknown>(() => onStep(step), { late: () => new Error() }).catch(() => {});
+}
+
+/** Tells of the calls of a reply that have a result. */
+function tellToolUses(
+  { content }: BetaMessage,
+  results: BetaMessageParam | null,
+  onToolUse: TurnRequest['onToolUse'],
+): void {
+  if (!onToolUse || typeof results?.content !== 'object') return;
+  const failures = new Map(
+    results.content.flatMap((block) =>
+      block.type === 'tool_result' ? [[block.tool_use_id, block.is_error === true]] : [],
+    ),
+  );
+  for (const block of content) {
+    const isFailure = block.type === 'tool_use' ? failures.get(block.id) : undefined;
+    if (block.type === 'tool_use' && isFailure !== undefined)
+      onToolUse({ name: block.name, outcome: isFailure ? 'error' : 'ok' });
+  }
 }
 
 async function wholeReply(

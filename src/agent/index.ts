@@ -18,6 +18,7 @@ export type {
   RequestExtras,
   SystemAdditions,
   SystemPrompt,
+  ToolUseReport,
   TurnRequest,
   TurnRunner,
 } from './turn-request.ts';

@@ -43,12 +43,13 @@ export async function runTurn(request: TurnRequest): Promise<TurnOutcome> {
 
 /** Wraps the listeners of a turn, whose failures change nothing. */
 function withHeardListeners(request: TurnRequest): TurnRequest {
-  const { onCommand, onReply, onText } = request;
+  const { onCommand, onReply, onText, onToolUse } = request;
   return {
     ...request,
     ...(onCommand && { onCommand: heard(onCommand) }),
     ...(onReply && { onReply: heard(onReply) }),
     ...(onText && { onText: heard(onText) }),
+    ...(onToolUse && { onToolUse: heard(onToolUse) }),
   };
 }
 

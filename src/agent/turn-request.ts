@@ -83,12 +83,24 @@ export interface TurnRequest {
    * another process to go on. `stop` ends the turn there. The turn goes on where it fails, or gives no answer within 60 s.
    */
   readonly onStep?: (progress: TurnProgress) => Promise<'go_on' | 'stop'>;
-  /** Hears of each memory command, once it is done. A failure of it, of `onText` or of `onReply` changes nothing. */
+  /** Hears of each memory command, once it is done. A failure of it or of a listener below changes nothing. */
   readonly onCommand?: (report: CommandReport) => void;
   /** Hears Claude's words of every reply as they arrive. It hears a reply that was cut again from its beginning. */
   readonly onText?: (delta: string) => void;
+  /**
+   * Hears of each call of a tool, the memory's too, in the order in which the reply made them, once all calls of the reply are done. A
+   * worker that goes on with a turn tells no call of an earlier one again.
+   */
+  readonly onToolUse?: (use: ToolUseReport) => void;
   /** Hears each reply; `requestId` is the API's id of the request. */
   readonly onReply?: (reply: BetaMessage, requestId: string | undefined) => void;
+}
+
+/** A report of one call of a tool, fit for a screen or a log: it has no input and no result. */
+export interface ToolUseReport {
+  /** The tool's name, `memory` for the memory. */
+  readonly name: string;
+  readonly outcome: 'ok' | 'error';
 }
 
 /**

@@ -26,6 +26,9 @@ import type { TurnAnswer } from './turn/turn-answer.ts';
 import { parseTurnMessage, parseTurnText, type TurnMessage } from './turn/turn-message.ts';
 import { inTurnSpan } from './turn/turn-span.ts';
 
+/** The turn that a worker has begun to run. */
+export type TurnName = Pick<TurnMessage, 'tenant' | 'turn' | 'conversation'>;
+
 export interface WorkerOptions {
   /**
    * The options of the store and the root keys; the tenant comes with each message. An `onEvent` stands in the place of
@@ -66,6 +69,11 @@ export interface WorkerOptions {
     readonly retentionSeconds?: number | undefined;
   };
   readonly replies?: Replies | undefined;
+  /**
+   * Gives the listeners of a turn's words and calls of tools as they come. A turn that is delivered again tells again what it says
+   * from the last reply on that was kept; one that was answered before tells nothing. Their failures, and that of `onTurn` itself, change nothing.
+   */
+  readonly onTurn?: ((turn: TurnName) => Pick<TurnRequest, 'onText' | 'onToolUse'>) | undefined;
   readonly logger: JsonLogger;
 }
 
@@ -156,6 +164,22 @@ function createLazyTelemetry(): EventHandler {
     );
     return (await loading)?.(event);
   };
+}
+
+/** Asks for the listeners of a turn; whatever else is given stands for none. */
+function listenersOf(
+  { onTurn }: WorkerOptions,
+  { tenant, turn, conversation }: TurnMessage,
+): Pick<TurnRequest, 'onText' | 'onToolUse'> {
+  try {
+    const given = onTurn?.({ tenant, turn, ...(conversation !== undefined && { conversation }) });
+    // An async function gives no listeners, and its rejection must not end the process.
+    Promise.resolve(given).catch(() => {});
+    const { onText, onToolUse } = given ?? {};
+    return { ...(onText && { onText }), ...(onToolUse && { onToolUse }) };
+  } catch {
+    return {};
+  }
 }
 
 /** Gives each mount the credentials of its own tenant. */
@@ -273,6 +297,7 @@ async function deliverOne(
           ...options.turnOptions,
           model: options.model,
           ...(options.maxTokens !== undefined && { maxTokens: options.maxTokens }),
+          ...listenersOf(options, message),
           onCommand: watch.onCommand,
           onReply: (_reply, claudeRequestId) =>
             watch.onNamed({ ...(claudeRequestId && { claudeRequestId }) }),

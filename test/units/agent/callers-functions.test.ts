@@ -36,7 +36,7 @@ const WRONG: Readonly<Record<string, (end: Promise<void>) => unknown>> = {
 };
 /** A listener is not waited for; the answer of `onStep` is. */
 const NEVER = { 'never ends': () => new Promise(() => {}) };
-const FUNCTIONS = ['onCommand', 'onText', 'onReply', 'onStep'] as const;
+const FUNCTIONS = ['onCommand', 'onText', 'onToolUse', 'onReply', 'onStep'] as const;
 
 const unhandled: unknown[] = [];
 const note = (error: unknown): void => {

@@ -131,6 +131,41 @@ describe('runTurn', () => {
     expect(scenes[1] && lastResults(scenes[1])).toEqual([{ text: 'export {};', isError: false }]);
   });
 
+  it('tells the name and the outcome of each call of a tool, in the order of the reply, and no text', async () => {
+    const told: unknown[] = [];
+    const tool = (name: string, run: () => string) => ({
+      type: 'custom' as const,
+      name,
+      input_schema: { type: 'object' as const },
+      parse: (input: unknown) => input,
+      run,
+    });
+    const call = (name: string) => ({ name, input: { word: 'canary' } });
+    const view = { name: 'memory', input: { command: 'view', path: '/memories/none' } };
+    await play(
+      [
+        { say: 'canary', calls: [call('slow'), view, call('broken')] },
+        { calls: [call('slow')] },
+        { say: 'Read.' },
+      ],
+      {
+        tools: [
+          tool('slow', () => 'canary'),
+          tool('broken', () => {
+            throw new Error('canary');
+          }),
+        ],
+        onToolUse: (use) => told.push(use),
+      },
+    );
+    expect(told).toEqual([
+      { name: 'slow', outcome: 'ok' },
+      { name: 'memory', outcome: 'error' },
+      { name: 'broken', outcome: 'error' },
+      { name: 'slow', outcome: 'ok' },
+    ]);
+  });
+
   it('primes the first view of the memory when asked to', async () => {
     await memory.execute({ command: 'create', path: '/memories/a.md', file_text: 'x' });
     const { outcome, sent } = await play([{ say: 'At a.' }], { prime: true });

@@ -63,6 +63,12 @@ const GIVEN: Readonly<Record<string, Given>> = {
     first: BACK,
     claude: 1,
   },
+  onTurn: {
+    wrongs: { ...FAILING, ...RUBBISH },
+    options: (ask) => ({ onTurn: () => ask(() => ({})) as never }),
+    first: DONE,
+    claude: 1,
+  },
   queue: {
     wrongs: { ...FAILING, ...RUBBISH },
     options: (ask) => ({

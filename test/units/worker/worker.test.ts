@@ -67,6 +67,28 @@ describe('the worker', () => {
     ]);
   });
 
+  it('tells the listeners of each turn its words and its calls of tools, and nothing of one that is answered again', async () => {
+    const told: unknown[] = [];
+    await start(noting, {
+      onTurn: (name) => ({
+        onText: (delta) => told.push([name, 'said', delta.length > 0]),
+        onToolUse: (use) => told.push([name, use]),
+      }),
+    });
+    const named = { tenant: 'acme', turn: 'turn-2', conversation: 'chat-1' };
+    await site.deliver([{ ...named, prompt: 'hello' }]);
+    const used = [named, { name: 'memory', outcome: 'ok' }];
+    expect(told.slice(0, 3)).toEqual([used, used, [named, 'said', true]]);
+    const before = told.length;
+    await site.deliver([{ ...named, prompt: 'hello' }]);
+    expect(told).toHaveLength(before);
+    await site.deliver([TURN]);
+    expect(told[before]).toEqual([
+      { tenant: 'acme', turn: 'turn-1' },
+      { name: 'memory', outcome: 'ok' },
+    ]);
+  });
+
   it('answers a finished turn again without Claude, also in another process', async () => {
     await start(noting);
     await site.deliver([TURN]);
