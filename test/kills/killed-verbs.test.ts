@@ -1,31 +1,43 @@
 import { describe, expect, it } from 'vitest';
 import { drawsOf } from '../runner/draws.ts';
 import { THOROUGH } from '../runner/thorough.ts';
-import type { Death } from '../stage/killed-run.ts';
 import { STORE_KINDS } from '../stage/test-tree.ts';
-import { killAt, THOROUGH_STEP } from './meet.ts';
+import { type CutVerb, fillAt, killAt, THOROUGH_STEP } from './meet.ts';
 import { VERBS } from './verbs.ts';
 
-/** How many deaths of each verb a usual run draws. */
-const KILLS = 2;
+/** How many places a usual run draws for each verb. */
+const CUTS = 2;
 
-describe.each(STORE_KINDS)(
-  'killed at any of its requests and run again, on a store of the kind "%s",',
-  (kind) => {
+const CASES = {
+  'killed at any of its requests and run again': {
+    cut: killAt,
+    ends: 'as if nobody had been killed',
+    step: THOROUGH_STEP,
+  },
+  // The writes are a part of the requests: two neighbours are mostly refused at the same one.
+  'refused by a full store at any of its requests and run again': {
+    cut: fillAt,
+    ends: 'as if there had always been room',
+    step: 2 * THOROUGH_STEP,
+  },
+} as const;
+
+describe.each(STORE_KINDS)('on a store of the kind "%s",', (kind) => {
+  describe.each(Object.entries(CASES))('%s,', (incident, { cut, ends, step: thorough }) => {
     it.each(Object.entries(VERBS))(
-      '"%s" ends as if nobody had been killed',
+      `"%s" ends ${ends}`,
       { timeout: THOROUGH ? 600_000 : 60_000 },
       async (name, verb) => {
-        const draw = drawsOf(`killed ${kind} ${name}`);
-        const choose = (deaths: readonly Death[]): readonly Death[] => {
-          const step = THOROUGH ? THOROUGH_STEP : Math.ceil(deaths.length / KILLS);
+        const draw = drawsOf(`${incident} ${kind} ${name}`);
+        const choose: CutVerb['choose'] = (places) => {
+          const step = THOROUGH ? thorough : Math.ceil(places.length / CUTS);
           const first = Math.floor(draw() * step);
-          return deaths.filter((_, index) => index % step === first % deaths.length);
+          return places.filter((_, index) => index % step === first % places.length);
         };
-        const { killed, faults } = await killAt({ kind, verb, choose });
+        const { cuts, faults } = await cut({ kind, verb, choose });
         expect(faults).toEqual([]);
-        expect(killed).toBeGreaterThan(0);
+        expect(cuts).toBeGreaterThan(0);
       },
     );
-  },
-);
+  });
+});

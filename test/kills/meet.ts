@@ -1,6 +1,7 @@
 import { MemoryError } from '../../src/errors.ts';
-import { type Death, dieAt, everyDeath } from '../stage/killed-run.ts';
-import type { StoreKind } from '../stage/test-tree.ts';
+import { dieAt, everyDeath } from '../stage/killed-run.ts';
+import { type Around, fullAfter } from '../stage/store-wrappers.ts';
+import type { StoreKind, TestClient } from '../stage/test-tree.ts';
 import { newProcess, openPlace, type Place, takeTime } from './tenant.ts';
 import type { Verb } from './verbs.ts';
 import { faultsIn, look, type Seen, untoldIn } from './witnesses.ts';
@@ -72,35 +73,74 @@ export async function meet({
   }
 }
 
+/** Something that cuts a verb off, and the process that runs it again. */
+interface Cut {
+  readonly how: string;
+  readonly around: Around;
+  readonly again: (place: Place) => Promise<TestClient>;
+}
+
+export interface CutVerb extends Pick<Meeting, 'kind' | 'verb'> {
+  /** Chooses where the verb is cut off, of all places. */
+  readonly choose: <T>(places: readonly T[]) => readonly T[];
+}
+
+export interface CutReport {
+  readonly cuts: number;
+  readonly faults: readonly string[];
+}
+
 /**
  * Kills the process of the verb at some of its requests, lets another one run the verb to its end, and answers what the
  * witnesses say against it: nothing where all is as if nobody had been killed.
  */
-export async function killAt({
-  kind,
-  verb,
-  choose,
-}: Pick<Meeting, 'kind' | 'verb'> & {
-  readonly choose: (deaths: readonly Death[]) => readonly Death[];
-}): Promise<{ readonly killed: number; readonly faults: readonly string[] }> {
+export function killAt(given: CutVerb): Promise<CutReport> {
+  return runAgain(given, (requests) =>
+    everyDeath(requests).map((death) => ({
+      how: `dead after ${death.after} requests, the next one ${death.reaches ? 'sent' : 'not sent'}`,
+      around: dieAt(death),
+      again: ({ site }) => newProcess(site),
+    })),
+  );
+}
+
+/**
+ * Has the store take no write from some requests of the verb on, lets the same process run it again when there is room, and answers
+ * what the witnesses say against it: nothing where all is as if there had always been room.
+ */
+export function fillAt(given: CutVerb): Promise<CutReport> {
+  return runAgain(given, (requests) =>
+    Array.from({ length: requests }, (_, after) => ({
+      how: `full after ${after} requests`,
+      around: fullAfter(after),
+      async again({ site, operator }) {
+        takeTime(site, operator);
+        return operator;
+      },
+    })),
+  );
+}
+
+async function runAgain(
+  { kind, verb, choose }: CutVerb,
+  cutsOf: (requests: number) => readonly Cut[],
+): Promise<CutReport> {
   const whole = await prepared(kind, verb);
   const before = whole.operator.calls.length;
   await verb.run(whole);
-  const deaths = choose(everyDeath(whole.operator.calls.length - before));
+  const cuts = choose(cutsOf(whole.operator.calls.length - before));
   const expected = await look(whole);
   const faults: string[] = [];
-  for (const death of deaths) {
-    const dead = await prepared(kind, verb);
-    dead.operator.intercept(dieAt(death));
-    await outcomeOf(() => verb.run(dead));
-    const place = { ...dead, operator: await newProcess(dead.site) };
-    // Its leases run out, and what it wrote is no longer young.
-    await dead.site.time.pause(DEAD_FOR_MS);
+  for (const { how, around, again } of cuts) {
+    const cut = await prepared(kind, verb);
+    cut.operator.intercept(around);
+    await outcomeOf(() => verb.run(cut));
+    const place = { ...cut, operator: await again(cut) };
+    // Leases run out, and what was written is no longer young.
+    await cut.site.time.pause(CUT_FOR_MS);
     const { answer = [], failure } = await outcomeOf(() => verb.run(place));
     const against = (fault: unknown): void => {
-      const { after, reaches } = death;
-      const how = reaches ? 'sent' : 'not sent';
-      faults.push(`dead after ${after} requests, the next one ${how}: ${JSON.stringify(fault)}`);
+      faults.push(`${how}: ${JSON.stringify(fault)}`);
     };
     const seen = await look(place);
     for (const fault of [...answer, ...faultsIn(place, seen, [])]) against(fault);
@@ -109,10 +149,10 @@ export async function killAt({
     const [left, unharmed] = [seen, expected].map(({ texts, keys }) => JSON.stringify({ texts, keys }));
     if (left !== unharmed) against({ left, unharmed });
   }
-  return { killed: deaths.length, faults };
+  return { cuts: cuts.length, faults };
 }
 
-const DEAD_FOR_MS = 120_000;
+const CUT_FOR_MS = 120_000;
 
 interface Outcome<T> {
   readonly answer?: T;

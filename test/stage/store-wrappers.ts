@@ -1,5 +1,6 @@
 import { MemoryError } from '../../src/errors.ts';
 import type { ObjectKey } from '../../src/format/object-keys.ts';
+import { FULL } from '../../src/store/failures.ts';
 import { guardDeletes } from '../../src/store/guarded-delete.ts';
 import type * as Stores from '../../src/store/open-store.ts';
 import {
@@ -56,6 +57,18 @@ export function atFirst(verb: StoreCall['verb'], meet: <T>(proceed: () => Promis
     if (met || call.verb !== verb) return proceed();
     met = true;
     return meet(proceed);
+  };
+}
+
+/**
+ * The requests of a process whose store is full after so many of them: every write is refused from there on, without an
+ * effect, and what frees room is done.
+ */
+export function fullAfter(requests: number): Around {
+  let sent = 0;
+  return (call, proceed) => {
+    if (++sent <= requests || call.verb !== 'put') return proceed();
+    throw new MemoryError('unavailable', 'the store is full', { details: { reason: FULL } });
   };
 }
 
