@@ -15,7 +15,7 @@ import type { TurnTool } from './turn-tool.ts';
  * Runs the SDK's loop from `progress` to the end of the turn, until the memory is `down`, or until `onStep` stops it.
  * It leaves the state of the turn in `progress`.
  *
- * @throws ReplyCut when a reply began and did not arrive whole; the client's error when it did not begin.
+ * @throws ReplyCut when a reply began and did not arrive whole, also where nothing of it came for a minute; the client's error when it did not begin.
  */
 export async function converse(turn: {
   readonly request: TurnRequest;
@@ -71,6 +71,9 @@ async function answerTo(step: TurnProgress, { onStep }: Pick<TurnRequest, 'onSte
   return onStep && inTime<unknown>(() => onStep(step), { late: () => new Error() }).catch(() => {});
 }
 
+/** The longest time without an event of a reply, in milliseconds: the API sends several a second while Claude speaks. */
+const LONGEST_SILENCE_MS = 60_000;
+
 /** Tells of the calls of a reply that have a result. */
 function tellToolUses(
   { content }: BetaMessage,
@@ -105,18 +108,29 @@ async function wholeReply(
 ): Promise<BetaMessage> {
   let [began, characters] = [false, 0];
   let begun: BetaMessage | undefined;
+  let silence: ReturnType<typeof setTimeout> | undefined;
+  const listenOn = (): void => {
+    clearTimeout(silence);
+    silence = setTimeout(() => stream.abort(), LONGEST_SILENCE_MS);
+  };
   stream.on('connect', () => {
     began = true;
+    listenOn();
   });
   if (onText) stream.on('text', (delta) => onText(delta));
   stream.on('streamEvent', (event, snapshot) => {
+    listenOn();
     begun = snapshot;
     characters += charactersOf(event);
   });
-  return stream.finalMessage().catch((error: unknown) => {
+  try {
+    return await stream.finalMessage();
+  } catch (error) {
     if (begun !== undefined) onCut(begun, characters);
     throw began && !isApiWord(error) ? new ReplyCut(error) : error;
-  });
+  } finally {
+    clearTimeout(silence);
+  }
 }
 
 /** Counts the characters of words, thoughts and calls. */

@@ -166,6 +166,8 @@ export interface ReplyStream {
     listener: (event: BetaRawMessageStreamEvent, snapshot: BetaMessage) => void,
   ): unknown;
   finalMessage(): Promise<BetaMessage>;
+  /** Ends the reply; `finalMessage` rejects. */
+  abort(): void;
   /** The API's id of the request, known with the reply. */
   readonly request_id?: string | null | undefined;
 }

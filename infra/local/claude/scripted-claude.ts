@@ -54,9 +54,12 @@ async function relay(
     String(value),
   ]);
   const body = method === 'GET' || method === 'HEAD' ? undefined : text;
+  const gone = new AbortController();
+  response.once('close', () => gone.abort());
   const answer = await claude(new URL(url, 'http://127.0.0.1'), {
     method,
     headers,
+    signal: gone.signal,
     ...(body !== undefined && { body }),
   });
   response.writeHead(answer.status, Object.fromEntries(answer.headers));

@@ -14,10 +14,11 @@ export interface ScriptedScene extends SentRequest, ScriptedView {}
 
 /**
  * An answer that is spoilt on its way: `break` cuts the connection, `end` closes it as if all had been said,
- * `overloaded` ends with that error of the API. An answer that is not streamed breaks before its first byte.
+ * `overloaded` ends with that error of the API, and `stall` says no more until the request is aborted. An answer that is
+ * not streamed breaks before its first byte.
  */
 export interface ScriptedFault {
-  readonly fault: 'break' | 'end' | 'overloaded';
+  readonly fault: 'break' | 'end' | 'overloaded' | 'stall';
   /** The number of events of the reply that get through; the others are lost. */
   readonly afterEvents: number;
   readonly part: ScriptedPart;
@@ -113,7 +114,9 @@ async function answer({ options, play, unfinished, cache }: Stage, request: Requ
   if (part.stop === 'pause_turn') unfinished.add(contentAsSentBack(reply, parsed.tools));
   options.onReply?.(reply);
   const fault = 'fault' in played ? played : undefined;
-  if (parsed.stream) return eventsResponse({ reply, fault, platform: context.platform });
+  if (parsed.stream) {
+    return eventsResponse({ reply, fault, platform: context.platform, signal: request.signal });
+  }
   if (fault !== undefined) throw new BrokenConnection();
   return jsonResponse({ status: 200, body: reply });
 }
@@ -141,36 +144,46 @@ function eventsResponse(sending: {
   readonly reply: ScriptedReply;
   readonly fault: ScriptedFault | undefined;
   readonly platform: Platform;
+  readonly signal: AbortSignal;
 }): Response {
-  const { reply, fault, platform } = sending;
+  const { reply, fault, platform, signal } = sending;
   const type = platform === 'bedrock' ? 'application/vnd.amazon.eventstream' : 'text/event-stream';
   const encode = platform === 'bedrock' ? eventStreamFrame : serverSentEvent;
   const events = eventsOf(reply).slice(0, fault?.afterEvents);
   const error = { type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } };
   const sent = fault?.fault === 'overloaded' ? [...events, error] : events;
-  return new Response(streamOf(sent.map(encode), { breaks: fault?.fault === 'break' }), {
+  return new Response(streamOf(sent.map(encode), { fault: fault?.fault, signal }), {
     headers: { 'content-type': type, 'request-id': 'req_scripted' },
   });
 }
 
-/** Gives all bytes in one chunk; a stream that breaks fails when it is read on. */
+/** Gives all bytes in one chunk; a stream that breaks fails when it is read on, and one that stalls when it is aborted. */
 function streamOf(
   events: readonly Uint8Array<ArrayBuffer>[],
-  { breaks }: { readonly breaks: boolean },
+  { fault, signal }: { readonly fault: ScriptedFault['fault'] | undefined; readonly signal: AbortSignal },
 ): ReadableStream<Uint8Array<ArrayBuffer>> {
   const bytes = new Uint8Array(Buffer.concat(events));
   let isSent = false;
   return new ReadableStream(
     {
-      pull(controller) {
-        if (isSent) return controller.error(new TypeError('terminated'));
+      async pull(controller) {
+        if (isSent) {
+          if (fault === 'stall') await aborted(signal);
+          return controller.error(new TypeError('terminated'));
+        }
         isSent = true;
         controller.enqueue(bytes);
-        if (!breaks) controller.close();
+        if (fault !== 'break' && fault !== 'stall') controller.close();
       },
     },
     { highWaterMark: 0 },
   );
+}
+
+/** @throws The reason of the signal, once it is aborted. */
+async function aborted(signal: AbortSignal): Promise<never> {
+  signal.throwIfAborted();
+  return untilAborted(new Promise<never>(() => {}), signal);
 }
 
 function serverSentEvent(event: ScriptedEvent): Uint8Array<ArrayBuffer> {

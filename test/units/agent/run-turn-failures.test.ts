@@ -1,4 +1,5 @@
-import { describe, expect, it } from 'vitest';
+import { setImmediate } from 'node:timers/promises';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { runTurn } from '../../../src/agent/index.ts';
 import { ApiRefusal } from '../../../src/testing/claude/api-refusal.ts';
 import { commands, playClaude } from '../../stage/scripted-claude.ts';
@@ -9,6 +10,7 @@ const VIEW = commands({ command: 'view', path: '/memories' });
 const DONE = { say: 'Done.' };
 
 const site = useTurnSite();
+afterEach(() => vi.useRealTimers());
 const { play, isThere } = site;
 
 const refusal = (status: number, type: string, headers: Readonly<Record<string, string>> = {}) =>
@@ -179,6 +181,24 @@ describe('runTurn, when a reply is cut,', () => {
     expect(outcome).toMatchObject({ outcome: 'answered', text: 'Done.' });
     expect(sent.map(({ body }) => body.messages.length)).toEqual([1, 3, 3]);
     expect(outcome.messages).toHaveLength(4);
+  });
+
+  it('asks again for one of which nothing came for a minute', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    const begun = Promise.withResolvers<void>();
+    const spoken = { fault: 'stall', afterEvents: 3, part: DONE } as const;
+    let isOver = false;
+    const turn = play([spoken, DONE], { onText: () => begun.resolve() }).finally(() => {
+      isOver = true;
+    });
+    await begun.promise;
+    await vi.advanceTimersByTimeAsync(59_999);
+    await setImmediate();
+    expect(isOver).toBe(false);
+    await vi.advanceTimersByTimeAsync(1);
+    const { outcome, sent } = await turn;
+    expect(outcome).toMatchObject({ outcome: 'answered', text: 'Done.', usage: { requests: 2 } });
+    expect(sent).toHaveLength(2);
   });
 
   it('ends after the third time', async () => {
