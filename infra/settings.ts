@@ -6,19 +6,23 @@ import { Topic } from 'aws-cdk-lib/aws-sns';
 import type { Construct } from 'constructs';
 import { checkBounds } from '../src/cdk/bounds.ts';
 import type { SealedMemoryProps } from '../src/cdk/sealed-memory-props.ts';
+import { checkSettings, SETTINGS } from '../src/cdk/worker-settings.ts';
 
 type Settings = Omit<SealedMemoryProps, 'bundle'>;
 type Reader = (text: string, scope: Construct) => Settings;
 
 const NAMESPACE = 'sealed-memory:';
 
+/** Readers of what the functions are told, by the table of the construct. */
+const TOLD = Object.entries(SETTINGS).map(([name, { form }]): readonly [string, Reader] => [
+  name,
+  (text) => ({ [name]: form === 'number' ? number(text) : form === 'flag' ? flag(text) : text }),
+]);
+
 /** Readers of the settings, named as in docs/deployment.md, "Settings"; lists are comma separated. */
 const READERS: Readonly<Record<string, Reader>> = {
+  ...Object.fromEntries(TOLD),
   prefix: (text) => ({ prefix: text }),
-  model: (text) => ({ model: text }),
-  maxTokens: (text) => ({ maxTokens: count(text) }),
-  effort: (text) => ({ effort: choice(text, ['low', 'medium', 'high', 'xhigh', 'max']) }),
-  reply: (text) => ({ reply: choice(text, ['pointer', 'inline']) }),
   timeoutSeconds: (text) => ({ timeout: Duration.seconds(count(text)) }),
   memorySize: (text) => ({ memorySize: count(text) }),
   maxConcurrency: (text) => ({ maxConcurrency: count(text) }),
@@ -28,10 +32,6 @@ const READERS: Readonly<Record<string, Reader>> = {
   noncurrentDays: (text) => ({ noncurrentDays: count(text) }),
   oldestMessageMinutes: (text) => ({ oldestMessage: Duration.minutes(count(text)) }),
   alarmTokensPerHour: (text) => ({ alarmTokensPerHour: count(text) }),
-  tokensPerDay: (text) => ({ tokensPerDay: count(text) }),
-  expireAfterDays: (text) => ({ expireAfterDays: count(text) }),
-  expireDryRun: (text) => ({ expireDryRun: flag(text) }),
-  checkpoints: (text) => ({ checkpoints: flag(text) }),
   alarmTopicArn: (text, scope) => ({
     alarmAction: new SnsAction(Topic.fromTopicArn(scope, 'AlarmTopic', text)),
   }),
@@ -64,6 +64,7 @@ export function readSettings(scope: Construct): Settings {
     try {
       const setting = read(String(value), scope);
       checkBounds(numbersOf(name, setting));
+      checkSettings(setting);
       return setting;
     } catch (error) {
       throw new RangeError(`${name}: ${error instanceof Error ? error.message : error}`);
@@ -80,18 +81,18 @@ function numbersOf(name: string, setting: Settings): Readonly<Record<string, num
 }
 
 function count(text: string): number {
-  if (!/^[1-9][0-9]{0,14}$/.test(text)) throw new RangeError('must be a whole number above 0');
+  if (!/^[1-9]/.test(text)) throw new RangeError('must be a whole number above 0');
+  return number(text);
+}
+
+function number(text: string): number {
+  if (!/^(0|[1-9][0-9]{0,14})$/.test(text)) throw new RangeError('must be a whole number');
   return Number(text);
 }
 
 function flag(text: string): boolean {
-  return choice(text, ['true', 'false']) === 'true';
-}
-
-function choice<const T extends string>(text: string, choices: readonly T[]): T {
-  const found = choices.find((each) => each === text);
-  if (found === undefined) throw new RangeError(`must be one of ${choices.join(', ')}`);
-  return found;
+  if (text !== 'true' && text !== 'false') throw new RangeError('must be true or false');
+  return text === 'true';
 }
 
 function list(text: string): readonly string[] {

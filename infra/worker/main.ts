@@ -42,6 +42,7 @@ function openWorker(): Worker {
     model,
     maxTokens,
     effort,
+    systemPrompt: system,
     tokensPerDay,
     queueUrl,
     deadLetterQueueUrl,
@@ -53,7 +54,7 @@ function openWorker(): Worker {
     client: openClients(config.apiKeySecretArn),
     model,
     maxTokens,
-    turnOptions: effort === undefined ? {} : { effort },
+    turnOptions: { ...(effort && { effort }), ...(system && { system }) },
     tokensPerDay,
     queue: { sqs, url: queueUrl, deadLetterUrl: deadLetterQueueUrl, retentionSeconds },
     replies:

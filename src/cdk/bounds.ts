@@ -16,6 +16,12 @@ type Bounded =
   | 'noncurrentDays'
   | 'oldestMessageMinutes'
   | 'expireAfterDays'
+  | 'historyDays'
+  | 'maxFileBytes'
+  | 'maxFiles'
+  | 'maxTenantBytes'
+  | 'cacheBytes'
+  | 'keyringTtlSeconds'
   | 'rootKeyGeneration';
 
 /**
@@ -33,6 +39,12 @@ export const BOUNDS: Readonly<Record<Bounded, Bounds>> = {
   oldestMessageMinutes: { least: 1, most: 5_760 },
   alarmTokensPerHour: { least: 1, most: 1_000_000_000_000 },
   expireAfterDays: { least: 1, most: 3_650 },
+  historyDays: { least: 1, most: 3_650 },
+  maxFileBytes: { least: 1, most: 1_073_741_823 },
+  maxFiles: { least: 1, most: 100_000_000 },
+  maxTenantBytes: { least: 1, most: 100_000_000_000_000 },
+  cacheBytes: { least: 0, most: 1_073_741_824 },
+  keyringTtlSeconds: { least: 0, most: 900 },
   rootKeyGeneration: { least: 1, most: 1_000 },
 };
 

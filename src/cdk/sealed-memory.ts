@@ -22,13 +22,19 @@ import type { SealedMemoryProps } from './sealed-memory-props.ts';
 import { tenantResources } from './tenant-resources.ts';
 import { assumeTenantRole, bucketKeyStatement, createTenantRole, tenantStatements } from './tenant-role.ts';
 import { createDirectWorker, createWorker, workerStatements } from './worker.ts';
-import { expiryEnvironment, storeUrl, WORKER_DEFAULTS, workerEnvironment } from './worker-settings.ts';
+import {
+  checkSettings,
+  expiryEnvironment,
+  storeUrl,
+  WORKER_DEFAULTS,
+  workerEnvironment,
+} from './worker-settings.ts';
 
 /**
  * The whole cloud of a memory: bucket, root key, queues, worker, expiry function, the tenant role between them, alarms
  * and a dashboard. Put it into a stack of your own, or deploy `infra/app.ts` of the repository.
  *
- * @throws RangeError for a malformed prefix and for a number out of its bounds.
+ * @throws RangeError for a malformed prefix or text, and for a number out of its bounds.
  */
 export class SealedMemory extends Construct {
   readonly bucket: IBucket;
@@ -59,6 +65,7 @@ export class SealedMemory extends Construct {
       timeoutSeconds: secondsOf(timeout),
       oldestMessageMinutes: oldestMessage.toMinutes({ integral: false }),
     });
+    checkSettings(settings);
     if (props.permissionsBoundary !== undefined) {
       PermissionsBoundary.of(this).apply(props.permissionsBoundary);
     }

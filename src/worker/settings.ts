@@ -17,6 +17,8 @@ export interface WorkerConfig {
   readonly model: string;
   readonly maxTokens: number | undefined;
   readonly effort: 'low' | 'medium' | 'high' | 'xhigh' | 'max' | undefined;
+  /** The system prompt of turns whose message has none. */
+  readonly systemPrompt: string | undefined;
   /** The bound on the tokens of one tenant on a day; absent: no bound. */
   readonly tokensPerDay: number | undefined;
   /** The secret in Secrets Manager that holds the key; absent: the SDK's own `ANTHROPIC_API_KEY`. */
@@ -50,6 +52,7 @@ export function readWorkerConfig(env: Environment): WorkerConfig {
     model: worker.requiredText('MODEL', 'which Claude answers'),
     maxTokens: worker.number('MAX_TOKENS', { least: 1, most: MOST_TOKENS }),
     effort: worker.choice('EFFORT', ['low', 'medium', 'high', 'xhigh', 'max']),
+    systemPrompt: worker.text('SYSTEM_PROMPT'),
     tokensPerDay: worker.number('TOKENS_PER_DAY', { least: 1, most: MOST_TOKENS_PER_DAY }),
     apiKeySecretArn: worker.text('API_KEY_SECRET_ARN'),
   });

@@ -49,10 +49,17 @@ export interface WorkerOptions {
    * Absent: no bound.
    */
   readonly tokensPerDay?: number | undefined;
-  /** Further parameters of every turn. */
+  /** Further parameters of every turn; a message may bring another `system`. */
   readonly turnOptions?: Pick<
     TurnRequest,
-    'contextManagement' | 'effort' | 'prime' | 'systemAdditions' | 'tools' | 'extras' | 'whenPromptsChange'
+    | 'contextManagement'
+    | 'effort'
+    | 'prime'
+    | 'system'
+    | 'systemAdditions'
+    | 'tools'
+    | 'extras'
+    | 'whenPromptsChange'
   >;
   readonly queue: {
     readonly sqs: Pick<SQSClient, 'send'>;

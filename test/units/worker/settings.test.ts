@@ -30,6 +30,19 @@ describe('readWorkerConfig', () => {
   });
 });
 
+describe('the system prompt', () => {
+  it('is the text of its variable, lines and all; an empty one is none', () => {
+    const of = (text: string) =>
+      readWorkerConfig({
+        SEALED_MEMORY_WORKER_QUEUE_URL: 'https://q',
+        SEALED_MEMORY_WORKER_MODEL: 'claude-sonnet-5-5',
+        SEALED_MEMORY_WORKER_SYSTEM_PROMPT: text,
+      }).systemPrompt;
+    expect(of('You bake.\nBe short.')).toBe('You bake.\nBe short.');
+    expect(of('')).toBeUndefined();
+  });
+});
+
 describe('readExpiryConfig', () => {
   const name = 'SEALED_MEMORY_WORKER_EXPIRY_QUEUE_URL';
 

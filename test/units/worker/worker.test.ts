@@ -89,6 +89,12 @@ describe('the worker', () => {
     ]);
   });
 
+  it('asks with its own system prompt, or with that of the message', async () => {
+    await start(({ system }) => ({ say: String(system) }), { turnOptions: { system: 'You bake.' } });
+    await site.deliver([TURN, { ...TURN, turn: 'turn-2', system: 'You sail.' }]);
+    expect(site.replies).toMatchObject([{ text: 'You bake.' }, { text: 'You sail.' }]);
+  });
+
   it('answers a finished turn again without Claude, also in another process', async () => {
     await start(noting);
     await site.deliver([TURN]);
