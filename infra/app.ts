@@ -36,7 +36,7 @@ export function createApp({
     WorkerName: memory.worker.run.functionName,
     ...(memory.directWorker && { DirectWorkerName: memory.directWorker.run.functionName }),
     ExpiryName: memory.expiry.run.functionName,
-    DashboardName: memory.dashboard.dashboardName,
+    ...(memory.dashboard && { DashboardName: memory.dashboard.dashboardName }),
   };
   for (const [id, value] of Object.entries(outputs)) new CfnOutput(stack, id, { value });
   return app;

@@ -41,6 +41,8 @@ const READERS: Readonly<Record<string, Reader>> = {
   queueKey: (text, scope) => ({
     queueKey: text === 'sqs' ? 'sqs' : Key.fromKeyArn(scope, 'GivenQueueKey', text),
   }),
+  accountKeyArn: (text, scope) => ({ accountKey: Key.fromKeyArn(scope, 'GivenAccountKey', text) }),
+  dashboard: (text) => ({ dashboard: flag(text) }),
   permissionsBoundaryArn: (text, scope) => ({
     permissionsBoundary: ManagedPolicy.fromManagedPolicyArn(scope, 'PermissionsBoundary', text),
   }),

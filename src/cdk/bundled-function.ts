@@ -1,6 +1,7 @@
 import { Duration } from 'aws-cdk-lib';
 import type { ISecurityGroup, IVpc, SubnetSelection } from 'aws-cdk-lib/aws-ec2';
 import { PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import type { IKey } from 'aws-cdk-lib/aws-kms';
 import { Architecture, type Code, Function as LambdaFunction, Runtime } from 'aws-cdk-lib/aws-lambda';
 import { LogGroup, RetentionDays } from 'aws-cdk-lib/aws-logs';
 import type { Construct } from 'constructs';
@@ -43,12 +44,17 @@ export function createBundledFunction(
     readonly timeout: Duration;
     readonly memorySize: number;
     readonly network?: Network | undefined;
+    /** The key that encrypts the log; undefined: a key of AWS. */
+    readonly logKey: IKey | undefined;
     /** The executions that this function reserves from the account's, and its most at once. */
     readonly reservedConcurrentExecutions?: number;
   },
 ): BundledFunction {
-  const { entry, role, network, ...rest } = options;
-  const logs = new LogGroup(scope, `${id}Logs`, { retention: RetentionDays.THREE_MONTHS });
+  const { entry, role, network, logKey, ...rest } = options;
+  const logs = new LogGroup(scope, `${id}Logs`, {
+    retention: RetentionDays.THREE_MONTHS,
+    ...(logKey !== undefined && { encryptionKey: logKey }),
+  });
   role.addToPrincipalPolicy(
     new PolicyStatement({
       sid: `Write${id}Log`,

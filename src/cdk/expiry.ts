@@ -2,6 +2,7 @@ import { Duration } from 'aws-cdk-lib';
 import { Rule, Schedule } from 'aws-cdk-lib/aws-events';
 import { LambdaFunction as LambdaTarget } from 'aws-cdk-lib/aws-events-targets';
 import { PolicyStatement, type Role } from 'aws-cdk-lib/aws-iam';
+import type { IKey } from 'aws-cdk-lib/aws-kms';
 import { type Code, EventSourceMapping } from 'aws-cdk-lib/aws-lambda';
 import type { Queue } from 'aws-cdk-lib/aws-sqs';
 import type { Construct } from 'constructs';
@@ -26,6 +27,7 @@ export function createExpiryFunction(
     readonly memorySize: number;
     readonly tenants: Queue;
     readonly network: Network | undefined;
+    readonly logKey: IKey | undefined;
   },
 ): BundledFunction {
   const { tenants, ...rest } = options;

@@ -55,6 +55,12 @@ export interface SealedMemoryProps extends Partial<WorkerSettings> {
   readonly rootKey?: IKey;
   /** Encrypts the messages of the queues; a key of its own by default. `'sqs'`: SQS does it, with a key of AWS. */
   readonly queueKey?: IKey | 'sqs';
+  /**
+   * A KMS key of the account's that encrypts the log groups and the secret that is made here; by default keys of AWS do.
+   */
+  readonly accountKey?: IKey;
+  /** `false`: no dashboard is made. */
+  readonly dashboard?: boolean;
   /** The network of yours in which the functions run; outside of any by default. */
   readonly network?: Network;
   /** The most permissions that a role made here may ever have. */

@@ -6,6 +6,7 @@ import { Code } from 'aws-cdk-lib/aws-lambda';
 import type { IBucket } from 'aws-cdk-lib/aws-s3';
 import { type ISecret, Secret } from 'aws-cdk-lib/aws-secretsmanager';
 import { Construct } from 'constructs';
+import { useAccountKey } from './account-key.ts';
 import { createAlarms } from './alarms.ts';
 import { checkBounds, secondsOf } from './bounds.ts';
 import { confineTenantRole, placeBucket } from './bucket.ts';
@@ -47,7 +48,8 @@ export class SealedMemory extends Construct {
   readonly directWorker: BundledFunction | undefined;
   readonly expiry: BundledFunction;
   readonly apiKey: ISecret;
-  readonly dashboard: Dashboard;
+  /** Undefined where none is wanted. */
+  readonly dashboard: Dashboard | undefined;
   /** The store as `SEALED_MEMORY_STORE` takes it. */
   readonly storeUrl: string;
 
@@ -55,6 +57,7 @@ export class SealedMemory extends Construct {
     super(scope, id);
     const { prefix = '', oldestMessage = Duration.minutes(15), alarmTokensPerHour = 5_000_000 } = props;
     const { formerRootKeyArns = [], operatorRoleArns = [], directConcurrency = 10 } = props;
+    const { accountKey } = props;
     const timeout = props.timeout ?? Duration.seconds(WORKER_DEFAULTS.timeoutSeconds);
     const settings = { ...WORKER_DEFAULTS, ...props };
     const { memorySize, maxConcurrency } = settings;
@@ -100,6 +103,7 @@ export class SealedMemory extends Construct {
       ...rootKeyStatements({ rootKeyArn, formerRootKeyArns }),
     ]);
 
+    if (accountKey !== undefined) useAccountKey(this, accountKey);
     this.queueKey = placeQueueKey(this, props.queueKey);
     this.queues = createQueues(this, {
       timeout,
@@ -107,7 +111,7 @@ export class SealedMemory extends Construct {
       fifo: props.fifo ?? false,
       key: this.queueKey,
     });
-    this.apiKey = props.apiKey ?? createApiKey(this);
+    this.apiKey = props.apiKey ?? createApiKey(this, accountKey);
     const common = [
       ...(this.queueKey === undefined ? [] : [queueKeyStatement(this.queueKey.keyArn)]),
       assumeTenantRole(this.tenantRole),
@@ -132,7 +136,7 @@ export class SealedMemory extends Construct {
     const code = Code.fromAsset(props.bundle ?? packedBundle());
     const environment = workerEnvironment(settings, places);
     const { network } = props;
-    const runner = { code, timeout, memorySize, role: workerRole, environment, network };
+    const runner = { code, timeout, memorySize, role: workerRole, environment, network, logKey: accountKey };
     const { turns } = this.queues;
     this.worker = createWorker(this, runner, { turns, maxConcurrency });
     this.directWorker =
@@ -145,6 +149,7 @@ export class SealedMemory extends Construct {
       role: expiryRole,
       tenants,
       network,
+      logKey: accountKey,
       environment: expiryEnvironment(settings, places),
     });
 
@@ -157,7 +162,7 @@ export class SealedMemory extends Construct {
       alarmTokensPerHour,
       ...(props.alarmAction !== undefined && { action: props.alarmAction }),
     });
-    this.dashboard = createDashboard(this, { watched, alarms });
+    this.dashboard = props.dashboard === false ? undefined : createDashboard(this, { watched, alarms });
     acknowledgeFindings({
       bucket: this.bucket,
       tenantRole: this.tenantRole,
@@ -177,8 +182,9 @@ function grant(role: Role, statements: readonly PolicyStatement[]): void {
  * Creates the secret of the API key. It holds a random text, which Claude refuses, until an operator puts the real key
  * there.
  */
-function createApiKey(scope: Construct): ISecret {
+function createApiKey(scope: Construct, key: IKey | undefined): ISecret {
   const description = 'sealed-memory: key of the Claude API, as plain text';
   // The cast only drops an optional member that ISecret declares more strictly than its own class.
-  return new Secret(scope, 'ApiKey', { description }) as ISecret;
+  const encrypted = key === undefined ? {} : { encryptionKey: key };
+  return new Secret(scope, 'ApiKey', { description, ...encrypted }) as ISecret;
 }

@@ -1,5 +1,6 @@
 import { Aws, type Duration } from 'aws-cdk-lib';
 import { PolicyStatement, type Role } from 'aws-cdk-lib/aws-iam';
+import type { IKey } from 'aws-cdk-lib/aws-kms';
 import { type Code, EventSourceMapping } from 'aws-cdk-lib/aws-lambda';
 import type { ISecret } from 'aws-cdk-lib/aws-secretsmanager';
 import type { Construct } from 'constructs';
@@ -14,6 +15,7 @@ export interface TurnFunctionProps {
   readonly timeout: Duration;
   readonly memorySize: number;
   readonly network: Network | undefined;
+  readonly logKey: IKey | undefined;
 }
 
 /**

@@ -17,11 +17,13 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(bundle, { recursive: true }));
 
-/** What a stack of earlier has left, and a boundary that the account asks for. */
+/** What a stack of earlier has left, and a key and a boundary that the account asks for. */
 const ADOPTED = {
   prefix: 'memories',
   adoptedBucketName: 'memories-of-earlier',
   rootKeyArn: 'arn:aws:kms:eu-central-1:111122223333:key/22222222-2222-3333-4444-555555555555',
+  accountKeyArn: 'arn:aws:kms:eu-central-1:111122223333:key/33333333-2222-3333-4444-555555555555',
+  dashboard: 'false',
   permissionsBoundaryArn: 'arn:aws:iam::111122223333:policy/boundary',
 };
 

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { App, Aspects, CfnParameter, Duration, Stack } from 'aws-cdk-lib';
@@ -226,6 +226,46 @@ describe('SealedMemory, in a stack with things of its own', { timeout: 60_000 },
     expect(underKey).not.toContain('??????');
     expect(underKey).toContain(`"Resource":"${KEY}","Sid":"OpenApiKey"`);
     expect(underKey).toContain('secretsmanager.');
+  });
+
+  describe('with a key of the account’s', () => {
+    const isUnder = (template: Template): readonly unknown[] =>
+      Object.values(template.Resources)
+        .filter(({ Type }) => Type === 'AWS::Logs::LogGroup' || Type === 'AWS::SecretsManager::Secret')
+        .map(({ Properties }) => JSON.stringify(Properties['KmsKeyId']));
+
+    it('puts every log group and the secret under it, and lets the services and the worker use it', () => {
+      const { template, warnings } = synthesizeWith((stack) => ({
+        direct: true,
+        accountKey: new Key(stack, 'Account'),
+      }));
+      const { id, properties } = onlyResource(template, 'AWS::KMS::Key', 'Account');
+      expect(warnings).toEqual([]);
+      expect(isUnder(template)).toEqual(Array(4).fill(`{"Fn::GetAtt":["${id}","Arn"]}`));
+      const { Statement } = resolveValue(template, properties['KeyPolicy']) as {
+        readonly Statement: readonly { readonly Sid?: string }[];
+      };
+      const shown = /```json\n(\{\n {2}"Sid": "LogsUseAccountKey"[^`]+)```/.exec(
+        readFileSync('docs/deployment.md', 'utf8'),
+      )?.[1];
+      const told = shown?.replaceAll('<REGION>', 'eu-central-1').replaceAll('<ACCOUNT>', '111122223333');
+      expect(Statement.find(({ Sid }) => Sid === 'LogsUseAccountKey')).toEqual(JSON.parse(told ?? ''));
+      const worker = onlyResource(template, 'AWS::IAM::Policy', 'MemoryWorkerRole').properties;
+      expect(JSON.stringify(worker)).toContain(`key/${id}","Sid":"OpenApiKey"`);
+    });
+
+    it('says of one from elsewhere what is to be written by hand', () => {
+      const { template, warnings } = synthesizeWith((stack) => ({
+        accountKey: Key.fromKeyArn(stack, 'Account', KEY),
+      }));
+      expect(isUnder(template)).toEqual(Array(3).fill(JSON.stringify(KEY)));
+      expect(warnings).toEqual([expect.stringContaining('docs/deployment.md')]);
+      expect(isUnder(synthesize({ accountKeyArn: KEY }))).toEqual(Array(3).fill(JSON.stringify(KEY)));
+    });
+
+    it('is none unless it is given', () => {
+      expect(isUnder(synthesizeWith(() => ({})).template)).toEqual([undefined, undefined, undefined]);
+    });
   });
 
   it('lets tenants use the key of an encrypted bucket through S3, and of no other', () => {
