@@ -41,6 +41,7 @@ function openWorker(): Worker {
     reply,
     model,
     maxTokens,
+    maxRequests,
     effort,
     systemPrompt: system,
     tokensPerDay,
@@ -54,7 +55,11 @@ function openWorker(): Worker {
     client: openClients(config.apiKeySecretArn),
     model,
     maxTokens,
-    turnOptions: { ...(effort && { effort }), ...(system && { system }) },
+    turnOptions: {
+      ...(effort && { effort }),
+      ...(maxRequests && { maxRequests }),
+      ...(system && { system }),
+    },
     tokensPerDay,
     queue: { sqs, url: queueUrl, deadLetterUrl: deadLetterQueueUrl, retentionSeconds },
     replies:

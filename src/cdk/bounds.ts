@@ -14,6 +14,7 @@ type Bounded =
   | 'maxConcurrency'
   | 'directConcurrency'
   | 'noncurrentDays'
+  | 'maxRequests'
   | 'oldestMessageMinutes'
   | 'expireAfterDays'
   | 'historyDays'
@@ -36,6 +37,7 @@ export const BOUNDS: Readonly<Record<Bounded, Bounds>> = {
   maxConcurrency: { least: 2, most: 1_000 },
   directConcurrency: { least: 1, most: 1_000 },
   noncurrentDays: { least: 1, most: 3_650 },
+  maxRequests: { least: 1, most: 1_000 },
   oldestMessageMinutes: { least: 1, most: 5_760 },
   alarmTokensPerHour: { least: 1, most: 1_000_000_000_000 },
   expireAfterDays: { least: 1, most: 3_650 },

@@ -6,6 +6,8 @@ export interface WorkerSettings {
   readonly model: string;
   /** The most tokens of one reply of Claude's, its thoughts included. */
   readonly maxTokens: number;
+  /** The most replies of one turn, each of which but the last calls tools; absent: 64. */
+  readonly maxRequests?: number;
   /** The effort that Claude puts into a reply; absent: as the model does by itself. */
   readonly effort?: 'low' | 'medium' | 'high' | 'xhigh' | 'max';
   /**
@@ -80,6 +82,7 @@ const MOUNTS = new RegExp(`^${MOUNT}( *, *${MOUNT})*$`);
 export const SETTINGS: Readonly<Record<keyof WorkerSettings, SettingRow>> = {
   model: { variable: 'SEALED_MEMORY_WORKER_MODEL', told: 'worker', form: 'text' },
   maxTokens: { variable: 'SEALED_MEMORY_WORKER_MAX_TOKENS', told: 'worker', form: 'number' },
+  maxRequests: { variable: 'SEALED_MEMORY_WORKER_MAX_REQUESTS', told: 'worker', form: 'number' },
   effort: {
     variable: 'SEALED_MEMORY_WORKER_EFFORT',
     told: 'worker',

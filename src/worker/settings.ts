@@ -1,6 +1,7 @@
 import { type Environment, workerVariables } from '../open/options/environment.ts';
 
 const MOST_TOKENS = 1_000_000;
+const MOST_REQUESTS = 1_000;
 const MOST_TOKENS_PER_DAY = 1_000_000_000_000;
 
 /** The worker's variables as an entry point reads them, validated and frozen. */
@@ -16,6 +17,8 @@ export interface WorkerConfig {
   readonly reply: 'pointer' | 'inline';
   readonly model: string;
   readonly maxTokens: number | undefined;
+  /** The most replies of one turn; absent: 64. */
+  readonly maxRequests: number | undefined;
   readonly effort: 'low' | 'medium' | 'high' | 'xhigh' | 'max' | undefined;
   /** The system prompt of turns whose message has none. */
   readonly systemPrompt: string | undefined;
@@ -51,6 +54,7 @@ export function readWorkerConfig(env: Environment): WorkerConfig {
     reply: worker.choice('REPLY', ['pointer', 'inline']) ?? 'pointer',
     model: worker.requiredText('MODEL', 'which Claude answers'),
     maxTokens: worker.number('MAX_TOKENS', { least: 1, most: MOST_TOKENS }),
+    maxRequests: worker.number('MAX_REQUESTS', { least: 1, most: MOST_REQUESTS }),
     effort: worker.choice('EFFORT', ['low', 'medium', 'high', 'xhigh', 'max']),
     systemPrompt: worker.text('SYSTEM_PROMPT'),
     tokensPerDay: worker.number('TOKENS_PER_DAY', { least: 1, most: MOST_TOKENS_PER_DAY }),

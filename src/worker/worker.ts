@@ -54,6 +54,7 @@ export interface WorkerOptions {
     TurnRequest,
     | 'contextManagement'
     | 'effort'
+    | 'maxRequests'
     | 'prime'
     | 'system'
     | 'systemAdditions'

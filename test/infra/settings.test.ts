@@ -14,6 +14,7 @@ const page = readFileSync('docs/deployment.md', 'utf8');
 const GIVEN: Readonly<Record<keyof WorkerSettings, string>> = {
   model: 'claude-opus-5-5',
   maxTokens: '9000',
+  maxRequests: '9',
   effort: 'low',
   systemPrompt: 'You keep the books.\nBe short.',
   reply: 'pointer',

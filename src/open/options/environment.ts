@@ -28,6 +28,7 @@ const WORKER_NAMES = [
   'REPLY',
   'MODEL',
   'MAX_TOKENS',
+  'MAX_REQUESTS',
   'EFFORT',
   'SYSTEM_PROMPT',
   'TOKENS_PER_DAY',

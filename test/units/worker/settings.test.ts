@@ -28,6 +28,14 @@ describe('readWorkerConfig', () => {
       /SEALED_MEMORY_WORKER_EFFORT/,
     );
   });
+
+  it('has no bound on the requests of a turn unless a number within bounds is given', () => {
+    const of = (text: string) =>
+      readWorkerConfig({ ...worker, SEALED_MEMORY_WORKER_MAX_REQUESTS: text }).maxRequests;
+    expect([of(''), of('1'), of('1000')]).toEqual([undefined, 1, 1_000]);
+    for (const wrong of ['0', '1001', '1.5', 'many'])
+      expect(() => of(wrong)).toThrowError(/SEALED_MEMORY_WORKER_MAX_REQUESTS/);
+  });
 });
 
 describe('the system prompt', () => {

@@ -89,6 +89,13 @@ describe('the worker', () => {
     ]);
   });
 
+  it('ends a turn at its most requests, cut by them', async () => {
+    await start(noting, { turnOptions: { maxRequests: 2 } });
+    await site.deliver([TURN]);
+    expect(site.scenes).toHaveLength(2);
+    expect(site.replies).toMatchObject([{ outcome: 'truncated', reason: 'max_requests' }]);
+  });
+
   it('asks with its own system prompt, or with that of the message', async () => {
     await start(({ system }) => ({ say: String(system) }), { turnOptions: { system: 'You bake.' } });
     await site.deliver([TURN, { ...TURN, turn: 'turn-2', system: 'You sail.' }]);
