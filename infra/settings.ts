@@ -22,6 +22,7 @@ const TOLD = Object.entries(SETTINGS).map(([name, { form }]): readonly [string, 
 /** Readers of the settings, named as in docs/deployment.md, "Settings"; lists are comma separated. */
 const READERS: Readonly<Record<string, Reader>> = {
   ...Object.fromEntries(TOLD),
+  entry: (text) => ({ entry: text }),
   prefix: (text) => ({ prefix: text }),
   timeoutSeconds: (text) => ({ timeout: Duration.seconds(count(text)) }),
   memorySize: (text) => ({ memorySize: count(text) }),

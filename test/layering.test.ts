@@ -47,7 +47,7 @@ const PACKAGES: readonly (readonly [files: RegExp, packages: RegExp])[] = [
     /^hosts\//,
     /^(ai|@langchain\/core|@mastra\/core|@openai\/agents|unstorage|@anthropic-ai\/claude-agent-sdk|zod)$/,
   ],
-  [/^cdk\//, /^(aws-cdk-lib|constructs|node:(fs|url))$/],
+  [/^cdk\//, /^(aws-cdk-lib|constructs|esbuild|node:(child_process|fs(\/promises)?|module|path|url))$/],
   [/^testing\//, NODE],
   [/^index\.c?ts$/, /^@anthropic-ai\/sdk$/],
 ];

@@ -10,6 +10,11 @@ import type { WorkerSettings } from './worker-settings.ts';
 export interface SealedMemoryProps extends Partial<WorkerSettings> {
   /** The folder that holds the bundle, `index.mjs`; by default the one that the package carries. */
   readonly bundle?: string;
+  /**
+   * A module of yours that exports `handler` and `invoke`, made by `createWorker`: it takes the place of the worker, with
+   * the same variables, and is bundled with the esbuild of your project. The expiry stays that of the bundle.
+   */
+  readonly entry?: string;
   /** The beginning of every object key; empty by default. Changing it leaves the old memories behind. */
   readonly prefix?: string;
   /** The longest time of a turn; five minutes by default, one at least, fifteen at most. */

@@ -15,6 +15,7 @@ import { createDashboard } from './dashboard.ts';
 import { createExpiryFunction, EXPIRY_TIMEOUT, expiryStatements } from './expiry.ts';
 import { acknowledgeFindings } from './findings.ts';
 import { tokensOf } from './log-metrics.ts';
+import { bundleOwnWorker } from './own-worker.ts';
 import { packedBundle } from './packed-bundle.ts';
 import { placeQueueKey, queueKeyStatement } from './queue-key.ts';
 import { createQueues, type Queues, TURN_RETENTION } from './queues.ts';
@@ -134,9 +135,18 @@ export class SealedMemory extends Construct {
     } as const;
     this.storeUrl = storeUrl(places);
     const code = Code.fromAsset(props.bundle ?? packedBundle());
+    const ownCode = props.entry === undefined ? code : Code.fromAsset(bundleOwnWorker(this, props.entry));
     const environment = workerEnvironment(settings, places);
     const { network } = props;
-    const runner = { code, timeout, memorySize, role: workerRole, environment, network, logKey: accountKey };
+    const runner = {
+      code: ownCode,
+      timeout,
+      memorySize,
+      role: workerRole,
+      environment,
+      network,
+      logKey: accountKey,
+    };
     const { turns } = this.queues;
     this.worker = createWorker(this, runner, { turns, maxConcurrency });
     this.directWorker =
