@@ -26,6 +26,14 @@ type Bounded =
   | 'rootKeyGeneration';
 
 /**
+ * The MiB that a worker takes with the 1,000 tenants that its pool keeps warm at most, and the default cache
+ * (docs/performance.md, "A worker with its warm tenants").
+ */
+const WARM_WORKER_MIB = 399;
+/** The MiB of the default cache, which are part of those. */
+const DEFAULT_CACHE_MIB = 16;
+
+/**
  * The bounds of numbers, beyond which the functions refuse them. A turn needs ten seconds of its function's time for
  * its end, so with a shorter timeout the caller would wait for an answer in vain.
  */
@@ -33,7 +41,7 @@ export const BOUNDS: Readonly<Record<Bounded, Bounds>> = {
   maxTokens: { least: 1, most: 1_000_000 },
   tokensPerDay: { least: 1, most: 1_000_000_000_000 },
   timeoutSeconds: { least: 60, most: 900 },
-  memorySize: { least: 256, most: 10_240 },
+  memorySize: { least: WARM_WORKER_MIB, most: 10_240 },
   maxConcurrency: { least: 2, most: 1_000 },
   directConcurrency: { least: 1, most: 1_000 },
   noncurrentDays: { least: 1, most: 3_650 },
@@ -64,6 +72,25 @@ export function checkBounds(props: Readonly<Partial<Record<Bounded, number | und
       throw new RangeError(`${name} must be a whole number from ${least} to ${most}`);
     }
   }
+}
+
+/**
+ * Checks that a function has room for the tenants that stay warm, and for a cache that is larger than the default.
+ *
+ * @throws RangeError that says what is needed.
+ */
+export function checkMemory({
+  memorySize,
+  cacheBytes = 0,
+}: {
+  readonly memorySize: number;
+  readonly cacheBytes?: number | undefined;
+}): void {
+  const least = WARM_WORKER_MIB + Math.max(0, Math.ceil(cacheBytes / 1_048_576) - DEFAULT_CACHE_MIB);
+  if (memorySize >= least) return;
+  throw new RangeError(
+    `memorySize must be at least ${least} MiB: the warm tenants of a worker take ${WARM_WORKER_MIB}, and its cache what it is larger than ${DEFAULT_CACHE_MIB}`,
+  );
 }
 
 /** Answers the seconds of a duration; undefined without one. */

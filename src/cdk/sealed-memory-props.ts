@@ -19,7 +19,7 @@ export interface SealedMemoryProps extends Partial<WorkerSettings> {
   readonly prefix?: string;
   /** The longest time of a turn; five minutes by default, one at least, fifteen at most. */
   readonly timeout?: Duration;
-  /** The memory of each function, in MiB; 512 by default, 256–10,240. */
+  /** The memory of each function, in MiB; 512 by default, 399–10,240, and more for a larger cache. */
   readonly memorySize?: number;
   /** The most turns at once; 10 by default, 2–1,000. */
   readonly maxConcurrency?: number;

@@ -8,7 +8,7 @@ import { type ISecret, Secret } from 'aws-cdk-lib/aws-secretsmanager';
 import { Construct } from 'constructs';
 import { useAccountKey } from './account-key.ts';
 import { createAlarms } from './alarms.ts';
-import { checkBounds, secondsOf } from './bounds.ts';
+import { checkBounds, checkMemory, secondsOf } from './bounds.ts';
 import { confineTenantRole, placeBucket } from './bucket.ts';
 import { type BundledFunction, createFunctionRole } from './bundled-function.ts';
 import { createDashboard } from './dashboard.ts';
@@ -70,6 +70,7 @@ export class SealedMemory extends Construct {
       oldestMessageMinutes: oldestMessage.toMinutes({ integral: false }),
     });
     checkSettings(settings);
+    checkMemory(settings);
     if (props.permissionsBoundary !== undefined) {
       PermissionsBoundary.of(this).apply(props.permissionsBoundary);
     }

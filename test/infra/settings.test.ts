@@ -134,6 +134,12 @@ describe('a setting of the functions', () => {
     }
   });
 
+  it('goes with the others: the functions have room for the cache that they are told of', () => {
+    expect(() => synthesize({ cacheBytes: '1073741824' })).toThrow('memorySize must be at least 1407 MiB');
+    expect(() => synthesize({ cacheBytes: '1073741824', memorySize: '1407' })).not.toThrow();
+    expect(() => synthesize({ memorySize: '398' })).toThrow('sealed-memory:memorySize');
+  });
+
   it('goes with the others: nothing expires by reads that are not recorded', () => {
     expect(() => synthesize({ readOnly: 'true', expireAfterDays: '90' })).toThrow('readOnly');
     expect(variablesOf('Worker', synthesize({ readOnly: 'true' }))['SEALED_MEMORY_READ_ONLY']).toBe('1');
