@@ -21,10 +21,12 @@ export interface Queues {
 }
 
 /**
- * The number of receives after which a turn fails. The worker counts them too, and at the tenth sends the message to
- * the dead letters itself, with the reason.
+ * The number of receives after which the queue itself gives a turn up. The worker counts a turn's attempts in the store,
+ * and sends a message to the dead letters before that, with the reason. In a standard queue it sends a message again at
+ * the fifth receive: four before that, ten attempts and their verdict are fewer. In a FIFO queue it waits by the
+ * visibility alone.
  */
-const MAX_RECEIVE_COUNT = 10;
+const MAX_RECEIVES = { standard: 20, fifo: 1_000 } as const;
 /** The time for which a turn is kept; the worker is told, and gives up a day before. */
 export const TURN_RETENTION: Duration = Duration.days(4);
 /** The visibility timeout, in timeouts of the function: AWS advises room for the retries of the event source itself. */
@@ -79,7 +81,7 @@ export function createQueues(
     ...ordered,
     visibilityTimeout: hiddenFor(timeout),
     retentionPeriod: TURN_RETENTION,
-    deadLetterQueue: { queue: deadLetters, maxReceiveCount: MAX_RECEIVE_COUNT },
+    deadLetterQueue: { queue: deadLetters, maxReceiveCount: MAX_RECEIVES[fifo ? 'fifo' : 'standard'] },
   });
   const replies = new Queue(scope, 'Replies', { ...common, retentionPeriod: Duration.days(4) });
   const expiry = new Queue(scope, 'ExpiryQueue', {

@@ -32,6 +32,8 @@ export type Receipt =
 interface Begun {
   readonly message: string;
   readonly progress?: StoredText;
+  /** The attempts that the turn has used up, that of its owner included; absent: none. */
+  readonly attempts?: number;
 }
 
 /** A turn that a worker runs, until its lease ends. */
@@ -46,12 +48,21 @@ export function encodeReceipt(receipt: Receipt): Uint8Array {
 
 /** Decodes a receipt. @throws MemoryError `integrity` for malformed content. */
 export function parseReceipt(content: Uint8Array): Receipt {
-  const { state, message, owner, leaseMs: lease, progress: stored } = decodeFields(content) ?? {};
+  const {
+    state,
+    message,
+    owner,
+    leaseMs: lease,
+    progress: stored,
+    attempts: used,
+  } = decodeFields(content) ?? {};
   if (typeof message !== 'string') throw objectRefused();
   if (state === 'done') return { state, message };
   const progress = parseStoredText(stored);
   if (stored !== undefined && progress === undefined) throw objectRefused();
-  const begun = { message, ...(progress && { progress }) };
+  const attempts = numberIn(used);
+  if (used !== undefined && attempts === undefined) throw objectRefused();
+  const begun = { message, ...(progress && { progress }), ...(attempts && { attempts }) };
   if (state === 'free') return { state, ...begun };
   const leaseMs = numberIn(lease);
   if (state !== 'running' || typeof owner !== 'string' || leaseMs === undefined) throw objectRefused();

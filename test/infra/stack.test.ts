@@ -88,11 +88,11 @@ describe.each([{ fifo: 'false' }, { fifo: 'true' }])('the queues, with fifo=$fif
   const of = synthesize({ fifo, timeoutSeconds: '600' });
   const queue = (name: string) => propertiesOf('AWS::SQS::Queue', name, of);
 
-  it('hide a message six times as long as its turn may take, and keep it as a dead letter after ten', () => {
+  it('hide a message six times as long as its turn may take, and leave it to the worker when it is a dead letter', () => {
     expect(queue('Turns')).toMatchObject({ VisibilityTimeout: 3_600 });
     expect(queue('Turns')['RedrivePolicy']).toEqual({
       deadLetterTargetArn: `arn:aws:sqs:eu-central-1:111122223333:${onlyResource(of, 'AWS::SQS::Queue', 'MemoryDeadLetters').id}`,
-      maxReceiveCount: 10,
+      maxReceiveCount: fifo === 'true' ? 1_000 : 20,
     });
     expect(queue('DeadLetters')).toMatchObject({ MessageRetentionPeriod: 1_209_600 });
   });

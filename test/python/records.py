@@ -106,8 +106,8 @@ def register(fields):
     return object_of({"phase": one_of("copying", "moving", "aborting"), **PATHS}, {"by": sixteen})(fields)
 
 def receipt(fields):
-    read = {"running": object_of({"owner": text_of, "leaseMs": number}, {"progress": stored_text}),
-            "free": object_of({}, {"progress": stored_text}), "done": object_of({})}
+    begun = {"progress": stored_text, "attempts": number}
+    read = {"running": object_of({"owner": text_of, "leaseMs": number}, begun), "free": object_of({}, begun), "done": object_of({})}
     state = one_of(*read)(fields.get("state"))
     return {"state": state, "message": text_of(fields.get("message")), **read[state](fields)}
 

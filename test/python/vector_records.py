@@ -58,10 +58,11 @@ JSON_KINDS = {
     "journal/history": (
         [{"expiredBefore": MTIME}, {"expiredBefore": 0}, {"expiredBefore": LAST_TIME, "more": 1}], {"expiredBefore": NO_TIME}, set()),
     "receipts/turn": (
-        [{"state": "running", "message": HASH, "owner": "o", "leaseMs": 60_000, "progress": RECORD},
-         {"state": "running", "message": HASH, "owner": "", "leaseMs": 0}, {"state": "free", "message": HASH, "progress": TEXT},
+        [{"state": "running", "message": HASH, "owner": "o", "leaseMs": 60_000, "progress": RECORD, "attempts": 1},
+         {"state": "running", "message": HASH, "owner": "", "leaseMs": 0}, {"state": "free", "message": HASH, "progress": TEXT, "attempts": 9},
          {"state": "free", "message": HASH, "owner": 1}, {"state": "done", "message": HASH}, {"state": "done", "message": "", "progress": 1}],
-        {"state": ["", "Running", None, 1], "message": NO_TEXT, "owner": NO_TEXT, "leaseMs": NO_NUMBER, "progress": NO_STORED}, {"progress"}),
+        {"state": ["", "Running", None, 1], "message": NO_TEXT, "owner": NO_TEXT, "leaseMs": NO_NUMBER, "progress": NO_STORED,
+         "attempts": NO_NUMBER}, {"progress", "attempts"}),
     "receipts/progress": (
         [{"messages": MESSAGES, "text": "", "usage": USAGE, "digest": "d", "version": 3, "trace": TRACE},
          {"messages": [], "text": "a", "usage": {}}],

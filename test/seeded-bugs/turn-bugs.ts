@@ -92,9 +92,9 @@ export const TURN_BUGS: readonly SeededBug[] = [
     ),
     planted: {
       file: 'src/worker/leases/receipts.ts',
-      replaces: 'return { content: { ...running, ...(saved && { progress: saved }) } };',
+      replaces: 'return { content: { ...running, attempts: used + 1, ...(saved && { progress: saved }) } };',
       by: `const owner = found && 'owner' in found.content ? found.content.owner : running.owner;
-        return { content: { ...running, owner, ...(saved && { progress: saved }) } };`,
+        return { content: { ...running, attempts: used + 1, owner, ...(saved && { progress: saved }) } };`,
     },
   },
   {

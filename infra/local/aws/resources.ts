@@ -31,8 +31,8 @@ export interface ResourceOptions {
 
 /** The credentials for moto, which asks for some and believes all. */
 export const MOTO_CREDENTIALS = { accessKeyId: 'AKIDOFTHISMACHINE', secretAccessKey: 'believed' } as const;
-/** The number of receives after which a turn fails, as in the deployed queue. */
-const MAX_RECEIVE_COUNT = 10;
+/** The number of receives after which the queue gives a turn up, as in the deployed one. */
+const MAX_RECEIVE_COUNT = 20;
 /** The time for which the queue keeps a message, in seconds, as the deployed queue does, and SQS by default. */
 export const RETENTION_SECONDS = 345_600;
 

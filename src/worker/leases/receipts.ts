@@ -51,7 +51,7 @@ export interface Receipts {
    */
   nameOf(turn: string, request?: RequestOptions): Promise<string>;
   /**
-   * Takes the turn named `turn`, 1–256 characters, for `leaseMs`. A fresh turn costs one PUT.
+   * Takes the turn named `turn`, 1–256 characters, for `leaseMs`, which is an attempt. A fresh turn costs one PUT.
    *
    * @throws MemoryError `misconfigured` for an invalid name; the errors of the store and the keyring.
    */
@@ -69,7 +69,7 @@ export function createReceipts(context: Tenant): Receipts {
       const work = await openToWrite(context, { signal });
       const id = receiptId(work, turn);
       const message = keyedHash(work, 'message', text);
-      const running = { state: 'running', ...newLease(work, leaseMs), message } as const;
+      const running = { state: 'running', ...newLease(work, leaseMs), message, attempts: 1 } as const;
       // Most turns are fresh.
       const fresh = { content: encodeReceipt(running), base: undefined };
       const created = await writeRecord(work, { cls: RECEIPT.cls, id }, fresh);
@@ -83,7 +83,8 @@ export function createReceipts(context: Tenant): Receipts {
         const ended = found && (await judge(work, { id, message, found }));
         if (ended !== undefined) return { ended };
         const saved = found !== undefined && 'progress' in found.content && found.content.progress;
-        return { content: { ...running, ...(saved && { progress: saved }) } };
+        const used = (found !== undefined && 'attempts' in found.content && found.content.attempts) || 0;
+        return { content: { ...running, attempts: used + 1, ...(saved && { progress: saved }) } };
       };
       const taken = await takeLeased(work, { kind: RECEIPT, id, most, overtaken }, take);
       return 'ended' in taken ? taken.ended : ours(work, id, taken);

@@ -26,6 +26,11 @@ export const RECEIPT: LeasedKind<Receipt> = {
 /** The right to run one turn. */
 export interface TurnLease {
   /**
+   * The attempts that the turn has used up, this one included, since it last came further: the claim counts it, so that
+   * a worker that dies leaves it counted. None once a progress was saved.
+   */
+  readonly attempts: number;
+  /**
    * Keeps the progress from which the next owner goes on, a text of up to 8 MiB; a larger one is not kept. One PUT, two
    * for more than 64 KiB. False: the lease ran out, and another worker has taken the turn over.
    */
@@ -36,10 +41,16 @@ export interface TurnLease {
    * this answer.
    */
   finish(answer: Uint8Array, request?: RequestOptions): Promise<Uint8Array | undefined>;
-  /** Leaves the turn and its saved progress to the next delivery at once instead of after the lease. */
-  release(request?: RequestOptions): Promise<void>;
+  /**
+   * Leaves the turn and its saved progress to the next delivery at once instead of after the lease.
+   *
+   * @param request.attempts The attempts that the turn has used up then; none unless given.
+   */
+  release(request?: RequestOptions & { readonly attempts?: number }): Promise<void>;
 }
 
+/** A number of attempts that is no smaller, as text, than one that a claim writes beside a progress. */
+const LONG_ATTEMPTS = 999_999;
 /** The most bytes that an answer, or a saved progress, may have, as stored and as read. */
 export const MAX_ANSWER_BYTES = 8_388_608;
 
@@ -55,10 +66,14 @@ export function leaseOn(work: Work, own: OwnReceipt): TurnLease {
   const { message } = own.running;
   const bySignal = ({ signal }: RequestOptions): Work => ({ ...work, call: { signal } });
   return {
+    get attempts() {
+      return own.running.attempts ?? 0;
+    },
     async save(content, request = {}) {
       if (content.length > MAX_ANSWER_BYTES) return true;
       const progress = await storeProgress(bySignal(request), own, content);
-      const running: Running = { ...own.running, progress };
+      const { attempts: _, ...rest } = own.running;
+      const running: Running = { ...rest, progress };
       const isOurs = await replaceOwn(bySignal(request), own, { state: 'running', ...running });
       if (isOurs) own.running = running;
       return isOurs;
@@ -67,9 +82,14 @@ export function leaseOn(work: Work, own: OwnReceipt): TurnLease {
       const counting = await storeAnswer(bySignal(request), id, answer);
       return (await replaceOwn(bySignal(request), own, { state: 'done', message })) ? counting : undefined;
     },
-    async release(request = {}) {
+    async release({ attempts, ...request } = {}) {
       const { progress } = own.running;
-      const free: Receipt = { state: 'free', message, ...(progress && { progress }) };
+      const free: Receipt = {
+        state: 'free',
+        message,
+        ...(progress && { progress }),
+        ...(attempts && { attempts }),
+      };
       await replaceOwn(bySignal(request), own, free);
     },
   };
@@ -89,7 +109,7 @@ export function keyedHash({ keyring }: Work, of: 'message' | 'progress' | 'token
 /** Stores a progress in the receipt where it fits, else in a record that only this owner writes. */
 async function storeProgress(work: Work, own: OwnReceipt, content: Uint8Array): Promise<StoredText> {
   const text = decodeText(content) ?? '';
-  const inline: Receipt = { state: 'running', ...own.running, progress: { text } };
+  const inline: Receipt = { state: 'running', ...own.running, progress: { text }, attempts: LONG_ATTEMPTS };
   if (content.length < RECEIPT_BYTES && encodeReceipt(inline).length <= RECEIPT_BYTES) return { text };
   const id = keyedHash(work, 'progress', `${own.id} ${own.owner}`);
   const name = { cls: 'receipts', id, maxBytes: MAX_ANSWER_BYTES } as const;

@@ -52,22 +52,13 @@ const PAUSES = [5, 30, 120, 600] as const;
  * would otherwise all ask again at every turn's end.
  */
 const BLOCKED_PAUSES = [5, 10, 20, 30] as const;
-/**
- * The pauses, as in `PAUSES`, in a FIFO queue of a turn that is held up: its ten deliveries are all it has, and last
- * for three hours at least.
- */
-const ORDERED_PAUSES = [5, 30, 120, 600, 900, 1_800, 3_600] as const;
 /** The most by which a pause is shortened, as a part of it, so that messages that failed together come back apart. */
 const JITTER = 0.2;
 /**
- * The receive at which a turn that was only held up is sent to its queue again, so that its attempts do not run out.
+ * The receive at which a message is sent to its queue again, since the queue moves one to the dead letters, without a
+ * reason, that it has handed out too often. The attempts of its turn are counted in the store.
  */
 const RENEWED_FROM = 5;
-/**
- * The number of times that the queue hands a message out before it moves it to the dead letters, without a reason
- * (docs/worker.md).
- */
-const MOST_RECEIVES = 10;
 const FOUR_DAYS_SECONDS = 345_600;
 const LONGEST_DELAY_SECONDS = 900;
 /**
@@ -87,8 +78,8 @@ const LONGEST_VISIBILITY_SECONDS = 43_200 - 900;
  * Makes the handler of a queue's messages. It answers which messages return to the queue; the others are done and
  * deleted. A message is hidden while this function may run, and one that returns becomes visible when a retry makes
  * sense. A message that can never succeed goes to the dead letters with its code, and is then done. The same holds for
- * one that was received ten times, or held up for as long as the queue keeps a message, less a day. Messages of one
- * FIFO group keep their order: behind one that returns, the others of its group return too.
+ * one that was held up for as long as the queue keeps a message, less a day. Messages of one FIFO group keep their
+ * order: behind one that returns, the others of its group return too.
  */
 export function createSqsHandler(
   options: SqsHandlerOptions,
@@ -164,13 +155,10 @@ async function secondsUntilRetry(
   const { record, sending, context } = received;
   if (delivery.state === 'later') {
     const seconds = pauseOf(options, received, delivery);
-    // In a FIFO queue a renewed message would stand behind its group.
-    const mayRenew = isNoAttempt(delivery) && !isFifo(queueUrl);
-    const isLast = receivesOf(record) >= MOST_RECEIVES && !mayRenew;
     const isOver = nowOf(options) - sending.firstMs >= longestOf(options);
-    if (!isLast && !isOver) {
-      if (!mayRenew || receivesOf(record) < RENEWED_FROM) return seconds;
-      // A message that was sent anew has all its attempts before it.
+    if (!isOver) {
+      // In a FIFO queue a renewed message would stand behind its group.
+      if (isFifo(queueUrl) || receivesOf(record) < RENEWED_FROM) return seconds;
       const firstSent = { DataType: 'Number', StringValue: String(sending.firstMs) };
       const isSent = await send(options, {
         to: queueUrl,
@@ -195,20 +183,12 @@ async function secondsUntilRetry(
   return isBuried ? undefined : backoff(options, record);
 }
 
-/** Tells a delivery that uses up none of the message's attempts. */
-function isNoAttempt({ hasProgress, isBlocked, isCondition }: Delayed): boolean {
-  return hasProgress === true || isBlocked === true || isCondition === true;
-}
-
 function pauseOf(options: SqsHandlerOptions, { record, sending }: Received, delivery: Delayed): number {
   const { afterSeconds, isExact, isBlocked, isCondition } = delivery;
   if (isExact) return afterSeconds;
-  if (isFifo(options.queueUrl)) {
-    // The turn uses up attempts to wait, so its pauses grow as those of a failure.
-    const pauses = isCondition ? ORDERED_PAUSES : PAUSES;
-    return Math.max(afterSeconds, backoff(options, record, pauses));
-  }
-  if (isBlocked) return Math.max(afterSeconds, backoff(options, record, BLOCKED_PAUSES));
+  // Each receive counts in a FIFO queue, so a turn waits for its conversation there as for anything else.
+  if (isBlocked && !isFifo(options.queueUrl))
+    return Math.max(afterSeconds, backoff(options, record, BLOCKED_PAUSES));
   // A turn that was held up until it was sent on keeps the longest pause, instead of beginning with short ones again.
   const pauses = isCondition && sending.isSentOn ? PAUSES.slice(-1) : PAUSES;
   return Math.max(afterSeconds, backoff(options, record, pauses));

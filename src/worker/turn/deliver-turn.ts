@@ -6,7 +6,9 @@ import type { TurnLease } from '../leases/turn-lease.ts';
 import { type AskRequest, askClaude } from './ask-claude.ts';
 import {
   CONVERSATION_BUSY,
+  countAttempts,
   type Delivery,
+  exhausted,
   failureOf,
   runningFor,
   TAKEN_OVER,
@@ -72,17 +74,18 @@ async function runClaimed(
 ): Promise<Delivery> {
   const { remainingMs = () => Number.POSITIVE_INFINITY, log } = request;
   let conversation: ConversationLease | undefined;
+  const end = (unanswered: Delivery): Promise<Delivery> =>
+    releaseTurn(request, { lease, conversation, unanswered });
   try {
+    const spent = exhausted(lease.attempts);
+    if (spent !== undefined) return await end(spent);
     const found = await findBasis(request, {
       ...request,
       name: await request.receipts.nameOf(request.message.turn, request),
     });
     // An earlier delivery stored the answer in the conversation, and died before it stored it beside the receipt.
     if (found.state === 'carried') return await finishTurn(lease, found.answer);
-    if (found.state === 'busy') {
-      await releaseTurn(request, { lease });
-      return CONVERSATION_BUSY;
-    }
+    if (found.state === 'busy') return await end(CONVERSATION_BUSY);
     const { basis } = found;
     conversation = basis.lease;
     refuseTooLarge(basis);
@@ -91,14 +94,10 @@ async function runClaimed(
     const outcome = await askClaude(request, { basis, progress });
     if (progress.isTakenOver) return TAKEN_OVER;
     const unanswered = 'state' in outcome ? outcome : unfinished(request.message, { outcome, progress });
-    if (unanswered !== undefined) {
-      await releaseTurn(request, { lease, conversation, unanswered });
-      return unanswered;
-    }
+    if (unanswered !== undefined) return await end(unanswered);
     return await endTurn(request, { lease, basis, answer: answerOf(outcome as FinalOutcome, name) });
   } catch (error) {
-    await releaseTurn(request, { lease, conversation });
-    throw error;
+    return end(failureOf(error, request.signal));
   }
 }
 
@@ -118,10 +117,7 @@ async function endTurn(
   if (conversation === undefined) return finishTurn(lease, answer);
   const from = countBefore(basis, answer.messages);
   const kept = answer.outcome === 'refused' ? 'refused' : await conversation.keep(from, answer);
-  if (kept === 'taken_over') {
-    await releaseTurn(request, { lease });
-    return TAKEN_OVER;
-  }
+  if (kept === 'taken_over') return releaseTurn(request, { lease, unanswered: TAKEN_OVER });
   if (typeof kept === 'object') return finishTurn(lease, kept);
   const own = { ...answer, messages: answer.messages.slice(from) };
   const ended = await finishTurn(lease, kept === 'refused' ? own : tooLarge(own, 'conversation_bytes'));
@@ -139,18 +135,24 @@ async function finishTurn(lease: TurnLease, answer: TurnAnswer): Promise<Deliver
 interface Held {
   readonly lease: TurnLease;
   readonly conversation?: ConversationLease | undefined;
-  readonly unanswered?: Delivery;
+  readonly unanswered: Delivery;
 }
 
-/** Releases the conversation and the turn; a lease that cannot be released runs out by itself. */
+/**
+ * Releases the conversation and the turn, and answers how the delivery ends by the turn's attempts. A lease that cannot
+ * be released runs out by itself, and leaves the attempt counted.
+ */
 async function releaseTurn(
   request: DeliveryRequest,
   { lease, conversation, unanswered }: Held,
-): Promise<void> {
-  await releaseConversation(request, conversation, unanswered);
-  await lease.release({ signal: AbortSignal.timeout(RELEASE_WITHIN_MS) }).catch((error: unknown) => {
+): Promise<Delivery> {
+  const { delivery, attempts } = countAttempts(unanswered, lease.attempts);
+  await releaseConversation(request, conversation, delivery);
+  const signal = AbortSignal.timeout(RELEASE_WITHIN_MS);
+  await lease.release({ signal, attempts }).catch((error: unknown) => {
     request.log.warn('the turn could not be released before its lease ends', { code: codeOf(error) });
   });
+  return delivery;
 }
 
 async function releaseConversation(

@@ -44,6 +44,15 @@ export type Delivery =
 
 export type NotAnswered = Exclude<Delivery, { readonly state: 'answered' }>;
 
+/** The attempts that a turn has: deliveries that took it and brought it no further, through no condition. */
+const MOST_ATTEMPTS = 10;
+/**
+ * The attempts that a reply uses up besides its own when it is longer than its function: it would be bought again each
+ * time, so the third is the last.
+ */
+const LONG_REPLY_ATTEMPTS = 3;
+/** The delivery of a turn that has used up its attempts, and whose worker died at the last one. */
+const WORKER_DIED: Delivery = { state: 'failed', code: 'worker_died' };
 /** The least time that a turn which could not be finished waits, in seconds. */
 const SHORTEST_PAUSE = 5;
 /** The pause for a fault that only the operator can mend, and that is not the message's, in seconds. */
@@ -98,6 +107,31 @@ const CLOCK_STEPS = 2;
 export function runningFor(freeInMs: number): Delivery {
   const afterSeconds = Math.ceil(freeInMs / 1_000) + CLOCK_STEPS;
   return { state: 'later', code: 'running', afterSeconds, isExact: true };
+}
+
+/** A delivery as it ends, and the attempts that its turn has used up then. */
+interface Counted {
+  readonly delivery: Delivery;
+  readonly attempts: number;
+}
+
+/**
+ * Judges a delivery by the attempts that its turn has used up, this one included. A turn that has none left fails, with
+ * the code of its last one, and has all of them again: its message may be sent back from the dead letters.
+ */
+export function countAttempts(delivery: Delivery, used: number): Counted {
+  if (delivery.state !== 'later') return { delivery, attempts: 0 };
+  const { code, hasProgress, isBlocked, isCondition } = delivery;
+  if (hasProgress || isBlocked || isCondition) return { delivery, attempts: Math.max(0, used - 1) };
+  const attempts = used + (code === 'deadline' ? LONG_REPLY_ATTEMPTS : 0);
+  return attempts < MOST_ATTEMPTS
+    ? { delivery, attempts }
+    : { delivery: { state: 'failed', code }, attempts: 0 };
+}
+
+/** Answers the end of a turn that had used up its attempts before it was taken; undefined: it may be run. */
+export function exhausted(used: number): Delivery | undefined {
+  return used > MOST_ATTEMPTS ? WORKER_DIED : undefined;
 }
 
 /** Judges the outcome of a turn; undefined: the turn has ended for good. */

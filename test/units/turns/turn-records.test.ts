@@ -61,23 +61,26 @@ describe('a receipt', () => {
     { state: 'running', message: 'm', owner: 'o', leaseMs: 1 },
     { state: 'running', message: '', owner: '', leaseMs: 0, progress },
     { state: 'free', message: 'm' },
+    { state: 'running', message: 'm', owner: 'o', leaseMs: 1, attempts: 1 },
     { state: 'free', message: 'm', progress: { record: 'r' } },
+    { state: 'free', message: 'm', progress, attempts: 9 },
     { state: 'done', message: 'm' },
   ])('is read as it was written: %j', (receipt) => {
     expect(parseReceipt(encodeReceipt(receipt))).toStrictEqual(receipt);
   });
 
   it('keeps of its fields those of its state', () => {
-    const fields = { message: 'm', owner: 'o', leaseMs: 1, progress, more: 1 };
+    const fields = { message: 'm', owner: 'o', leaseMs: 1, progress, attempts: 2, more: 1 };
     const read = (state: string) => parseReceipt(encodeFields({ state, ...fields }));
     expect(read('done')).toStrictEqual({ state: 'done', message: 'm' });
-    expect(read('free')).toStrictEqual({ state: 'free', message: 'm', progress });
+    expect(read('free')).toStrictEqual({ state: 'free', message: 'm', progress, attempts: 2 });
     expect(read('running')).toStrictEqual({
       state: 'running',
       message: 'm',
       owner: 'o',
       leaseMs: 1,
       progress,
+      attempts: 2,
     });
   });
 
@@ -86,6 +89,8 @@ describe('a receipt', () => {
     { state: 'done', message: 1 },
     { state: 'free', message: 'm', progress: {} },
     { state: 'free', message: 'm', progress: null },
+    { state: 'free', message: 'm', attempts: -1 },
+    { state: 'running', message: 'm', owner: 'o', leaseMs: 1, attempts: '1' },
     { state: 'paused', message: 'm', owner: 'o', leaseMs: 1 },
     { message: 'm', owner: 'o', leaseMs: 1 },
     { state: 'running', message: 'm', leaseMs: 1 },

@@ -251,8 +251,8 @@ describe('a bad day', () => {
       expect(queue.receives.get(JSON.stringify(turnOf(0)))?.length).toBeGreaterThan(12);
     });
 
-    it('is not sent behind its group in a FIFO queue, and has ten deliveries there', async () => {
-      expect((await startLong(10, { fifo: true })).asked).toEqual(inOrder(10));
+    it('is not sent behind its group in a FIFO queue, and uses up no attempts there either', async () => {
+      expect((await startLong(25, { fifo: true })).asked).toEqual(inOrder(25));
       expect(queue.replies).toHaveLength(1);
     });
   });

@@ -64,7 +64,7 @@ const LONGEST_VISIBILITY_SECONDS = 43_200;
  */
 export function createFastQueue({
   fifo = false,
-  maxReceiveCount = 10,
+  maxReceiveCount = fifo ? 1_000 : 20,
   retentionSeconds = 345_600,
   startMs = Date.UTC(2026, 0, 1),
   onTime = () => {},

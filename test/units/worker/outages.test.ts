@@ -172,8 +172,8 @@ describe.each(Object.entries(OUTAGES))('for as long as %s', (_, [code, outage]) 
   it.each([
     { fifo: false, over: HOUR, within: 16 * MINUTE, count: 3 },
     { fifo: false, over: 10 * HOUR, within: 16 * MINUTE, count: 1 },
-    { fifo: true, over: HOUR, within: HOUR, count: 3 },
-    { fifo: true, over: 3 * HOUR, within: HOUR, count: 3 },
+    { fifo: true, over: HOUR, within: 16 * MINUTE, count: 3 },
+    { fifo: true, over: 10 * HOUR, within: 16 * MINUTE, count: 3 },
   ])('a turn waits, and is answered behind it: %o', async ({ fifo, over, within, count }) => {
     const { queue, worker } = await start(outage, { over, fifo });
     const turns = [0, 1, 2].slice(0, count).map(turnOf);
@@ -204,7 +204,7 @@ it('tells with its code which turn is not tried any more, and does not keep it f
   );
 });
 
-it('is gone through by a turn of a FIFO queue for three hours at least, in its order, and its end has a code', async () => {
+it('is gone through by a turn of a FIFO queue for three days, in its order, and its end has a code', async () => {
   const { queue, worker } = await start(OUTAGES['Claude is overloaded']?.[1] ?? {}, {
     over: 30 * DAY,
     fifo: true,
@@ -215,8 +215,8 @@ it('is gone through by a turn of a FIFO queue for three hours at least, in its o
   expect(others).toEqual([]);
   expect(first).toMatchObject({ body: JSON.stringify(turnOf(0)), attributes: { code: 'overloaded_error' } });
   expect(second).toMatchObject({ body: JSON.stringify(turnOf(2)), attributes: { code: 'overloaded_error' } });
-  expect(first?.at).toBeGreaterThan(3 * HOUR);
-  expect(queue.receives.get(JSON.stringify(turnOf(0)))).toHaveLength(10);
+  expect(first?.at).toBeGreaterThanOrEqual(3 * DAY);
+  expect(queue.receives.get(JSON.stringify(turnOf(0)))?.length).toBeLessThan(1_000);
 });
 
 it('of a Claude that never answers is told from a reply that takes too long', async () => {

@@ -170,6 +170,21 @@ describe('a receipt', () => {
     await expect(receipts.claim('large', LEASE)).rejects.toMatchObject({ code: 'limit_exceeded' });
   });
 
+  it('has room for the attempts behind the longest progress that it holds', async () => {
+    const { work, receipts } = await process(await createSite());
+    const name = { cls: 'receipts', id: receiptOf(work, 'turn'), maxBytes: 65_536 } as const;
+    let lease = leaseOf(await receipts.claim('turn', LEASE));
+    for (let length = 65_300; length < 65_536; length++) {
+      await lease.save(bytes('x'.repeat(length)));
+      const { progress } = decodeFields((await readRecord(work, name))?.content ?? bytes('')) ?? {};
+      if (typeof Object(progress).record === 'string') break;
+      await lease.release({ attempts: 99_999 });
+      lease = leaseOf(await receipts.claim('turn', LEASE));
+      expect(lease.attempts).toBe(100_000);
+    }
+    expect.hasAssertions();
+  });
+
   it('takes a name of one character, and one of 256', async () => {
     const { receipts } = await process(await createSite());
     for (const turn of ['x', 'x'.repeat(256)]) {

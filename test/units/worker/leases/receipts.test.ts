@@ -92,6 +92,26 @@ describeOnBothKinds('receipts', (newSite) => {
     expect((await second.claim('turn-1', LEASE)).state).toBe('ours');
   });
 
+  it('count the claims of a turn, until one came further or its release says another number', async () => {
+    const site = await newSite();
+    const one = await worker(site);
+    const claim = async (): Promise<TurnLease> => leaseOf(await one.claim('turn-1', LEASE));
+    expect((await claim()).attempts).toBe(1);
+    await site.time.pause(LEASE.leaseMs + 1);
+    const second = await claim();
+    expect(second.attempts).toBe(2);
+    await second.release({ attempts: 7 });
+    const third = await claim();
+    expect(third.attempts).toBe(8);
+    await third.save(bytes('{}'));
+    expect(third.attempts).toBe(0);
+    await site.time.pause(LEASE.leaseMs + 1);
+    const fourth = await claim();
+    expect(fourth.attempts).toBe(1);
+    await fourth.release();
+    expect((await claim()).attempts).toBe(1);
+  });
+
   it('keep turns of one name in two tenants apart', async () => {
     const site = await newSite();
     const other = createReceipts((await (await site.client({ tenant: 'other' })).open()).tenant);
