@@ -18,6 +18,7 @@ import { createDirectHandler, type DirectAnswer, type LambdaContext } from './qu
 import type { Replies } from './queue/replies.ts';
 import { createSqsHandler, type DeliverRequest } from './queue/sqs-handler.ts';
 import { credentialsOf, type TenantCredentialProvider } from './tenant-credentials.ts';
+import { createClaudeGate } from './turn/claude-gate.ts';
 import { deliverTurn } from './turn/deliver-turn.ts';
 import { type Delivery, failureOf } from './turn/delivery.ts';
 import { openPrompt } from './turn/sealed-prompt.ts';
@@ -141,6 +142,7 @@ export function createWorker(given: WorkerOptions): Worker {
     onRequest,
   };
   const pool = createTenantPool(memory);
+  const gate = createClaudeGate();
   const deliver = async (given: unknown, request: DeliveryTime): Promise<Delivery> => {
     let message: TurnMessage;
     try {
@@ -153,7 +155,7 @@ export function createWorker(given: WorkerOptions): Worker {
       });
       return failureOf(error, undefined);
     }
-    return deliverLogged({ options, pool, message, ...request });
+    return deliverLogged({ options, pool, gate, message, ...request });
   };
   return {
     handler: createSqsHandler({ ...queue, queueUrl: queue.url, deliver, log }),
@@ -205,6 +207,7 @@ type DeliveryTime = Pick<DeliverRequest, 'context'> & Partial<DeliverRequest>;
 interface MessageDelivery extends DeliveryTime {
   readonly options: WorkerOptions;
   readonly pool: TenantPool;
+  readonly gate: ReturnType<typeof createClaudeGate>;
   readonly message: TurnMessage;
 }
 
@@ -217,7 +220,7 @@ async function deliverLogged(delivery: MessageDelivery): Promise<Delivery> {
   let named: LogFields = { tenant, ...(requestId !== undefined && { requestId }) };
   const log = delivery.options.logger.with(() => named);
   const run = (): Promise<Delivery> =>
-    deliverOne(delivery, {
+    throughGate(delivery, {
       log,
       onNamed(fields) {
         named = { ...named, ...fields };
@@ -264,14 +267,24 @@ async function deliverLogged(delivery: MessageDelivery): Promise<Delivery> {
   return ended.state !== 'answered' && typeof turn === 'string' ? { ...ended, turn } : ended;
 }
 
+/** Hears of a delivery while it runs. */
+interface DeliveryWatch {
+  readonly log: JsonLogger;
+  readonly onNamed: (fields: LogFields) => void;
+  readonly onSpent: (usage: TurnUsage, claudeRequestId: string | undefined) => void;
+  readonly onCommand: NonNullable<TurnRequest['onCommand']>;
+}
+
+/** Delivers a message of a queue through the gate, and one of a caller that waits past it. */
+function throughGate(delivery: MessageDelivery, watch: DeliveryWatch): Promise<Delivery> {
+  const deliver = (): Promise<Delivery> => deliverOne(delivery, watch);
+  const { gate, options, message, waitedMs } = delivery;
+  return waitedMs === undefined ? deliver() : gate(message.model ?? options.model, deliver);
+}
+
 async function deliverOne(
   { options, pool, message, context, onTaken }: MessageDelivery,
-  watch: {
-    readonly log: JsonLogger;
-    readonly onNamed: (fields: LogFields) => void;
-    readonly onSpent: (usage: TurnUsage, claudeRequestId: string | undefined) => void;
-    readonly onCommand: NonNullable<TurnRequest['onCommand']>;
-  },
+  watch: DeliveryWatch,
 ): Promise<Delivery> {
   const { tenant } = message;
   const functionMs = context.getRemainingTimeInMillis();

@@ -423,7 +423,7 @@ export const FOLDERS = {
   'worker/turn': {
     has: 'one turn: its message, its basis, the reply asked for, its progress, its delivery',
     offers: {
-      worker: ['deliver-turn', 'sealed-prompt', 'token-budget', 'turn-span'],
+      worker: ['claude-gate', 'deliver-turn', 'sealed-prompt', 'token-budget', 'turn-span'],
       'worker worker/leases worker/queue': ['turn-answer'],
       'worker worker/queue': ['delivery', 'turn-message'],
     },

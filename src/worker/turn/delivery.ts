@@ -43,6 +43,7 @@ export type Delivery =
     };
 
 export type NotAnswered = Exclude<Delivery, { readonly state: 'answered' }>;
+export type Later = Extract<Delivery, { readonly state: 'later' }>;
 
 /** The attempts that a turn has: deliveries that took it and brought it no further, through no condition. */
 const MOST_ATTEMPTS = 10;
@@ -55,8 +56,11 @@ const LONG_REPLY_ATTEMPTS = 3;
 const WORKER_DIED: Delivery = { state: 'failed', code: 'worker_died' };
 /** The least time that a turn which could not be finished waits, in seconds. */
 const SHORTEST_PAUSE = 5;
-/** The pause for a fault that only the operator can mend, and that is not the message's, in seconds. */
-const OPERATOR_PAUSE = 900;
+/**
+ * The pause for a fault that only the operator can mend, and that is not the message's, in seconds. With the minutes
+ * that a gate is shut for behind the end of the fault, and a turn asks in, it is a quarter of an hour.
+ */
+const OPERATOR_PAUSE = 780;
 /** Codes that say that the key of the API is wrong, or its account may spend no more. */
 export const KEY_REFUSED: ReadonlySet<string> = new Set([
   'authentication_error',
@@ -107,6 +111,13 @@ const CLOCK_STEPS = 2;
 export function runningFor(freeInMs: number): Delivery {
   const afterSeconds = Math.ceil(freeInMs / 1_000) + CLOCK_STEPS;
   return { state: 'later', code: 'running', afterSeconds, isExact: true };
+}
+
+/** Tells a delivery that Claude refused for all turns alike, or that found no client of Claude. */
+export function isRefusal(delivery: Delivery): delivery is Later {
+  if (delivery.state !== 'later' || !delivery.isCondition) return false;
+  const { code } = delivery;
+  return !CONDITIONS.has(code) && code !== 'deadline' && code !== 'tokens_per_day';
 }
 
 /** A delivery as it ends, and the attempts that its turn has used up then. */

@@ -65,12 +65,16 @@ describe.each([{ fifo: false }, { fifo: true }])('the attempts of a turn: %o', (
           dies() ? dying : (site.client as MessagesClient).beta.messages.toolRunner(...given),
       },
     });
-    const worker = site.another({ client: async () => ({ beta: { messages } }) });
+    const begin = () => site.another({ client: async () => ({ beta: { messages } }) });
+    let worker = begin();
     return {
       deaths: () => deaths,
       handler: (...event) =>
         new Promise((resolve, reject) => {
-          die = () => reject(new Error('Runtime.ExitError'));
+          die = () => {
+            worker = begin();
+            reject(new Error('Runtime.ExitError'));
+          };
           worker.handler(...event).then(resolve, reject);
         }),
     };

@@ -119,14 +119,14 @@ describe('a bad day', () => {
     await queue.run(worker.handler, HOUR);
     expect(queue.deadLetters).toEqual([]);
     expect(queue.replies).toEqual([]);
-    // Once at the start, and once for each refusal; each turn asks once in a quarter of an hour.
+    // Once at the start, and once for each refusal; each turn asks once in thirteen minutes.
     expect(keys.length).toBeLessThanOrEqual(5 * 5);
     expect(reads).toHaveLength(1 + keys.length);
     expect(lines.map((line) => JSON.parse(line))).toContainEqual(
       expect.objectContaining({
         message: 'turn will be retried',
         code: 'authentication_error',
-        afterSeconds: 900,
+        afterSeconds: 780,
       }),
     );
     secret.key = 'right';
@@ -167,7 +167,7 @@ describe('a bad day', () => {
     queue.put(turnOf(0));
     await queue.run(worker.handler, HOUR);
     expect(queue.deadLetters).toEqual([]);
-    expect(queue.receives.get(JSON.stringify(turnOf(0)))).toEqual([0, 900, 1_800, 2_700, 3_600]);
+    expect(queue.receives.get(JSON.stringify(turnOf(0)))).toEqual([0, 780, 1_560, 2_340, 3_120]);
     expect(lines.map((line) => JSON.parse(line))).toContainEqual(expect.objectContaining({ code }));
   });
 
