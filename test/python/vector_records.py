@@ -58,11 +58,10 @@ JSON_KINDS = {
     "journal/history": (
         [{"expiredBefore": MTIME}, {"expiredBefore": 0}, {"expiredBefore": LAST_TIME, "more": 1}], {"expiredBefore": NO_TIME}, set()),
     "receipts/turn": (
-        [{"state": "running", "message": HASH, "owner": "o", "leaseMs": 60_000, "progress": RECORD, "attempts": 1},
-         {"state": "running", "message": HASH, "owner": "", "leaseMs": 0}, {"state": "free", "message": HASH, "progress": TEXT, "attempts": 9},
+        [{"state": "running", "message": HASH, "owner": "o", "leaseMs": 60_000, "progress": RECORD},
+         {"state": "running", "message": HASH, "owner": "", "leaseMs": 0}, {"state": "free", "message": HASH, "progress": TEXT},
          {"state": "free", "message": HASH, "owner": 1}, {"state": "done", "message": HASH}, {"state": "done", "message": "", "progress": 1}],
-        {"state": ["", "Running", None, 1], "message": NO_TEXT, "owner": NO_TEXT, "leaseMs": NO_NUMBER, "progress": NO_STORED,
-         "attempts": NO_NUMBER}, {"progress", "attempts"}),
+        {"state": ["", "Running", None, 1], "message": NO_TEXT, "owner": NO_TEXT, "leaseMs": NO_NUMBER, "progress": NO_STORED}, {"progress"}),
     "receipts/progress": (
         [{"messages": MESSAGES, "text": "", "usage": USAGE, "digest": "d", "version": 3, "trace": TRACE},
          {"messages": [], "text": "a", "usage": {}}],
@@ -93,6 +92,14 @@ JSON_KINDS = {
         {"number": [*NO_NUMBER, 0, 10**12], "files": NO_NUMBER, "began": NO_TIME, "ended": NO_TIME, "epoch": NO_NUMBER,
          "keepsHistory": [0, 1, "true", None], "run": NO_ID, "parts": [*NO_NUMBER, 10**6 + 1],
          "secret": NO_HASH}, set()),
+}
+
+# Fields that came when the cases above were fixed already.
+LATER_KINDS = {
+    "receipts/turn": (
+        [{"state": "running", "message": HASH, "owner": "o", "leaseMs": 60_000, "attempts": 1},
+         {"state": "free", "message": HASH, "progress": TEXT, "attempts": 9}, {"state": "free", "message": HASH, "attempts": 0}],
+        {"attempts": NO_NUMBER}, {"attempts"}),
 }
 
 def encoded(x):
@@ -137,7 +144,13 @@ RAW_KINDS = {
 }
 
 def contents():
-    for kind, (accept, wrong, perhaps) in JSON_KINDS.items():
+    yield from json_contents(JSON_KINDS)
+    for kind, (accept, refuse) in RAW_KINDS.items():
+        yield kind, accept, refuse
+    yield from json_contents(LATER_KINDS)
+
+def json_contents(kinds):
+    for kind, (accept, wrong, perhaps) in kinds.items():
         first = accept[0]
         refuse = [*NO_JSON, encoded(first) + b"\n{}", encoded(first)[:-1] + b',"more":NaN}',
                   *(encoded(without(first, name)) for name in wrong if name not in perhaps),
@@ -145,8 +158,6 @@ def contents():
         whole = [encoded(fields) for fields in accept]
         whole.append(json.dumps(dict(reversed(first.items())), indent=1).encode())
         yield kind, whole, refuse
-    for kind, (accept, refuse) in RAW_KINDS.items():
-        yield kind, accept, refuse
 
 def record_contents():
     """What a reader finds in each; a record of `refuse` is malformed."""
