@@ -8,9 +8,10 @@ import {
   MathExpression,
   TreatMissingData,
 } from 'aws-cdk-lib/aws-cloudwatch';
+import type { IFilterPattern } from 'aws-cdk-lib/aws-logs';
 import type { Construct } from 'constructs';
 import type { BundledFunction } from './bundled-function.ts';
-import { sumOfLogs, type Tokens, waitedFor, withCode, withMessage } from './log-metrics.ts';
+import { ofLogs, retriedFor, type Tokens, waiting, withCode, withMessage } from './log-metrics.ts';
 import type { Queues } from './queues.ts';
 
 /** The parts that the alarms watch and the dashboard shows. */
@@ -31,12 +32,16 @@ const NOT_EXPIRED = ['files of a tenant could not be expired', 'a message of the
 const LONGEST_RUN = Duration.hours(12);
 const FIVE_MINUTES = Duration.minutes(5);
 const SELDOM = { evaluationPeriods: 6, datapointsToAlarm: 3 };
+/** The part of the deliveries that is tried again from which on an alarm goes off. */
+const RATE = { threshold: 0.5 };
+/** The fewest retries in five minutes of which a rate is told: one turn alone is tried again three times in the first. */
+const FEWEST_RETRIES = 3;
 
 /**
  * Makes the alarms for which an operator should be woken (docs/deployment.md, "Alarms"). Missing data raises no alarm.
  *
  * @param options.oldestMessage The wait of a turn from which on the workers do not keep up. The queue's own metric
- * leaves out turns that were received three times, so turns that are tried again are counted from the log.
+ * leaves out turns that were received three times, so how long those wait is told by the log.
  * @param options.alarmTokensPerHour The input and output tokens of all tenants from which on an alarm goes off.
  */
 export function createAlarms(
@@ -94,6 +99,18 @@ export function createAlarms(
       SELDOM,
     ),
   ];
+  const answered = ofLogs(scope, {
+    functions: [worker],
+    name: 'TurnsAnswered',
+    pattern: withMessage('turn answered'),
+  });
+  const rateOf = (name: string, pattern: IFilterPattern): IMetric =>
+    new MathExpression({
+      expression: `IF(retried >= ${FEWEST_RETRIES}, retried / (retried + FILL(answered, 0)), 0)`,
+      usingMetrics: { retried: ofLogs(scope, { functions: [worker], name, pattern }), answered },
+      period: FIVE_MINUTES,
+      label: name,
+    });
   return [
     alarm(
       'DeadLettersAlarm',
@@ -105,12 +122,12 @@ export function createAlarms(
     ),
     alarm(
       'IntegrityAlarm',
-      sumOfLogs(scope, { functions, name: 'IntegrityErrors', pattern: withCode('integrity') }),
+      ofLogs(scope, { functions, name: 'IntegrityErrors', pattern: withCode('integrity') }),
       'a stored object is not what was sealed there: the bucket may have been tampered with',
     ),
     alarm(
       'ApiKeyAlarm',
-      sumOfLogs(scope, { functions: runners, name: 'ApiKeyErrors', pattern: withCode(...API_KEY_CODES) }),
+      ofLogs(scope, { functions: runners, name: 'ApiKeyErrors', pattern: withCode(...API_KEY_CODES) }),
       'Claude refuses the API key, or its account may spend no more; turns wait',
     ),
     alarm(
@@ -127,17 +144,35 @@ export function createAlarms(
     ),
     alarm(
       'WaitingTurnsAlarm',
-      sumOfLogs(scope, {
+      ofLogs(scope, {
         functions: [worker],
-        name: 'WaitingTurns',
-        pattern: waitedFor(oldestMessage.toSeconds(), { butFor: 'tokens_per_day' }),
+        name: 'WaitedSeconds',
+        pattern: waiting(),
+        value: '$.waitedSeconds',
+        statistic: 'Maximum',
       }),
       'turns are tried again and again: something does not work that they need',
+      { threshold: oldestMessage.toSeconds() },
     ),
+    alarm(
+      'ClaudeRetriesAlarm',
+      rateOf('ClaudeRetries', retriedFor('claude')),
+      'half of the deliveries end without an answer: Claude refuses, is down, or does not come to an end',
+      RATE,
+    ),
+    alarm(
+      'CloudRetriesAlarm',
+      rateOf('CloudRetries', retriedFor('cloud')),
+      'half of the deliveries end without an answer: the store, a key, a role or the queue of replies does not work',
+      RATE,
+    ),
+    alarm('WorkerAlarm', worker.run.metricErrors(sum), 'workers die, or cannot start', {
+      evaluationPeriods: 2,
+    }),
     alarm('ExpiryAlarm', expiry.run.metricErrors(sum), 'the expiry function failed'),
     alarm(
       'ExpiryTenantsAlarm',
-      sumOfLogs(scope, {
+      ofLogs(scope, {
         functions: [expiry],
         name: 'TenantsNotExpired',
         pattern: withMessage(...NOT_EXPIRED),

@@ -1,20 +1,21 @@
 import { Duration, Stack } from 'aws-cdk-lib';
 import { type IMetric, Metric } from 'aws-cdk-lib/aws-cloudwatch';
-import { FilterPattern, type IFilterPattern, MetricFilter } from 'aws-cdk-lib/aws-logs';
+import { FilterPattern, type IFilterPattern, type JsonPattern, MetricFilter } from 'aws-cdk-lib/aws-logs';
 import type { Construct } from 'constructs';
 import type { BundledFunction } from './bundled-function.ts';
 
-/** Lines that the functions log (docs/worker.md, "Log"), as a metric of sums over five minutes. */
+/** Lines that the functions log (docs/worker.md, "Log"), as a metric over five minutes, of sums unless it says other. */
 interface LogMetric {
   readonly functions: readonly BundledFunction[];
   readonly name: string;
   readonly pattern: IFilterPattern;
-  /** A field of the line whose values are summed, such as `$.inputTokens`; absent: lines are counted. */
+  /** A field of the line whose values count, such as `$.inputTokens`; absent: lines are counted. */
   readonly value?: string;
+  readonly statistic?: 'Maximum';
 }
 
 /** Matches lines with one of these codes. */
-export function withCode(...codes: readonly string[]): IFilterPattern {
+export function withCode(...codes: readonly string[]): JsonPattern {
   return FilterPattern.any(...codes.map((code) => FilterPattern.stringValue('$.code', '=', code)));
 }
 
@@ -22,15 +23,34 @@ export function withMessage(...messages: readonly string[]): IFilterPattern {
   return FilterPattern.any(...messages.map((text) => FilterPattern.stringValue('$.message', '=', text)));
 }
 
-/** Matches turns that will be tried again and were sent at least `seconds` ago, unless they have the code `butFor`. */
-export function waitedFor(seconds: number, { butFor }: { readonly butFor: string }): IFilterPattern {
+/** Codes of turns that wait as they should: for their next day, for one another, or for another worker. */
+const QUIET_CODES = ['tokens_per_day', 'conversation_busy', 'running', 'taken_over'];
+/** Codes of what the worker needs besides Claude (docs/worker.md, "Again, or not"). */
+const CLOUD_CODES = ['unavailable', 'timeout', 'outcome_unknown', 'access_denied', 'key_unavailable'];
+const RETRIED = FilterPattern.stringValue('$.message', '=', 'turn will be retried');
+
+/** Matches turns of a queue that will be tried again, but for those that wait for their tenant's next day. */
+export function waiting(): IFilterPattern {
   return FilterPattern.all(
-    FilterPattern.numberValue('$.waitedSeconds', '>=', seconds),
-    FilterPattern.stringValue('$.code', '!=', butFor),
+    FilterPattern.numberValue('$.waitedSeconds', '>=', 0),
+    FilterPattern.stringValue('$.code', '!=', 'tokens_per_day'),
   );
 }
 
-export function sumOfLogs(scope: Construct, { functions, name, pattern, value }: LogMetric): IMetric {
+/**
+ * Matches turns that will be tried again, by what they wait for: the worker's cloud, or by any other code Claude. A turn
+ * that came further is tried again at once, and matches neither.
+ */
+export function retriedFor(what: 'claude' | 'cloud'): IFilterPattern {
+  const others = [...QUIET_CODES, ...CLOUD_CODES].map((code) =>
+    FilterPattern.stringValue('$.code', '!=', code),
+  );
+  return what === 'cloud'
+    ? FilterPattern.all(RETRIED, withCode(...CLOUD_CODES))
+    : FilterPattern.all(RETRIED, FilterPattern.numberValue('$.afterSeconds', '>', 0), ...others);
+}
+
+export function ofLogs(scope: Construct, { functions, name, pattern, value, statistic }: LogMetric): IMetric {
   const named = {
     namespace: `SealedMemory/${Stack.of(scope).stackName}/${scope.node.id}`,
     metricName: name,
@@ -44,7 +64,7 @@ export function sumOfLogs(scope: Construct, { functions, name, pattern, value }:
       metricValue: value ?? '1',
     });
   }
-  return new Metric({ ...named, statistic: 'Sum', period: Duration.minutes(5) });
+  return new Metric({ ...named, statistic: statistic ?? 'Sum', period: Duration.minutes(5) });
 }
 
 export interface Tokens {
@@ -55,6 +75,6 @@ export interface Tokens {
 /** Makes the sums of Claude's input and output tokens, from every line that ends a delivery, whatever its outcome. */
 export function tokensOf(scope: Construct, functions: readonly BundledFunction[]): Tokens {
   const sum = (name: string, value: string): IMetric =>
-    sumOfLogs(scope, { functions, name, value, pattern: FilterPattern.numberValue(value, '>', 0) });
+    ofLogs(scope, { functions, name, value, pattern: FilterPattern.numberValue(value, '>', 0) });
   return { input: sum('InputTokens', '$.inputTokens'), output: sum('OutputTokens', '$.outputTokens') };
 }

@@ -246,13 +246,47 @@ describe('the alarms', () => {
     });
   });
 
+  // Moto plays no metrics of logs and no alarms, and counts in a queue's age what SQS leaves out of it: a message that
+  // was received three times. So the template is all that is looked at here.
   it('go off when turns are tried again for long, which the queue leaves out of its own metric', () => {
-    expect(alarm('WaitingTurns')).toMatchObject({ MetricName: 'WaitingTurns', Threshold: 1 });
-    const filters = filtersOf('WaitingTurns');
+    expect(alarm('WaitingTurns')).toMatchObject({
+      MetricName: 'WaitedSeconds',
+      Statistic: 'Maximum',
+      Threshold: 900,
+      EvaluationPeriods: 1,
+    });
+    const filters = filtersOf('WaitedSeconds');
     expect(filters).toHaveLength(1);
-    expect(filters[0]?.Properties['FilterPattern']).toBe(
-      '{ ($.waitedSeconds >= 900) && ($.code != "tokens_per_day") }',
-    );
+    expect(filters[0]?.Properties).toMatchObject({
+      FilterPattern: '{ ($.waitedSeconds >= 0) && ($.code != "tokens_per_day") }',
+      MetricTransformations: [{ MetricValue: '$.waitedSeconds' }],
+    });
+  });
+
+  it.each([
+    ['Claude', '$.code != "access_denied"', '$.code != "conversation_busy"', '$.afterSeconds > 0'],
+    ['Cloud', '$.code = "access_denied"', '$.code = "unavailable"', '$.code = "key_unavailable"'],
+  ])('go off within five minutes when half of the deliveries are retries, by code: %s', (name, ...parts) => {
+    const { Metrics, ...told } = alarm(`${name}Retries`) as unknown as {
+      readonly Metrics: readonly Record<string, unknown>[];
+    };
+    expect(told).toMatchObject({ Threshold: 0.5, EvaluationPeriods: 1, TreatMissingData: 'notBreaching' });
+    expect(Metrics[0]).toMatchObject({
+      Expression: 'IF(retried >= 3, retried / (retried + FILL(answered, 0)), 0)',
+    });
+    expect(Metrics.slice(1)).toMatchObject([
+      { Id: 'retried', MetricStat: { Period: 300, Stat: 'Sum', Metric: { MetricName: `${name}Retries` } } },
+      { Id: 'answered', MetricStat: { Period: 300, Stat: 'Sum', Metric: { MetricName: 'TurnsAnswered' } } },
+    ]);
+    const [filter, ...others] = filtersOf(`${name}Retries`);
+    expect(others).toEqual([]);
+    for (const part of ['$.message = "turn will be retried"', ...parts]) {
+      expect(filter?.Properties['FilterPattern']).toContain(part);
+    }
+  });
+
+  it('go off when workers die, of which no line of theirs can tell', () => {
+    expect(alarm('Worker')).toMatchObject({ MetricName: 'Errors', Threshold: 1, EvaluationPeriods: 2 });
   });
 
   it('go off when tenants are not expired, or not all of them by noon', () => {
@@ -290,7 +324,16 @@ describe('the alarms', () => {
   it('tell the topic, when they go off and when it is over', () => {
     for (const name of [
       ...['DeadLetters', 'Integrity', 'ApiKey', 'Expiry', 'ExpiryTenants', 'ExpiryUnfinished', 'Tokens'],
-      ...['Throttles', 'OldestTurn', 'WaitingTurns', 'DirectErrors', 'DirectThrottles'],
+      ...[
+        'Throttles',
+        'OldestTurn',
+        'WaitingTurns',
+        'ClaudeRetries',
+        'CloudRetries',
+        'Worker',
+        'DirectErrors',
+        'DirectThrottles',
+      ],
     ]) {
       expect(alarm(name)).toMatchObject({ AlarmActions: [topic], OKActions: [topic] });
     }
