@@ -15,8 +15,14 @@ interface Call {
   readonly callee?: { readonly type: string; readonly name?: string };
 }
 
+/** The kinds of syntax whose inside acts when it is called. */
+const RUNS_LATER = /Function|Method|^Class/;
+
 /** Makers of errors, by the names that they have in `src`. */
 const MAKES_AN_ERROR = /Error$|^(?:misconfigured|refuse|refused|refusedArgument)$/;
+
+/** Begins the reason for which Stryker leaves out what acts while a module is loaded; ours begins the same. */
+export const LOADED = 'Static mutant';
 
 /** What the run has seen so far; it is read when the time is over, too. */
 export const progress: { planned: readonly Mutant[]; tested: Mutant[] } = { planned: [], tested: [] };
@@ -55,15 +61,40 @@ class DrawChecker implements Checker {
   }
 }
 
-/** Stryker's plugins: no mutants in the words of an error's message, a draw, and a list of results while they come. */
+/**
+ * Stryker's plugins: no mutants in the words of an error's message, none outside of functions unless they are asked for,
+ * a draw, and a list of results while they come.
+ */
 export const strykerPlugins = [
   declareValuePlugin(PluginKind.Ignore, 'messages', {
     shouldIgnore: (path) =>
       isText(path as SyntaxPath) && standsInError(path as SyntaxPath) ? 'the words of a message' : undefined,
   }),
+  declareValuePlugin(PluginKind.Ignore, 'loaded', {
+    shouldIgnore: (path) =>
+      isOutsideFunctions(path as SyntaxPath) ? `${LOADED}: it acts before any test begins` : undefined,
+  }),
   declareClassPlugin(PluginKind.Checker, 'draw', DrawChecker),
   declareClassPlugin(PluginKind.Reporter, 'collector', Collector),
 ];
+
+/**
+ * Whether it acts while its module is loaded. Where a test is the first to need that module, Stryker would take the
+ * mutant for one of this test alone, and put it in place once the module is there already.
+ */
+function isOutsideFunctions({ node, parentPath }: SyntaxPath): boolean {
+  for (let above = parentPath; above !== null; above = above.parentPath) {
+    if (RUNS_LATER.test(above.node.type)) return false;
+  }
+  return !holdsFunction(node);
+}
+
+function holdsFunction(node: object): boolean {
+  if ('type' in node && RUNS_LATER.test(String(node.type))) return true;
+  return Object.entries(node).some(
+    ([name, part]) => !name.endsWith('Comments') && part instanceof Object && holdsFunction(part),
+  );
+}
 
 function isText({ node }: SyntaxPath): boolean {
   return node.type === 'StringLiteral' || node.type === 'TemplateLiteral';

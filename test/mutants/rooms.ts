@@ -20,7 +20,10 @@ export const ROOMS: Readonly<Record<string, MutatedRoom>> = {
   language: { goal: 0.9, alsoJudgedBy: ['test/properties/{edit,lines,path,schema,view}.test.ts'] },
   sessions: { goal: 0.9 },
   turns: { goal: 0.9, alsoJudgedBy: ['test/units/worker/leases/**/*.test.ts'] },
-  open: { goal: 0.9 },
+  open: {
+    goal: 0.9,
+    alsoJudgedBy: ['test/units/cli/typed-names.test.ts', 'test/units/tool/{events,limits,mounts}.test.ts'],
+  },
   policy: { goal: 0.85 },
   admin: { goal: 0.85 },
   worker: { goal: 0.85 },

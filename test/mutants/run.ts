@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import type { Mutant } from '@stryker-mutator/api/core';
 import { Stryker } from '@stryker-mutator/core';
 import { type Draw, handOver, isDrawn } from './draw.ts';
-import { progress } from './plugins.ts';
+import { LOADED, progress } from './plugins.ts';
 import { ROOM_VARIABLE } from './rooms.ts';
 import type { Score, Scores } from './scores.ts';
 import { SURVIVORS } from './survivors.ts';
@@ -68,7 +68,7 @@ export async function runMutants({
     testRunner: 'vitest',
     vitest: { configFile: `${FOLDER}/vitest.config.ts`, related: false },
     plugins: ['@stryker-mutator/vitest-runner', fileURLToPath(new URL('plugins.ts', import.meta.url))],
-    ignorers: ['messages'],
+    ignorers: ['messages', ...(withStatic ? [] : ['loaded'])],
     reporters: ['progress-append-only', 'collector'],
     coverageAnalysis: 'perTest',
     ignoreStatic: !withStatic,
@@ -102,7 +102,7 @@ function judge(
   let [excused, loaded] = [0, 0];
   for (const mutant of tested) {
     const { status, statusReason } = mutant;
-    if (status === 'Ignored' && statusReason?.startsWith('Static mutant') === true) loaded += 1;
+    if (status === 'Ignored' && statusReason?.startsWith(LOADED) === true) loaded += 1;
     // Ignored are the words of messages; what does not compile, or cannot be loaded, was made in vain.
     if (status === 'Ignored' || status === 'CompileError' || status === 'RuntimeError') continue;
     const file = relative(process.cwd(), mutant.fileName);
