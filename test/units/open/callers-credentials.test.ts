@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { MemoryError } from '../../../src/errors.ts';
 import type { ObjectKey } from '../../../src/format/object-keys.ts';
 import { openMemory } from '../../../src/open/open-memory.ts';
-import type { MemoryOptions } from '../../../src/open/options/options.ts';
+import type { MemoryOptions, MountOptions } from '../../../src/open/options/options.ts';
 import { createMemoryPool } from '../../../src/open/pool.ts';
 import type { ObjectStore } from '../../../src/store/port.ts';
 import {
@@ -25,15 +25,21 @@ let server: Server;
 let endpoint: string;
 /** Requests that reached the bucket. */
 let received: number;
+/** The access key with which each was signed, and the tenant whose objects it asks for. */
+let signed: string[];
 let credentials: AwsCredentialIdentityProvider;
 /** Resolves when the provider was asked. */
 let asked: PromiseWithResolvers<void>;
 
 beforeEach(async () => {
   received = 0;
+  signed = [];
   asked = Promise.withResolvers();
-  server = createServer((_, response) => {
+  server = createServer(({ headers, url }, response) => {
     received += 1;
+    const [, key] = /Credential=([^/]+)\//.exec(headers.authorization ?? '') ?? [];
+    const [, tenant] = /\b(acme|org|team)\b/.exec(decodeURIComponent(url ?? '')) ?? [];
+    signed.push(`${tenant} by ${key}`);
     response
       .writeHead(403, { 'content-type': 'application/xml' })
       .end('<Error><Code>AccessDenied</Code></Error>');
@@ -147,6 +153,30 @@ describe.each(WAYS)('a provider of credentials, by %s', (_, open) => {
       await memory.close();
     },
   );
+});
+
+describe.each(S3_CLIENTS)('credentials of a mount, %s', (client) => {
+  it('sign what is asked of its tenant, in the same bucket or another; those of the memory sign the rest', async () => {
+    const other = { accessKeyId: 'other', secretAccessKey: 'secret' };
+    const options = { ...given(client), tenant: 'acme', credentials: IDENTITY };
+    const signers = async (mount: Partial<MountOptions>): Promise<readonly string[]> => {
+      signed.length = 0;
+      const mounts = [
+        { at: '/memories/org', tenant: 'org', ...mount },
+        { at: '/memories/team', tenant: 'team' },
+      ];
+      await using memory = await openMemory({ ...options, mounts });
+      for (const path of ['/memories/a', '/memories/org/a', '/memories/team/a']) {
+        expect(await codeOf(memory.execute({ command: 'view', path }))).toBe('access_denied');
+      }
+      return [...new Set(signed)].sort();
+    };
+    expect(await signers({})).toEqual(['acme by id', 'org by id', 'team by id']);
+    const own = ['acme by id', 'org by other', 'team by id'];
+    expect(await signers({ credentials: other })).toEqual(own);
+    expect(await signers({ credentials: other, store: 's3://other' })).toEqual(own);
+    expect(await signers({ store: 's3://other' })).toEqual(['acme by id', 'org by id', 'team by id']);
+  });
 });
 
 describe('a source of credentials', () => {

@@ -33,4 +33,34 @@ describe('events that wait for their file', () => {
     await turn();
     expect(written).toHaveLength(3);
   });
+
+  it('follow one another, whichever memories of the process they are of and however the file is spelt', async () => {
+    const written: string[] = [];
+    const first = Promise.withResolvers<void>();
+    vi.mocked(appendFile).mockImplementation(async (_, lines) => {
+      written.push(String(lines));
+      if (written.length === 1) await first.promise;
+    });
+    const logger = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
+    const spellings = [
+      'never/shared.jsonl',
+      'never/../never/shared.jsonl',
+      `${process.cwd()}/never/shared.jsonl`,
+    ];
+    for (const [index, onEvent] of spellings.entries()) {
+      const watch = openWatch({ onEvent, eventPaths: false }, { tenant: `tenant-${index}`, logger });
+      await watch?.execute(async () => ({ isError: false }) as MemoryResult, 'a')({ command: 'view' });
+      await turn();
+    }
+    expect(written).toHaveLength(1);
+    first.resolve();
+    await turn();
+    const tenants = written.map((lines) =>
+      lines
+        .trimEnd()
+        .split('\n')
+        .map((line) => JSON.parse(line).tenant),
+    );
+    expect(tenants).toEqual([['tenant-0'], ['tenant-1', 'tenant-2']]);
+  });
 });

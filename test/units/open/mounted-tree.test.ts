@@ -32,6 +32,11 @@ describe('a tree with another one mounted in it', () => {
     expect(listing.truncated).toBe(truncated);
   });
 
+  it('has its mounts as directories that are always there and that hold what the other tree holds', () => {
+    const always = ['/memories', '/memories/org', '/memories/a', '/memories/org/b', '/memories/organ'];
+    expect(always.filter((path) => tree.isAlwaysDirectory(at(path)))).toEqual(['/memories', '/memories/org']);
+  });
+
   it('tells below which mount a limit was met, and names the paths of a failure as the caller knows them', async () => {
     const failing = async (details: MemoryError['details'], code: 'limit_exceeded' | 'unavailable') => {
       const thrown = new MemoryError(code, 'no', { details, retry: 'later' });

@@ -309,6 +309,26 @@ describe('the keyring options', () => {
   });
 });
 
+describe('the expiry of an administration', () => {
+  it('takes days for files where some are configured, and otherwise in a dry run alone', async () => {
+    await stock();
+    const none = /^expireAfterDays is not set, so reads are not recorded and nothing may expire\.$/;
+    await within(async (admin) => {
+      await expect(admin.expire({ afterDays: 30 })).rejects.toMatchObject({
+        code: 'misconfigured',
+        message: expect.stringMatching(none),
+      });
+      await expect(admin.expire({ afterDays: 30, dryRun: false })).rejects.toThrow(none);
+      expect(await admin.expire({ afterDays: 30, dryRun: true })).toMatchObject({ deleted: 0 });
+      expect(await admin.expire()).toMatchObject({ deleted: 0 });
+    });
+    await within(
+      async (admin) => expect(await admin.expire({ afterDays: 30 })).toMatchObject({ deleted: 0 }),
+      { expireAfterDays: 1 },
+    );
+  });
+});
+
 describe('the administration of a memory that is read-only', () => {
   it('writes nothing: what would is refused, and the rest works', async () => {
     await stock();
@@ -325,6 +345,8 @@ describe('the administration of a memory that is read-only', () => {
           () => admin.rewrapRoot(),
           () => admin.shred(),
           () => admin.verify({ repair: true }),
+          () => admin.checkpoint(),
+          () => admin.switchHistory('on'),
           () => admin.expire(),
         ]) {
           await expect(write()).rejects.toEqual(refusal('read_only'));

@@ -1,7 +1,12 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { openMemory } from '../../../src/open/open-memory.ts';
 import type { MemoryOptions, MountOptions } from '../../../src/open/options/options.ts';
-import { createMemoryPool, type MemoryPool, type PoolOptions } from '../../../src/open/pool.ts';
+import {
+  createMemoryPool,
+  createTenantPool,
+  type MemoryPool,
+  type PoolOptions,
+} from '../../../src/open/pool.ts';
 import type { ObjectStore } from '../../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { silentLogger } from '../../stage/silent-logger.ts';
@@ -73,6 +78,17 @@ describe('a pool with mounts', () => {
       await using memory = await pool.open(tenant);
       expect(await memory.files.exists('/memories/handbook/rules.md')).toBe(true);
     }
+  });
+
+  it('leaves them closed where it opens tenants alone', async () => {
+    const mounts = [HANDBOOK, { at: '/memories/gone', tenant: 'gone', store: 'sqlite:/no/such/folder/x' }];
+    const watched = interceptStore(store, recordInto(calls));
+    await using pool = createTenantPool({ store: watched, rootKey, mounts }, { opens: 'tenants' });
+    const { memory } = await pool.open('a');
+    expect(await memory.files.exists('/memories/handbook/rules.md')).toBe(false);
+    expect(keyringReads('org')).toBe(0);
+    await using mounted = createTenantPool({ store: watched, rootKey, mounts });
+    await expect(mounted.open('a')).rejects.toMatchObject({ code: 'misconfigured' });
   });
 
   it('refuses at once what cannot be mounted, and at the opening what cannot be opened', async () => {

@@ -243,6 +243,17 @@ describe('a pool with room for few tenants', () => {
     await expect(few.open('a', { minimumEpoch: 1 })).rejects.toMatchObject({ code: 'integrity' });
   });
 
+  it.each(['', 'x'.repeat(257)])(
+    'refuses %j as an actor by its name, and asks the store for nothing',
+    async (actor) => {
+      await expect(pool.open('a', { actor })).rejects.toMatchObject({
+        code: 'misconfigured',
+        message: expect.stringMatching(/^actor /),
+      });
+      expect(calls).toEqual([]);
+    },
+  );
+
   it.each([0, -1, 1.5, 100_001, Number.NaN])('refuses room for %s tenants', (maxTenants) => {
     expect(() => createMemoryPool({ store, rootKey, maxTenants })).toThrow(
       expect.objectContaining({ code: 'misconfigured' }),
@@ -354,6 +365,25 @@ describe('new credentials of a tenant', () => {
     expect(keyringReads()).toBe(1);
     await use(3);
     expect(keyringReads()).toBe(1);
+  });
+
+  it('fail no more than the call where the store cannot be opened', async () => {
+    const unhandled: unknown[] = [];
+    const hear = (error: unknown): void => void unhandled.push(error);
+    process.on('unhandledRejection', hear);
+    try {
+      await using own = createMemoryPool({ store: 'sqlite:/no/such/folder/x', rootKey });
+      const opening = ['one', 'two'].map((accessKeyId) =>
+        own.open('a', { credentials: { accessKeyId, secretAccessKey: 's' } }),
+      );
+      for (const each of await Promise.allSettled(opening)) {
+        expect(each).toMatchObject({ status: 'rejected', reason: { code: 'misconfigured' } });
+      }
+      await new Promise((resolve) => setImmediate(resolve));
+    } finally {
+      process.off('unhandledRejection', hear);
+    }
+    expect(unhandled).toEqual([]);
   });
 
   it('change nothing for another tenant', async () => {
@@ -472,6 +502,19 @@ describe('MemoryPool.close', () => {
     await own.close();
     expect(await old.memory.execute({ command: 'view', path })).toMatchObject({ error: { code: 'aborted' } });
     expect(wrapKey).toEqual(new Uint8Array(32));
+  });
+
+  it('refuses all that comes later, and asks the store for nothing more', async () => {
+    await create(await pool.open('a'), 'x');
+    const own = createTenantPool({ store: interceptStore(store, recordInto(calls)), rootKey });
+    expect(await own.tenants()).toEqual(['a']);
+    await own.close();
+    calls.length = 0;
+    const closed = { code: 'aborted', message: expect.stringContaining('the pool is closed') };
+    await expect(own.tenants()).rejects.toMatchObject(closed);
+    await expect(own.open('a')).rejects.toMatchObject(closed);
+    await expect(own.open('Not A Tenant')).rejects.toMatchObject(closed);
+    expect(calls).toEqual([]);
   });
 
   it('refuses a memory that is being opened meanwhile', async () => {

@@ -42,6 +42,15 @@ function refusal(env: Environment): string {
   throw new Error('the configuration was accepted');
 }
 
+function thrown(work: () => unknown): unknown {
+  try {
+    work();
+  } catch (error) {
+    return error;
+  }
+  throw new Error('nothing was thrown');
+}
+
 function having(env: Environment): Environment {
   return { ...COMPLETE, ...env };
 }
@@ -221,6 +230,46 @@ describe('optionsFromEnvironment', () => {
   });
 });
 
+describe('the mounts setting', () => {
+  const mountsOf = (text: string) => optionsFromEnvironment({ SEALED_MEMORY_MOUNTS: text }).mounts;
+
+  it('reads a place and a tenant for each, and what is behind them', () => {
+    expect(mountsOf('/memories/handbook=org:ro:expires=false, /memories/team=team-7')).toEqual([
+      { at: '/memories/handbook', tenant: 'org', readOnly: true, expires: false },
+      { at: '/memories/team', tenant: 'team-7', readOnly: false },
+    ]);
+    expect(mountsOf('/memories/a=b:expires=true')).toEqual([
+      { at: '/memories/a', tenant: 'b', readOnly: false, expires: true },
+    ]);
+    expect(mountsOf('')).toBeUndefined();
+  });
+
+  it.each([
+    '/memories/a',
+    'memories/a=b',
+    '=b',
+    '/memories/a=',
+    '/memories/a=B',
+    '/memories/a=b:rw',
+    '/memories/a=b:expires=no',
+    '/memories/a=b:expires=true:ro',
+    '/memories/a=b,',
+    'x/memories/a=b',
+    '/memories/a=b c',
+  ])('refuses %j, and says what it takes', (text) => {
+    const { message, code } = thrown(() => mountsOf(text)) as MemoryError;
+    expect(code).toBe('misconfigured');
+    expect(message).toMatch(
+      /^SEALED_MEMORY_MOUNTS takes a path, = and a tenant, and behind them :ro or :expires=/,
+    );
+  });
+
+  it('is not read where the program gives mounts', () => {
+    const mounts = [{ at: '/memories/own', tenant: 'own' }];
+    expect(optionsFromEnvironment({ SEALED_MEMORY_MOUNTS: 'nonsense' }, { mounts }).mounts).toBe(mounts);
+  });
+});
+
 describe('the store setting', () => {
   it.each([
     ['memory:', { kind: 'memory' }],
@@ -287,6 +336,15 @@ describe('the S3 settings', () => {
     expect(s3({ ...env, SEALED_MEMORY_S3_ENDPOINT: undefined, AWS_REGION: 'eu-west-1' })).toMatchObject({
       endpoint: 'http://service',
       region: 'eu-west-1',
+    });
+  });
+
+  it('take an empty variable for none, and look at the next', () => {
+    const empty = { SEALED_MEMORY_S3_ENDPOINT: '', SEALED_MEMORY_S3_REGION: '', AWS_REGION: '' };
+    expect(s3(empty)).toEqual({});
+    expect(s3({ ...empty, AWS_ENDPOINT_URL: 'http://all', AWS_DEFAULT_REGION: 'eu-west-2' })).toEqual({
+      endpoint: 'http://all',
+      region: 'eu-west-2',
     });
   });
 

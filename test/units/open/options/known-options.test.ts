@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import {
   createMemoryPool,
   type Memory,
@@ -67,10 +67,10 @@ const WITHOUT_OPTIONS = ['close', 'tenant', 'history', 'files', 'sessions', 'han
 
 describe('the options of a method', () => {
   let room: { readonly memory: Memory; readonly admin: TenantAdmin };
-  beforeAll(async () => {
+  beforeEach(async () => {
     room = { memory: await openMemory(options), admin: await openAdmin(options) };
   });
-  afterAll(async () => {
+  afterEach(async () => {
     await room.memory.close();
     await room.admin.close();
   });
@@ -103,14 +103,26 @@ describe('the options of a method', () => {
   it.each(Object.entries(METHODS))(
     'are refused where they are no object, and the known ones are named: %s',
     async (name, [call, , meant]) => {
-      await expect(async () => call(room, 'create' as never)).rejects.toMatchObject({
-        code: 'misconfigured',
-        message: expect.stringMatching(
-          new RegExp(`^The options of ${name} must be an object with .*\\b${meant}\\b`),
-        ),
-      });
+      for (const none of ['create', null]) {
+        await expect(async () => call(room, none as never)).rejects.toMatchObject({
+          code: 'misconfigured',
+          message: expect.stringMatching(
+            new RegExp(`^The options of ${name} must be an object with .*\\b${meant}\\b`),
+          ),
+        });
+      }
     },
   );
+
+  it('make the call reject, but for a listing and a definition, which are no promises and throw at once', async () => {
+    const wrong = { nothing: true } as never;
+    const { files, tool, history } = room.memory;
+    for (const atOnce of [() => files.list('/memories', wrong), () => tool(wrong)]) {
+      expect(atOnce).toThrow(/^nothing is not an option/);
+    }
+    const calls = [files.read(path, wrong), history.list(path, wrong), room.admin.rotate(wrong)];
+    for (const call of calls) await expect(call).rejects.toThrow(/^nothing is not an option/);
+  });
 
   it('name the known ones where none is near', async () => {
     await expect(room.memory.files.read(path, { encoding: 'utf8' } as never)).rejects.toThrow(

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import {
   createMemoryPool,
   type MemoryOptions,
@@ -59,6 +59,32 @@ describe('what openMemory and openAdmin need', () => {
     await (await openMemory(optionsFromEnvironment(env, { profile: 'sdk' }))).close();
     const { tenant: _, ...shared } = optionsFromEnvironment(env);
     await createMemoryPool(shared satisfies PoolOptions).close();
+  });
+});
+
+describe('what every entry point needs of Node', () => {
+  const versions = process.versions;
+  afterEach(() => void Object.defineProperty(process, 'versions', { value: versions }));
+
+  it.each([
+    ['20.20.2', false],
+    ['21.99.0', false],
+    ['22.0.0', false],
+    ['22.12.9', false],
+    ['22.13.0', true],
+    ['22.14.1', true],
+    ['23.0.0', true],
+    ['24.1.0', true],
+    ['100.0.0', true],
+  ])('is version 22.13 or a newer one: %s is %s', async (node, isEnough) => {
+    Object.defineProperty(process, 'versions', { value: { ...versions, node } });
+    const make = () => createMemoryPool({ store, rootKey });
+    if (isEnough) await make().close();
+    else {
+      expect(make).toThrow(
+        `sealed-memory needs Node 22.13 or newer, and this is Node ${node}: install a newer one.`,
+      );
+    }
   });
 });
 
