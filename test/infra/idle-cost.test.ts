@@ -41,7 +41,7 @@ describe('an idle stack', () => {
   it('costs what docs/deployment.md adds up', () => {
     const costs = idleCosts(template);
     expect(told).toEqual([...costs, sumOf(costs)].map((cost) => Number(cost.toFixed(2))));
-    expect(rows).toContain(`${all(template, 'AWS::CloudWatch::Alarm').length} alarms on 11 metrics`);
+    expect(rows).toContain(`${all(template, 'AWS::CloudWatch::Alarm').length} alarms on 16 metrics`);
   });
 
   it('has no more alarms than the estimate of a busy one counts', () => {
