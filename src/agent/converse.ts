@@ -36,7 +36,10 @@ export async function converse(turn: {
       stream: true,
       thread: false,
     },
-    request.signal && { signal: request.signal },
+    {
+      ...(request.signal && { signal: request.signal }),
+      ...(request.maxRetries !== undefined && { maxRetries: request.maxRetries }),
+    },
   );
   for await (const stream of runner) {
     progress.messages = runner.params.messages;

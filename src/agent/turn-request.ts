@@ -70,6 +70,8 @@ export interface TurnRequest {
   readonly toolProps?: MemoryToolProps;
   /** The most replies of one turn; 64 by default. */
   readonly maxRequests?: number;
+  /** How often the client asks again for a reply that did not begin; as the client itself says unless given. */
+  readonly maxRetries?: number;
   /**
    * The course when the memory itself does not work: the turn ends (`stop`, the default), or Claude answers without it
    * (`go_on`).
@@ -143,7 +145,7 @@ export interface MessagesClient {
     readonly messages: {
       toolRunner(
         params: BetaToolRunnerParams & { readonly stream: true },
-        options?: { readonly signal?: AbortSignal | null },
+        options?: { readonly signal?: AbortSignal | null; readonly maxRetries?: number },
       ): TurnRunner;
     };
   };

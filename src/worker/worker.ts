@@ -283,7 +283,7 @@ function throughGate(delivery: MessageDelivery, watch: DeliveryWatch): Promise<D
 }
 
 async function deliverOne(
-  { options, pool, message, context, onTaken }: MessageDelivery,
+  { options, pool, message, context, onTaken, waitedMs }: MessageDelivery,
   watch: DeliveryWatch,
 ): Promise<Delivery> {
   const { tenant } = message;
@@ -319,6 +319,8 @@ async function deliverOne(
           model: options.model,
           ...(options.maxTokens !== undefined && { maxTokens: options.maxTokens }),
           ...listenersOf(options, message),
+          // The queue waits better than a function that is paid for meanwhile.
+          ...(waitedMs !== undefined && { maxRetries: 0 }),
           onCommand: watch.onCommand,
           onReply: (_reply, claudeRequestId) =>
             watch.onNamed({ ...(claudeRequestId && { claudeRequestId }) }),

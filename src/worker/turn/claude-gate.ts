@@ -7,7 +7,7 @@ import { type Delivery, isRefusal, type Later } from './delivery.ts';
  */
 type ClaudeGate = (model: string, deliver: () => Promise<Delivery>) => Promise<Delivery>;
 
-/** RefusedModel of one model in a row. */
+/** Claude's refusals of one model in a row. */
 interface RefusedModel {
   count: number;
   /** The time of the last one, in milliseconds since the epoch. */

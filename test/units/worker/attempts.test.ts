@@ -1,5 +1,11 @@
+import Anthropic from '@anthropic-ai/sdk';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { type LocalWorker, type Play, startLocalWorker } from '../../../infra/local/lambda/local-worker.ts';
+import {
+  type LocalWorker,
+  type Play,
+  startLocalWorker,
+  timeOf,
+} from '../../../infra/local/lambda/local-worker.ts';
 import type { MessagesClient } from '../../../src/agent/turn-request.ts';
 import type { ObjectStore } from '../../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../../src/store/sqlite/sqlite-store.ts';
@@ -12,6 +18,13 @@ const HOUR = 3_600;
 const DAY = 24 * HOUR;
 const turnOf = (i: number) => ({ tenant: 'acme', turn: `turn-${i}`, prompt: `question ${i}` });
 const FIRST = JSON.stringify(turnOf(0));
+const BEGUN = {
+  type: 'message_start',
+  message: {
+    ...{ id: 'msg_1', type: 'message', role: 'assistant', model: 'claude', content: [] },
+    ...{ stop_reason: null, stop_sequence: null, usage: { input_tokens: 7, output_tokens: 0 } },
+  },
+};
 const CUT = { fault: 'break', afterEvents: 2, part: { say: 'canary' } } as const;
 
 /** The attempts are counted beside the turn, and so in the same way whatever the queue is. */
@@ -116,6 +129,48 @@ describe.each([{ fifo: false }, { fifo: true }])('the attempts of a turn: %o', (
     expect(queue.receives.get(FIRST)?.length).toBeGreaterThan(60);
     expect(queue.deadLetters).toEqual([]);
     expect(answered().toSorted()).toEqual(['turn-0', 'turn-1']);
+  });
+
+  it('are used up by a reply that is longer than its function at the third time, and its tokens are told', async () => {
+    await start(() => ({ say: 'unasked' }));
+    let asked = 0;
+    const client = new Anthropic({
+      apiKey: 'none',
+      fetch: async (_, { signal } = {}) => {
+        asked++;
+        const begun = `event: message_start\ndata: ${JSON.stringify(BEGUN)}\n\n`;
+        const body = new ReadableStream({
+          start(stream) {
+            stream.enqueue(new TextEncoder().encode(begun));
+            signal?.addEventListener('abort', () => stream.error(new Error('aborted')));
+          },
+        });
+        return new Response(body, { headers: { 'content-type': 'text/event-stream' } });
+      },
+    });
+    const { handler } = site.another({ client: async () => client });
+    put(0);
+    await queue.run(handler, DAY, () => timeOf(10_200));
+    expect(asked).toBe(3);
+    expect(queue.deadLetters).toMatchObject([{ body: FIRST, attributes: { code: 'deadline' } }]);
+    const lines = site.lines.map((line) => JSON.parse(line) as Readonly<Record<string, unknown>>);
+    const told = lines.filter(({ code }) => code === 'deadline');
+    expect(told.map(({ message, inputTokens }) => [message, inputTokens])).toEqual([
+      ['turn will be retried', 7],
+      ['turn will be retried', 7],
+      ['turn failed', 7],
+    ]);
+  });
+
+  it('are not spent by the client: a message asks once, a caller that waits as often as the client says', async () => {
+    await start(refuse);
+    const client = new Anthropic({ baseURL: site.client.baseURL, apiKey: 'none', maxRetries: 1 });
+    const { handler, invoke } = site.another({ client: async () => client });
+    put(0);
+    await queue.run(handler, 0);
+    expect(site.scenes).toHaveLength(1);
+    await expect(invoke(turnOf(1), timeOf(60_000))).rejects.toThrow('overloaded_error');
+    expect(site.scenes).toHaveLength(3);
   });
 
   it('are all there again behind each step that came further', async () => {
