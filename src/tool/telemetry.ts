@@ -59,22 +59,20 @@ export function createTelemetry(): EventHandler {
     };
     const requests = Object.values(event.requests).reduce((sum, count) => sum + count, 0);
     const startTime = time.getTime();
-    const span = tracer.startSpan(operation, {
-      kind: SpanKind.CLIENT,
-      startTime,
-      attributes: {
-        ...shared,
-        'gen_ai.memory.store.id': tenant,
-        'sealed_memory.bytes_read': bytesRead,
-        'sealed_memory.bytes_written': bytesWritten,
-        'sealed_memory.requests': requests,
-      },
-    });
+    const caller = context.active();
+    const attributes: Attributes = {
+      ...shared,
+      'gen_ai.memory.store.id': tenant,
+      'sealed_memory.bytes_read': bytesRead,
+      'sealed_memory.bytes_written': bytesWritten,
+      'sealed_memory.requests': requests,
+    };
+    const span = tracer.startSpan(operation, { kind: SpanKind.CLIENT, startTime, attributes }, caller);
     if (outcome !== 'ok' && isForTheOperator({ code: outcome }))
       span.setStatus({ code: SpanStatusCode.ERROR });
     span.end(startTime + durationMs);
     // Exemplars name the span in this context.
-    const around = trace.setSpan(context.active(), span);
+    const around = trace.setSpan(caller, span);
     instruments.duration.record(durationMs / 1_000, shared, around);
     instruments.bytesRead.record(bytesRead, shared, around);
     instruments.bytesWritten.record(bytesWritten, shared, around);

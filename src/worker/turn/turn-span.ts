@@ -9,9 +9,11 @@ const SCOPE = 'sealed-memory';
 export async function inTurnSpan(tenant: string, work: () => Promise<Delivery>): Promise<Delivery> {
   const telemetry = await import('@opentelemetry/api').catch(() => undefined);
   if (telemetry === undefined) return work();
-  const { SpanStatusCode, trace } = telemetry;
-  const tracer = trace.getTracer(SCOPE);
-  return tracer.startActiveSpan('sealed_memory.turn', { attributes: { tenant } }, async (span) => {
+  const { context, SpanStatusCode, trace } = telemetry;
+  const around = context.active();
+  const span = trace.getTracer(SCOPE).startSpan('sealed_memory.turn', { attributes: { tenant } }, around);
+  // The SDK may bring another copy of the API, whose context is not the one in which memory operations look.
+  return context.with(trace.setSpan(around, span), async () => {
     try {
       const delivery = await work();
       span.setAttributes({ state: delivery.state, code: codeOf(delivery) });
