@@ -22,7 +22,10 @@ export const ROOMS: Readonly<Record<string, MutatedRoom>> = {
   turns: { goal: 0.9, alsoJudgedBy: ['test/units/worker/leases/**/*.test.ts'] },
   open: {
     goal: 0.9,
-    alsoJudgedBy: ['test/units/cli/typed-names.test.ts', 'test/units/tool/{events,limits,mounts}.test.ts'],
+    alsoJudgedBy: [
+      'test/units/{cli/typed-names,worker/settings}.test.ts',
+      'test/units/tool/{events,limits,mounts}.test.ts',
+    ],
   },
   policy: { goal: 0.85 },
   admin: { goal: 0.85 },

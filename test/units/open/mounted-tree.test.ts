@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { MemoryError } from '../../../src/errors.ts';
 import { MEMORY_ROOT } from '../../../src/language/path.ts';
 import { createMountedTree } from '../../../src/open/mounted-tree.ts';
+import type { Touch } from '../../../src/tree/touches.ts';
 import type { Tree } from '../../../src/tree/tree.ts';
 import { at, bytes, createSite, type TestClient, type TestSite } from '../../stage/test-tree.ts';
 
@@ -37,6 +38,26 @@ describe('a tree with another one mounted in it', () => {
     expect(always.filter((path) => tree.isAlwaysDirectory(at(path)))).toEqual(['/memories', '/memories/org']);
   });
 
+  it('tells its listener of each touch as the caller knows the path', async () => {
+    const touches: Touch[] = [];
+    const onTouch = (touch: Touch): void => void touches.push(touch);
+    const read = (path: string) => tree.read(at(path), { onTouch });
+    await read('/memories/a');
+    await read('/memories/org/b');
+    await tree.create(at('/memories/org/d'), bytes('x'), { onTouch });
+    await tree.rename({ from: at('/memories/org/d'), to: at('/memories/org/e') }, { onTouch });
+    await tree.remove(at('/memories/org/e'), { onTouch });
+    await tree.read(at('/memories/org/c'));
+    const version = expect.any(String);
+    expect(touches).toEqual([
+      { kind: 'read', path: '/memories/a', version },
+      { kind: 'read', path: '/memories/org/b', version },
+      { kind: 'written', path: '/memories/org/d', version },
+      { kind: 'renamed', path: '/memories/org/d', to: '/memories/org/e' },
+      { kind: 'deleted', path: '/memories/org/e' },
+    ]);
+  });
+
   it('tells below which mount a limit was met, and names the paths of a failure as the caller knows them', async () => {
     const failing = async (details: MemoryError['details'], code: 'limit_exceeded' | 'unavailable') => {
       const thrown = new MemoryError(code, 'no', { details, retry: 'later' });
@@ -51,6 +72,8 @@ describe('a tree with another one mounted in it', () => {
     const full = { limit: 'files' };
     expect(await failing(full, 'limit_exceeded')).toEqual([{ ...full, below: '/memories/org' }, full]);
     expect(await failing(full, 'unavailable')).toEqual([full, full]);
+    const deep = { rule: 'too_many_segments', max: 16 };
+    expect(await failing(deep, 'unavailable')).toEqual([{ ...deep, below: '/memories/org' }, deep]);
     const left = { paths: ['/memories/b', '/memories/c'] };
     const outward = { paths: ['/memories/org/b', '/memories/org/c'] };
     expect(await failing(left, 'unavailable')).toEqual([outward, left]);

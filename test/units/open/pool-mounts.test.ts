@@ -1,3 +1,4 @@
+import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { openMemory } from '../../../src/open/open-memory.ts';
 import type { MemoryOptions, MountOptions } from '../../../src/open/options/options.ts';
@@ -89,6 +90,30 @@ describe('a pool with mounts', () => {
     expect(keyringReads('org')).toBe(0);
     await using mounted = createTenantPool({ store: watched, rootKey, mounts });
     await expect(mounted.open('a')).rejects.toMatchObject({ code: 'misconfigured' });
+  });
+
+  it('closes with itself each store that it opened, and no store of the caller', async () => {
+    const close = vi.spyOn(DatabaseSync.prototype, 'close');
+    const own = { at: '/memories/own', store: 'memory:', tenant: 'own' };
+    const shared = { rootKey, mounts: [own, { at: '/memories/beside', tenant: 'beside' }] };
+    try {
+      for (const [options, most] of [
+        [{ ...shared, store: 'memory:' }, 2],
+        [{ ...shared, store }, 1],
+        [{ rootKey, store: 'memory:' }, 1],
+        [{ rootKey, store }, 0],
+      ] as const) {
+        const pool = createMemoryPool(options);
+        for (const tenant of ['a', 'b']) await pool.open(tenant);
+        expect(close).not.toHaveBeenCalled();
+        await pool.close();
+        await pool.close();
+        expect(close).toHaveBeenCalledTimes(most);
+        close.mockClear();
+      }
+    } finally {
+      close.mockRestore();
+    }
   });
 
   it('refuses at once what cannot be mounted, and at the opening what cannot be opened', async () => {

@@ -351,6 +351,13 @@ describe('the S3 settings', () => {
   it('pass over the shared endpoints when AWS programs are told to', () => {
     const env = { AWS_ENDPOINT_URL: 'http://all', AWS_IGNORE_CONFIGURED_ENDPOINT_URLS: 'true' };
     expect(s3(env)).toEqual({});
+    const given = { ...env, AWS_REGION: 'eu-west-1', SEALED_MEMORY_S3_ENDPOINT: 'http://own' };
+    expect(s3(given)).toEqual({ endpoint: 'http://own', region: 'eu-west-1' });
+    for (const not of ['', 'false', '1']) {
+      const ignored = { ...env, AWS_IGNORE_CONFIGURED_ENDPOINT_URLS: not };
+      expect(s3(ignored)).toEqual({ endpoint: 'http://all' });
+    }
+    expect(s3({ ...env, AWS_IGNORE_CONFIGURED_ENDPOINT_URLS: 'TRUE' })).toEqual({});
   });
 
   it.each(['http://user:pass@host', 'http://host?x', 'http://host#x', 'host:9000', 'http://'])(
