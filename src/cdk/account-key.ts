@@ -1,15 +1,17 @@
-import { Annotations, Aws } from 'aws-cdk-lib';
+import { Aws } from 'aws-cdk-lib';
 import { PolicyStatement, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import type { IKey } from 'aws-cdk-lib/aws-kms';
 import type { Construct } from 'constructs';
+import { addToGivenKey } from './key-administration.ts';
 
 /** Lets a key of the account's encrypt the log groups of this account, in its own policy where the CDK can write it. */
 export function useAccountKey(scope: Construct, key: IKey): void {
-  if (key.addToResourcePolicy(logsUse(), true).statementAdded) return;
-  Annotations.of(scope).addWarningV2(
-    'sealed-memory:account-key-policy',
-    'The policy of the account key is not made here: put the statement of docs/deployment.md, "A key of the account\'s", into it.',
-  );
+  addToGivenKey(scope, key, {
+    statement: logsUse(),
+    warning: 'account-key-policy',
+    name: 'account key',
+    source: 'the statement of docs/deployment.md, "A key of the account\'s",',
+  });
 }
 
 /** Makes the statement by which CloudWatch Logs uses the key; Secrets Manager asks on behalf of the reader instead. */

@@ -1,4 +1,7 @@
+import { Annotations } from 'aws-cdk-lib';
 import { AccountRootPrincipal, PolicyStatement } from 'aws-cdk-lib/aws-iam';
+import type { IKey } from 'aws-cdk-lib/aws-kms';
+import type { Construct } from 'constructs';
 
 /**
  * All actions that administer a key, without those that use it: Encrypt, Decrypt, GenerateDataKey, ReEncrypt,
@@ -38,4 +41,32 @@ export function accountAdministers(): PolicyStatement {
     actions: ADMINISTRATION,
     resources: ['*'],
   });
+}
+
+/**
+ * Puts a statement into the policy of a key that the caller gave; a warning says what to put there by hand where the CDK
+ * cannot write that policy.
+ */
+export function addToGivenKey(
+  scope: Construct,
+  key: IKey,
+  {
+    statement,
+    warning,
+    name,
+    source,
+  }: {
+    readonly statement: PolicyStatement;
+    /** The name of the warning, by which it can be acknowledged. */
+    readonly warning: string;
+    /** What the warning calls the key, and where it says that its statements stand. */
+    readonly name: string;
+    readonly source: string;
+  },
+): void {
+  if (key.addToResourcePolicy(statement, true).statementAdded) return;
+  Annotations.of(scope).addWarningV2(
+    `sealed-memory:${warning}`,
+    `The policy of the ${name} is not made here: put ${source} into it.`,
+  );
 }

@@ -1,8 +1,8 @@
-import { Annotations, Aws, Duration, RemovalPolicy } from 'aws-cdk-lib';
+import { Aws, Duration, RemovalPolicy } from 'aws-cdk-lib';
 import { AccountRootPrincipal, PolicyDocument, PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import { type IKey, Key } from 'aws-cdk-lib/aws-kms';
 import type { Construct } from 'constructs';
-import { accountAdministers } from './key-administration.ts';
+import { accountAdministers, addToGivenKey } from './key-administration.ts';
 
 const USE = ['kms:Decrypt', 'kms:GenerateDataKey'];
 
@@ -21,12 +21,12 @@ function throughQueues(): Readonly<Record<string, string>> {
 export function placeQueueKey(scope: Construct, given: IKey | 'sqs' | undefined): IKey | undefined {
   if (given === 'sqs') return undefined;
   if (given === undefined) return createQueueKey(scope);
-  if (!given.addToResourcePolicy(accountUses(), true).statementAdded) {
-    Annotations.of(scope).addWarningV2(
-      'sealed-memory:queue-key-policy',
-      'The policy of the key of the queues is not made here: put the statements of docs/iam/queue-key.json into it.',
-    );
-  }
+  addToGivenKey(scope, given, {
+    statement: accountUses(),
+    warning: 'queue-key-policy',
+    name: 'key of the queues',
+    source: 'the statements of docs/iam/queue-key.json',
+  });
   return given;
 }
 

@@ -1,8 +1,8 @@
-import { Annotations, Duration, RemovalPolicy } from 'aws-cdk-lib';
+import { Duration, RemovalPolicy } from 'aws-cdk-lib';
 import { type IRole, PolicyDocument, PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import { type IKey, Key } from 'aws-cdk-lib/aws-kms';
 import type { Construct } from 'constructs';
-import { accountAdministers } from './key-administration.ts';
+import { accountAdministers, addToGivenKey } from './key-administration.ts';
 import { TENANT_TAG } from './tenant-resources.ts';
 
 /** The pairs of docs/format.md, "Root wrap", as conditions: exactly these five, with the session's own tenant. */
@@ -36,12 +36,12 @@ export function placeRootKey(
   const { given, usedBy, generation } = options;
   if (given === undefined) return createRootKey(scope, { usedBy, generation: generation ?? 1 });
   if (generation !== undefined) throw new RangeError('rootKeyGeneration is of a root key that is made here');
-  if (!given.addToResourcePolicy(tenantRoleUses(usedBy), true).statementAdded) {
-    Annotations.of(scope).addWarningV2(
-      'sealed-memory:root-key-policy',
-      'The policy of the root key is not made here: put the statements of docs/iam/root-key.json into it.',
-    );
-  }
+  addToGivenKey(scope, given, {
+    statement: tenantRoleUses(usedBy),
+    warning: 'root-key-policy',
+    name: 'root key',
+    source: 'the statements of docs/iam/root-key.json',
+  });
   return given;
 }
 

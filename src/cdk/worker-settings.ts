@@ -88,11 +88,7 @@ export const SETTINGS: Readonly<Record<keyof WorkerSettings, SettingRow>> = {
     told: 'worker',
     form: ['low', 'medium', 'high', 'xhigh', 'max'],
   },
-  systemPrompt: {
-    variable: 'SEALED_MEMORY_WORKER_SYSTEM_PROMPT',
-    told: 'worker',
-    form: 'text',
-  },
+  systemPrompt: { variable: 'SEALED_MEMORY_WORKER_SYSTEM_PROMPT', told: 'worker', form: 'text' },
   reply: { variable: 'SEALED_MEMORY_WORKER_REPLY', told: 'worker', form: ['pointer', 'inline'] },
   tokensPerDay: { variable: 'SEALED_MEMORY_WORKER_TOKENS_PER_DAY', told: 'worker', form: 'number' },
   // The worker records the reads by which the expiry judges.
