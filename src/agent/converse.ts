@@ -12,10 +12,16 @@ import type { ReplyStream, TurnRequest } from './turn-request.ts';
 import type { TurnTool } from './turn-tool.ts';
 
 /**
+ * The longest time without an event of a reply, in milliseconds: the API sends several a second while Claude speaks.
+ */
+const LONGEST_SILENCE_MS = 60_000;
+
+/**
  * Runs the SDK's loop from `progress` to the end of the turn, until the memory is `down`, or until `onStep` stops it.
  * It leaves the state of the turn in `progress`.
  *
- * @throws ReplyCut when a reply began and did not arrive whole, also where nothing of it came for a minute; the client's error when it did not begin.
+ * @throws ReplyCut when a reply began and did not arrive whole, also where nothing of it came for a minute; the client's
+ * error when it did not begin.
  */
 export async function converse(turn: {
   readonly request: TurnRequest;
@@ -74,9 +80,6 @@ async function answerTo(step: TurnProgress, { onStep }: Pick<TurnRequest, 'onSte
   return onStep && inTime<unknown>(() => onStep(step), { late: () => new Error() }).catch(() => {});
 }
 
-/** The longest time without an event of a reply, in milliseconds: the API sends several a second while Claude speaks. */
-const LONGEST_SILENCE_MS = 60_000;
-
 /** Tells of the calls of a reply that have a result. */
 function tellToolUses(
   { content }: BetaMessage,
@@ -90,9 +93,9 @@ function tellToolUses(
     ),
   );
   for (const block of content) {
-    const isFailure = block.type === 'tool_use' ? failures.get(block.id) : undefined;
-    if (block.type === 'tool_use' && isFailure !== undefined)
-      onToolUse({ name: block.name, outcome: isFailure ? 'error' : 'ok' });
+    if (block.type !== 'tool_use') continue;
+    const isFailure = failures.get(block.id);
+    if (isFailure !== undefined) onToolUse({ name: block.name, outcome: isFailure ? 'error' : 'ok' });
   }
 }
 

@@ -90,8 +90,8 @@ export interface TurnRequest {
   /** Hears Claude's words of every reply as they arrive. It hears a reply that was cut again from its beginning. */
   readonly onText?: (delta: string) => void;
   /**
-   * Hears of each call of a tool, the memory's too, in the order in which the reply made them, once all calls of the reply are done. A
-   * worker that goes on with a turn tells no call of an earlier one again.
+   * Hears of each call of a tool, the memory's too, in the order in which the reply made them, once all calls of the
+   * reply are done. A worker that goes on with a turn tells no call of an earlier one again.
    */
   readonly onToolUse?: (use: ToolUseReport) => void;
   /** Hears each reply; `requestId` is the API's id of the request. */

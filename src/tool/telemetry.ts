@@ -40,9 +40,9 @@ const OPERATIONS: Readonly<Partial<Record<MemoryEvent['command'], string>>> = {
  * Makes a handler for `onEvent` that tells OpenTelemetry about each operation of a memory: a span, and histograms of its
  * duration, its bytes and its requests to the store. The names are those of the semantic conventions for generative AI
  * (gen-ai-spans, "Memory", in development), and `sealed_memory.*` where these have none. A span is a child of the one
- * that was active where the call was made, and an error where the operator has to act. Neither holds a path or a
- * text; a span names the tenant, a histogram does not. Make it once in a process, and register the providers before the first event:
- * without them it tells nothing.
+ * that was active where the call was made, and an error where the operator has to act. Neither holds a path or a text;
+ * a span names the tenant, a histogram does not. Make it once in a process, and register the providers before the first
+ * event: without them it tells nothing.
  */
 export function createTelemetry(): EventHandler {
   const tracer = trace.getTracer(SCOPE);

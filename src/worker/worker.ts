@@ -8,7 +8,7 @@ import { parseTenantId, type TenantId } from '../format/object-keys.ts';
 import type { LogFields } from '../logger.ts';
 import type { MemoryOptions } from '../open/options/options.ts';
 import { createTenantPool, type TenantPool } from '../open/pool.ts';
-import { inTime } from '../time.ts';
+import { inTime, once } from '../time.ts';
 import type { EventHandler } from '../tool/watch.ts';
 import { turnActor } from '../turns/turn-trace.ts';
 import { codeOf, heardJsonLogger, type JsonLogger } from './json-log.ts';
@@ -79,8 +79,9 @@ export interface WorkerOptions {
   };
   readonly replies?: Replies | undefined;
   /**
-   * Gives the listeners of a turn's words and calls of tools as they come. A turn that is delivered again tells again what it says
-   * from the last reply on that was kept; one that was answered before tells nothing. Their failures, and that of `onTurn` itself, change nothing.
+   * Gives the listeners of a turn's words and calls of tools as they come. A turn that is delivered again tells again
+   * what it says from the last reply on that was kept; one that was answered before tells nothing. Their failures, and
+   * that of `onTurn` itself, change nothing.
    */
   readonly onTurn?: ((turn: TurnName) => Pick<TurnRequest, 'onText' | 'onToolUse'>) | undefined;
   readonly logger: JsonLogger;
@@ -166,14 +167,13 @@ export function createWorker(given: WorkerOptions): Worker {
 
 /** Makes a handler that tells OpenTelemetry about each memory operation, where the process has `@opentelemetry/api`. */
 function createLazyTelemetry(): EventHandler {
-  let loading: Promise<EventHandler | undefined> | undefined;
-  return async (event) => {
-    loading ??= import('../tool/telemetry.ts').then(
+  const load = once(() =>
+    import('../tool/telemetry.ts').then(
       ({ createTelemetry }) => createTelemetry(),
       () => undefined,
-    );
-    return (await loading)?.(event);
-  };
+    ),
+  );
+  return async (event) => (await load())?.(event);
 }
 
 /** Asks for the listeners of a turn; whatever else is given stands for none. */

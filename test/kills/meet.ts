@@ -105,8 +105,8 @@ export function killAt(given: CutVerb): Promise<CutReport> {
 }
 
 /**
- * Has the store take no write from some requests of the verb on, lets the same process run it again when there is room, and answers
- * what the witnesses say against it: nothing where all is as if there had always been room.
+ * Has the store take no write from some requests of the verb on, lets the same process run it again when there is room,
+ * and answers what the witnesses say against it: nothing where all is as if there had always been room.
  */
 export function fillAt(given: CutVerb): Promise<CutReport> {
   return runAgain(given, (requests) =>

@@ -2,7 +2,7 @@ import type { MessageAttributeValue, SQSClient } from '@aws-sdk/client-sqs';
 import type { SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
 import { DAY_MS } from '../../time.ts';
 import type { JsonLogger } from '../json-log.ts';
-import type { Delivery, NotAnswered } from '../turn/delivery.ts';
+import type { Delivery, Later, NotAnswered } from '../turn/delivery.ts';
 import type { LambdaContext } from './direct-handler.ts';
 import { FIRST_SENT, groupsOf, isFifo, receivesOf, type Sending, sendingOf } from './queue-records.ts';
 import { ask, loadSqs } from './replies.ts';
@@ -42,8 +42,6 @@ interface Received {
   /** Hides the message from everybody, from now on. Requests for one message follow each other. */
   hide(seconds: number): Promise<void>;
 }
-
-type Delayed = Extract<Delivery, { readonly state: 'later' }>;
 
 /** The seconds that a message waits after each number of receives; the last one counts for all further. */
 const PAUSES = [5, 30, 120, 600] as const;
@@ -183,7 +181,7 @@ async function secondsUntilRetry(
   return isBuried ? undefined : backoff(options, record);
 }
 
-function pauseOf(options: SqsHandlerOptions, { record, sending }: Received, delivery: Delayed): number {
+function pauseOf(options: SqsHandlerOptions, { record, sending }: Received, delivery: Later): number {
   const { afterSeconds, isExact, isBlocked, isCondition } = delivery;
   if (isExact) return afterSeconds;
   // Each receive counts in a FIFO queue, so a turn waits for its conversation there as for anything else.

@@ -3,8 +3,9 @@ import type { Delivery } from './delivery.ts';
 const SCOPE = 'sealed-memory';
 
 /**
- * Runs `work` with a span of one delivery that is active while it runs, so that spans of memory operations and of Claude's client
- * are its children. It is idle unless the process has `@opentelemetry/api` and a tracer. Names and texts never enter it.
+ * Runs `work` with a span of one delivery that is active while it runs, so that spans of memory operations and of
+ * Claude's client are its children. It is idle unless the process has `@opentelemetry/api` and a tracer. Names and texts
+ * never enter it.
  */
 export async function inTurnSpan(tenant: string, work: () => Promise<Delivery>): Promise<Delivery> {
   const telemetry = await import('@opentelemetry/api').catch(() => undefined);
