@@ -45,6 +45,7 @@ interface Received {
 
 /** The seconds that a message waits after each number of receives; the last one counts for all further. */
 const PAUSES = [5, 30, 120, 600] as const;
+const LONGEST_PAUSE_SECONDS = PAUSES[3];
 /**
  * The pauses, as in `PAUSES`, of a turn that waits for another of its conversation: they spread many such turns, which
  * would otherwise all ask again at every turn's end.
@@ -182,14 +183,15 @@ async function secondsUntilRetry(
 }
 
 function pauseOf(options: SqsHandlerOptions, { record, sending }: Received, delivery: Later): number {
-  const { afterSeconds, isExact, isBlocked, isCondition } = delivery;
+  const { afterSeconds, agoSeconds = 0, isExact, isBlocked, isCondition } = delivery;
   if (isExact) return afterSeconds;
   // Each receive counts in a FIFO queue, so a turn waits for its conversation there as for anything else.
   if (isBlocked && !isFifo(options.queueUrl))
     return Math.max(afterSeconds, backoff(options, record, BLOCKED_PAUSES));
   // A turn that was held up until it was sent on keeps the longest pause, instead of beginning with short ones again.
   const pauses = isCondition && sending.isSentOn ? PAUSES.slice(-1) : PAUSES;
-  return Math.max(afterSeconds, backoff(options, record, pauses));
+  const longest = Math.max(afterSeconds, LONGEST_PAUSE_SECONDS) - agoSeconds;
+  return Math.min(longest, Math.max(afterSeconds, backoff(options, record, pauses)));
 }
 
 function backoff(

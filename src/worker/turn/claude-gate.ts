@@ -2,7 +2,7 @@ import { type Delivery, isRefusal, type Later } from './delivery.ts';
 
 /**
  * Runs a delivery whose turn asks a model, unless Claude has just refused five turns in a row: then the turn waits as
- * the last of these does, and neither Claude nor the store is asked. One delivery a minute goes through meanwhile. An
+ * the last of these does, and no longer, and neither Claude nor the store is asked. One delivery a minute goes through meanwhile. An
  * answer of Claude's opens the gate.
  */
 type ClaudeGate = (model: string, deliver: () => Promise<Delivery>) => Promise<Delivery>;
@@ -31,8 +31,11 @@ export function createClaudeGate(): ClaudeGate {
     const shut = models.get(model);
     const isShut = shut !== undefined && shut.count >= SHUT_FROM;
     if (isShut && shut.isAsking) return { ...shut.last, afterSeconds: ASKING_PAUSE, isExact: true };
+    const agoMs = isShut ? Date.now() - shut.at : 0;
     // A clock that was put back does not shut the gate for longer.
-    if (isShut && Math.abs(Date.now() - shut.at) < ASKED_EVERY_MS) return shut.last;
+    if (isShut && Math.abs(agoMs) < ASKED_EVERY_MS) {
+      return { ...shut.last, agoSeconds: Math.max(0, agoMs / 1_000) };
+    }
     if (isShut) shut.isAsking = true;
     const delivery = await deliver();
     if (isShut) shut.isAsking = false;

@@ -23,6 +23,8 @@ export type Delivery =
       readonly afterSeconds: number;
       /** True where the pause is known, and does not grow with the attempts. */
       readonly isExact?: true;
+      /** The seconds since another turn's refusal that holds this one up as well: the longest pause counts from there. */
+      readonly agoSeconds?: number;
       /** True where the turn has come further, and goes on from there: this delivery was no failed attempt. */
       readonly hasProgress?: true;
       /** True where it waits for another turn of its conversation: this delivery was no failed attempt. */

@@ -242,6 +242,31 @@ describe('the SQS handler', () => {
   );
 });
 
+describe('a message that another one’s refusal holds up', () => {
+  it.each([
+    [4, 5, 600 - 24],
+    [4, 780, 780 - 24],
+    [3, 5, 120],
+  ])(
+    'waits no longer at receive %d than that one would from its refusal on',
+    async (receives, afterSeconds, seconds) => {
+      const { changed, take } = watchVisibility();
+      const handler = createSqsHandler({
+        sqs: {
+          send: async (command: unknown) => take(command as ChangeMessageVisibilityCommand),
+        } as unknown as Pick<SQSClient, 'send'>,
+        queueUrl: QUEUE,
+        deliver: async () => ({ ...LATER, afterSeconds, agoSeconds: 24, isCondition: true }),
+        log: createJsonLogger({ write: () => {} }),
+        random: () => 0,
+      });
+      const held = { ...record('a'), attributes: { ApproximateReceiveCount: String(receives) } } as SQSRecord;
+      await handler({ Records: [held] }, TIME);
+      expect(changed).toEqual([expect.objectContaining({ VisibilityTimeout: seconds })]);
+    },
+  );
+});
+
 describe('a message that waits', () => {
   const HOUR = 3_600;
   const DAY = 24 * HOUR;

@@ -52,10 +52,12 @@ describe('the gate before Claude', () => {
     } as Delivery);
     await asks({ ...REFUSED, code: 'http_401', afterSeconds: 780, turn: 'canary' } as Delivery);
     for (let i = 0; i < 4; i++) await asks({ ...REFUSED, code: 'http_401', afterSeconds: 780 } as Delivery);
+    pass(24);
     expect(await gate('claude', async () => ANSWERED)).toEqual({
       ...REFUSED,
       code: 'http_401',
       afterSeconds: 780,
+      agoSeconds: 24,
     });
   });
 
@@ -116,8 +118,10 @@ describe('the gate before Claude', () => {
   });
 
   it('is not shut for longer by a clock that is put back', async () => {
-    const { asks, shut } = open();
+    const { gate, asks, shut } = open();
     await shut();
+    pass(-30);
+    expect(await gate('claude', async () => ANSWERED)).toEqual({ ...REFUSED, agoSeconds: 0 });
     pass(-3_600);
     expect(await asks()).toBe(true);
   });
