@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { build } from 'esbuild';
+import { build, type Plugin } from 'esbuild';
 import { type BundleReport, type BundleRequest, writeBundle } from '../src/cdk/worker-bundle.ts';
 import { licensesOf } from './bundled-licenses.ts';
 
@@ -20,13 +20,27 @@ const NO_BROWSER = fileURLToPath(new URL('worker/no-browser.ts', import.meta.url
 
 const NO_DEBUG = fileURLToPath(new URL('worker/no-debug.ts', import.meta.url));
 
+const NO_AGENT_TOOLSET = fileURLToPath(new URL('worker/no-agent-toolset.ts', import.meta.url));
+
+/** Leaves out the tools of an agent's own machine, which the Anthropic SDK loads where it runs one. */
+const withoutAgentToolset: Plugin = {
+  name: 'without the agent toolset',
+  setup({ onResolve }) {
+    onResolve({ filter: /\/agent-toolset\/node\.mjs$/ }, () => ({ path: NO_AGENT_TOOLSET }));
+  },
+};
+
 /** The most bytes that a function loads before its first invocation. */
 export const MOST_EAGER_BYTES = 750_000;
 
 /** Writes a bundle as `writeBundle` does, without what no function of the deployment needs. */
 export function bundle(request: Pick<BundleRequest, 'entry' | 'folder'>): Promise<BundleReport> {
   const alias = { '@aws-sdk/credential-provider-node': CREDENTIALS, bowser: NO_BROWSER, debug: NO_DEBUG };
-  return writeBundle({ ...request, build, alias });
+  return writeBundle({
+    ...request,
+    build: (options) => build({ ...options, plugins: [...(options.plugins ?? []), withoutAgentToolset] }),
+    alias,
+  });
 }
 
 /** Writes the worker's bundle as the package carries it, with the licences of its parts. */

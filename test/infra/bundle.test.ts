@@ -115,6 +115,14 @@ export const loaded = () => process.moduleLoadList.includes('NativeModule https'
 });
 
 describe('the bundle of the worker', () => {
+  it('holds none of the tools by which the SDK lets a managed agent run commands', async () => {
+    const folder = newFolder();
+    await bundle({ entry: WORKER_ENTRY, folder });
+    const texts = readdirSync(folder).map((name) => readFileSync(join(folder, name), 'utf8'));
+    expect(texts.filter((text) => text.includes('toolRunner'))).toHaveLength(1);
+    expect(texts.filter((text) => text.includes('betaBashTool'))).toEqual([]);
+  });
+
   it('keeps its budget, exports the functions of the deployment, and needs nothing beside it', async () => {
     const folder = newFolder();
     const { eager, total } = await bundle({ entry: WORKER_ENTRY, folder });
