@@ -22,6 +22,7 @@ export type MemoryErrorCode =
   | 'aborted'
   | 'access_denied'
   | 'key_unavailable'
+  | 'tenant_unknown'
   | 'unsupported_format'
   | 'misconfigured'
   | 'integrity';
@@ -114,6 +115,7 @@ const FOR_THE_OPERATOR: ReadonlySet<MemoryErrorCode> = new Set([
   'timeout',
   'access_denied',
   'key_unavailable',
+  'tenant_unknown',
   'unsupported_format',
   'misconfigured',
   'integrity',

@@ -50,6 +50,8 @@ export interface WorkerSettings {
   readonly cacheBytes?: number;
   /** The seconds for which keys stay in a function's cache, and a revoked one lives on; absent: 300. */
   readonly keyringTtlSeconds?: number;
+  /** False to refuse the turns of a tenant for whom nothing was ever written (`tenant_unknown`); absent: true. */
+  readonly createTenants?: boolean;
   /** True to refuse every write of a turn to its memory. */
   readonly readOnly?: boolean;
   /** The form in which the bucket shows names, fixed when a tenant begins; absent: `encrypted`. */
@@ -114,6 +116,7 @@ export const SETTINGS: Readonly<Record<keyof WorkerSettings, SettingRow>> = {
   maxTenantBytes: { variable: 'SEALED_MEMORY_MAX_TENANT_BYTES', told: 'worker', form: 'number' },
   cacheBytes: { variable: 'SEALED_MEMORY_CACHE_BYTES', told: 'worker', form: 'number' },
   keyringTtlSeconds: { variable: 'SEALED_MEMORY_KEYRING_TTL_SECONDS', told: 'both', form: 'number' },
+  createTenants: { variable: 'SEALED_MEMORY_CREATE_TENANTS', told: 'worker', form: 'flag' },
   readOnly: { variable: 'SEALED_MEMORY_READ_ONLY', told: 'worker', form: 'flag' },
   names: { variable: 'SEALED_MEMORY_NAMES', told: 'worker', form: ['encrypted', 'plain'] },
   profile: { variable: 'SEALED_MEMORY_PROFILE', told: 'worker', form: ['doc', 'sdk'] },

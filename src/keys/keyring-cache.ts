@@ -21,7 +21,7 @@ export interface KeyringCache {
    * 1 s. Undefined when both keyring and data are missing; with `create` one is made then.
    *
    * @throws MemoryError `key_unavailable` when the tenant was destroyed, its root key is not configured, or it has data
-   * but no keyring; `integrity`; `unsupported_format`; `misconfigured` when the stored name mode is not the configured
+   * but no keyring; `tenant_unknown`; `integrity`; `unsupported_format`; `misconfigured` when the stored name mode is not the configured
    * one; the errors of the store and the root key.
    */
   load(

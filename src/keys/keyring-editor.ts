@@ -27,7 +27,8 @@ export interface KeyringEditor extends Pick<KeyringReader, 'find' | 'read' | 'in
    * Reads the keyring; undefined when both keyring and data are missing. With `create` a keyring is made then, and
    * confirmed to lie in the store before this resolves. Its names are `encrypted` unless a mode is configured.
    *
-   * @throws MemoryError as `read`; `key_unavailable` when there is data without a keyring, or the keyring is gone.
+   * @throws MemoryError as `read`; `key_unavailable` when there is data without a keyring, or the keyring is gone;
+   * `tenant_unknown` when both are missing and no tenant may be created.
    */
   fetch(request: RequestOptions & { readonly create: boolean }): Promise<OpenedKeyring | undefined>;
   /**
@@ -45,6 +46,10 @@ export interface KeyringEditor extends Pick<KeyringReader, 'find' | 'read' | 'in
 }
 
 export interface KeyringEditorOptions extends Omit<KeyringReaderOptions, 'guard'> {
+  /** False to refuse a tenant that has no keyring and no data, instead of telling it absent; true by default. */
+  readonly createTenants?: boolean | undefined;
+  /** Hears that this process has begun the tenant, once its keyring lies in the store. */
+  readonly onBegun?: (() => void) | undefined;
   /** True for a tenant that is created with history; false by default. */
   readonly keepsHistory?: boolean | undefined;
   /** The process's memory of the keyring so far; empty by default. */
@@ -96,6 +101,12 @@ export function createKeyringEditor(options: KeyringEditorOptions): KeyringEdito
         'The tenant has data but no keyring; restore the keyring object from a backup.',
       );
     }
+    if (options.createTenants === false) {
+      throw new MemoryError(
+        'tenant_unknown',
+        'Nothing was ever written for the tenant, and this process begins none (createTenants: false); is its name right?',
+      );
+    }
     return mayCreate ? create(signal) : 'absent';
   }
 
@@ -117,6 +128,7 @@ export function createKeyringEditor(options: KeyringEditorOptions): KeyringEdito
       }
       const own = { keyring, bytes };
       isKept = reader.admit(own, { signal, before }) === 'newest';
+      options.onBegun?.();
       return isKept ? own : 'overtaken';
     } finally {
       if (!isKept) forget(keyring);

@@ -117,7 +117,12 @@ export async function openTenantAdmin(given: MemoryOptions): Promise<TenantAdmin
   const options: MemoryOptions = Object(given);
   const keyring = { ...options.keyring, ttlMs: ADMIN_TTL_MS };
   const mounts = new Set((options.mounts ?? []).map(({ at }) => parseMemoryPath(at)));
-  const { parts, settings, close } = await openTenant({ ...options, keyring });
+  const { parts, settings, close } = await openTenant({
+    ...options,
+    // Who looks after tenants may begin one.
+    ...(options.createTenants === false && { createTenants: true }),
+    keyring,
+  });
   const { context, tree, rootKeys, versions, guard, watch } = parts;
   const closeWatched = async (): Promise<void> => {
     await close();

@@ -176,6 +176,8 @@ export async function wireTenant(wiring: TenantWiring): Promise<OpenTenant> {
     random: osRandom,
     ...(names !== undefined && { nameMode: names }),
     keepsHistory: historyDays !== undefined,
+    createTenants: settings.createTenants,
+    onBegun: () => logger.info('a tenant was begun', { tenant }),
   });
   const clocks = { clock: Date.now, monotonic: () => performance.now() };
   const isLimited = limits.files !== undefined || limits.tenantBytes !== undefined;

@@ -24,6 +24,7 @@ const CODES: Readonly<Record<MemoryErrorCode, true>> = {
   aborted: true,
   access_denied: true,
   key_unavailable: true,
+  tenant_unknown: true,
   unsupported_format: true,
   misconfigured: true,
   integrity: true,

@@ -30,6 +30,7 @@ const GIVEN: Readonly<Record<keyof WorkerSettings, string>> = {
   maxTenantBytes: '90000000',
   cacheBytes: '0',
   keyringTtlSeconds: '60',
+  createTenants: 'false',
   readOnly: 'false',
   names: 'plain',
   profile: 'sdk',

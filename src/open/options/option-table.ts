@@ -85,6 +85,11 @@ export const OPTION_TABLE = {
   },
   eventPaths: { variable: 'SEALED_MEMORY_EVENT_PATHS', rule: { kind: 'flag' }, fallback: false },
   actor: { variable: 'SEALED_MEMORY_ACTOR', rule: { kind: 'text', check: checkActor as Check } },
+  createTenants: {
+    variable: 'SEALED_MEMORY_CREATE_TENANTS',
+    rule: { kind: 'flag' },
+    fallback: true,
+  },
   readOnly: { variable: 'SEALED_MEMORY_READ_ONLY', rule: { kind: 'flag' }, fallback: false },
   'limits.fileBytes': {
     variable: 'SEALED_MEMORY_MAX_FILE_BYTES',

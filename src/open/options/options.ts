@@ -35,6 +35,11 @@ export interface MemoryOptions {
    * and a wrong setting fails the first command. For functions that must start fast; default false.
    */
   readonly lazy?: boolean | undefined;
+  /**
+   * False to refuse a tenant that has no keyring as `tenant_unknown`, its reads too: a mistyped id begins none then.
+   * Default true: its first write begins it, which is one line of the log.
+   */
+  readonly createTenants?: boolean | undefined;
   /** True for a memory that is only read: every write is refused, and reads write nothing; default false. */
   readonly readOnly?: boolean | undefined;
   /**

@@ -80,6 +80,7 @@ describe('optionsFromEnvironment', () => {
       names: undefined,
       concurrency: 32,
       lazy: false,
+      createTenants: true,
       readOnly: false,
       eventPaths: false,
       policy: undefined,
