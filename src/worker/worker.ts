@@ -20,7 +20,7 @@ import { createSqsHandler, type DeliverRequest } from './queue/sqs-handler.ts';
 import { credentialsOf, type TenantCredentialProvider } from './tenant-credentials.ts';
 import { createClaudeGate } from './turn/claude-gate.ts';
 import { deliverTurn } from './turn/deliver-turn.ts';
-import { type Delivery, failureOf } from './turn/delivery.ts';
+import { type Delivery, failureOf, PROMPT_REFUSED } from './turn/delivery.ts';
 import { openPrompt } from './turn/sealed-prompt.ts';
 import { createTokenBudget } from './turn/token-budget.ts';
 import type { TurnAnswer } from './turn/turn-answer.ts';
@@ -300,11 +300,13 @@ async function deliverOne(
     try {
       const receipts = createReceipts(place);
       watch.onNamed({ turn: await receipts.nameOf(message.turn, { signal }) });
+      const opened = await openPrompt(place, message, { signal });
+      if (opened === 'refused') return PROMPT_REFUSED;
       const { tokensPerDay } = options;
       const budget = tokensPerDay === undefined ? undefined : createTokenBudget(place, { tokensPerDay });
       let spent: TurnUsage | undefined;
       const delivery = await deliverTurn({
-        message: await openPrompt(place, message, { signal }),
+        message: opened,
         memory,
         receipts,
         conversations: createConversations(place),

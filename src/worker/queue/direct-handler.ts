@@ -65,6 +65,7 @@ const STATUS: Readonly<Record<string, number>> = {
   running: 409,
   conversation_busy: 409,
   other_message: 422,
+  sealed_prompt_refused: 422,
   tenant_unknown: 404,
 };
 

@@ -63,6 +63,8 @@ const SHORTEST_PAUSE = 5;
  * that a gate is shut for behind the end of the fault, and a turn asks in, it is a quarter of an hour.
  */
 const OPERATOR_PAUSE = 780;
+/** The delivery of a turn whose sealed prompt is refused: it must be sealed again. */
+export const PROMPT_REFUSED: Delivery = { state: 'failed', code: 'sealed_prompt_refused' };
 /** Codes that say that the key of the API is wrong, or its account may spend no more. */
 export const KEY_REFUSED: ReadonlySet<string> = new Set([
   'authentication_error',

@@ -1,4 +1,4 @@
-import { MemoryError } from '../../errors.ts';
+import { MemoryError, unlessDamaged } from '../../errors.ts';
 import { fromBase64url, toBase64url } from '../../format/encoding.ts';
 import { equalBytes } from '../../format/sodium.ts';
 import { encodeText } from '../../language/text.ts';
@@ -103,27 +103,28 @@ async function sealOne(work: Work, { prompt, ...named }: PromptRequest): Promise
 }
 
 /**
- * Answers the message with its prompt, which was sealed for exactly this turn.
+ * Answers the message with its prompt, which was sealed for exactly this turn. `refused`: it was sealed for another turn
+ * or by somebody else, more than 14 days ago, or is no longer in the store. Whoever may send a message can send such a
+ * one, so that it tells nothing of the store.
  *
- * @throws MemoryError `integrity` where it was sealed for another turn, or is no text; `invalid_command` where it is no
- * sealed prompt, was sealed more than 14 days ago, or is no longer in the store.
+ * @throws MemoryError `integrity` where the store's own object is not what was sealed at its place; `invalid_command`
+ * where the message holds no sealed prompt; the errors of the store and the keyring.
  */
 export async function openPrompt(
   context: Tenant,
   { sealedPrompt, ...message }: TurnMessage,
   { signal }: RequestOptions,
-): Promise<TurnMessage> {
+): Promise<TurnMessage | 'refused'> {
   if (sealedPrompt === undefined) return message;
   const work = await openToWrite(context, { signal });
   const name = { cls: 'conversations', id: promptId(work.keyring.names, message) } as const;
   const opened =
     sealedPrompt === STORED_PROMPT
       ? await readRecord(work, { ...name, maxBytes: MAX_CONVERSATION_BYTES })
-      : await openRecord(work, name, decodeSealed(sealedPrompt));
-  const ageMs = opened === undefined ? 0 : context.stamps.storeTime() - opened.mtime;
-  if (ageMs > OPENS_FOR_MS) throw new MemoryError('invalid_command', 'the prompt was sealed too long ago');
-  if (ageMs < -CLOCK_SKEW_MS) throw new MemoryError('invalid_command', 'the prompt was sealed in the future');
-  if (opened === undefined) throw new MemoryError('invalid_command', 'the sealed prompt is not there');
+      : await unlessDamaged(openRecord(work, name, decodeSealed(sealedPrompt)));
+  if (opened === undefined) return 'refused';
+  const ageMs = context.stamps.storeTime() - opened.mtime;
+  if (ageMs > OPENS_FOR_MS || ageMs < -CLOCK_SKEW_MS) return 'refused';
   const prompt = parsePrompt(opened.content);
   return { ...message, messages: [{ role: 'user', content: prompt }] };
 }

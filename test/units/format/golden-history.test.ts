@@ -85,11 +85,12 @@ describe('the golden store of a tenant that keeps history', () => {
       expect(claim).toMatchObject({ state: 'ours', lease: { messages } });
     }
     // A prompt opens for some days alone.
-    const context = { ...parts.context, clock: () => Date.parse(written) };
+    const stamps = { ...parts.context.stamps, storeTime: () => Date.parse(written) };
+    const context = { ...parts.context, stamps };
     const { prompt: content, ...turn } = prompt;
     const message = parseTurnMessage({ ...turn, tenant, sealedPrompt: STORED_PROMPT });
-    const { messages } = await openPrompt(context, message, {});
-    expect(messages).toEqual([{ role: 'user', content }]);
+    const opened = await openPrompt(context, message, {});
+    expect(opened).toMatchObject({ messages: [{ role: 'user', content }] });
     await close();
   });
 
