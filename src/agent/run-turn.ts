@@ -21,7 +21,8 @@ import type { TurnState } from './turn-progress.ts';
 import { type TurnRequest, toolErrorOf, withAdditions } from './turn-request.ts';
 import { createTurnTool, primed } from './turn-tool.ts';
 
-const MAX_TOKENS = 16_000;
+/** The most tokens of one reply, unless a request says otherwise. */
+export const MAX_TOKENS = 16_000;
 const MAX_REQUESTS = 64;
 /**
  * The most times that one turn asks again for a reply that was cut: the client itself repeats only requests that were

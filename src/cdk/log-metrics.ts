@@ -24,7 +24,7 @@ export function withMessage(...messages: readonly string[]): IFilterPattern {
 }
 
 /** Codes of turns that wait as they should: for their next day, for one another, or for another worker. */
-const QUIET_CODES = ['tokens_per_day', 'conversation_busy', 'running', 'taken_over'];
+const QUIET_CODES = ['tokens_per_day', 'tokens_reserved', 'conversation_busy', 'running', 'taken_over'];
 /** Codes of what the worker needs besides Claude (docs/worker.md, "Again, or not"). */
 const CLOUD_CODES = ['unavailable', 'timeout', 'outcome_unknown', 'access_denied', 'key_unavailable'];
 const RETRIED = FilterPattern.stringValue('$.message', '=', 'turn will be retried');

@@ -69,11 +69,20 @@ export function parseReceipt(content: Uint8Array): Receipt {
   return { state, owner, leaseMs, ...begun };
 }
 
+/** The tokens of one day: those that turns took, and those that turns at work have reserved. */
+export interface TokenCount {
+  readonly tokens: number;
+  readonly reserved: number;
+  /** When the last of the turns that reserved some must have ended, by the store's time; milliseconds since the epoch. */
+  readonly until: number;
+}
+
 /** Decodes a count of tokens. @throws MemoryError `integrity` for malformed content. */
-export function parseCount(content: Uint8Array): number {
-  const tokens = numberIn(decodeFields(content)?.['tokens']);
-  if (tokens === undefined) throw objectRefused();
-  return tokens;
+export function parseCount(content: Uint8Array): TokenCount {
+  const { tokens: taken, reserved: some = 0, until: end = 0 } = decodeFields(content) ?? {};
+  const [tokens, reserved, until] = [numberIn(taken), numberIn(some), numberIn(end)];
+  if (tokens === undefined || reserved === undefined || until === undefined) throw objectRefused();
+  return { tokens, reserved, until };
 }
 
 type Fields = Readonly<Record<string, unknown>>;

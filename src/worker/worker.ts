@@ -22,7 +22,7 @@ import { createClaudeGate } from './turn/claude-gate.ts';
 import { deliverTurn } from './turn/deliver-turn.ts';
 import { type Delivery, failureOf, PROMPT_REFUSED } from './turn/delivery.ts';
 import { openPrompt } from './turn/sealed-prompt.ts';
-import { createTokenBudget } from './turn/token-budget.ts';
+import { createTokenBudget, type TokenReservation } from './turn/token-budget.ts';
 import type { TurnAnswer } from './turn/turn-answer.ts';
 import { parseTurnMessage, parseTurnText, type TurnMessage } from './turn/turn-message.ts';
 import { inTurnSpan } from './turn/turn-span.ts';
@@ -304,7 +304,9 @@ async function deliverOne(
       if (opened === 'refused') return PROMPT_REFUSED;
       const { tokensPerDay } = options;
       const budget = tokensPerDay === undefined ? undefined : createTokenBudget(place, { tokensPerDay });
-      let spent: TurnUsage | undefined;
+      let spent: TurnUsage = NO_USAGE;
+      let reservation: TokenReservation | undefined;
+      const leaseMs = functionMs + LEASE_MARGIN_MS;
       const delivery = await deliverTurn({
         message: opened,
         memory,
@@ -314,7 +316,14 @@ async function deliverOne(
           spent = usage;
           watch.onSpent(usage, claudeRequestId);
         },
-        holdBack: budget && (() => budget.refusal({ signal })),
+        holdBack:
+          budget &&
+          (async (tokens) => {
+            const reserved = await budget.reserve(tokens, { leaseMs, signal });
+            if ('heldBack' in reserved) return reserved.heldBack;
+            reservation = reserved;
+            return undefined;
+          }),
         client: options.client,
         turn: {
           ...options.turnOptions,
@@ -329,17 +338,15 @@ async function deliverOne(
         },
         signal,
         remainingMs,
-        leaseMs: functionMs + LEASE_MARGIN_MS,
+        leaseMs,
         onTaken,
         log: watch.log,
       });
-      if (spent !== undefined) {
-        await budget
-          ?.count(spent, { signal: AbortSignal.timeout(COUNT_WITHIN_MS) })
-          .catch((error: unknown) => {
-            watch.log.warn('the tokens of a turn could not be counted', { code: codeOf(error) });
-          });
-      }
+      await reservation
+        ?.settle(spent, { signal: AbortSignal.timeout(COUNT_WITHIN_MS) })
+        .catch((error: unknown) => {
+          watch.log.warn('the tokens of a turn could not be counted', { code: codeOf(error) });
+        });
       if (delivery.state !== 'answered') return delivery;
       await reply(options, message, { ...delivery, leftMs: context.getRemainingTimeInMillis() });
       return { ...delivery, ...(message.answer && { form: message.answer }) };

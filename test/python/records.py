@@ -179,7 +179,7 @@ READERS = {
     "access": access,
     "receipts/turn": content_of_object(receipt),
     "receipts/progress": content_of_object(progress),
-    "receipts/tokens": content_of_object(object_of({"tokens": number})),
+    "receipts/tokens": content_of_object(object_of({"tokens": number}, {"reserved": number, "until": number})),
     "answers": content_of_object(answer),
     "sessions": page,
     "conversations/head": content_of_object(conversation_head),

@@ -100,6 +100,9 @@ LATER_KINDS = {
         [{"state": "running", "message": HASH, "owner": "o", "leaseMs": 60_000, "attempts": 1},
          {"state": "free", "message": HASH, "progress": TEXT, "attempts": 9}, {"state": "free", "message": HASH, "attempts": 0}],
         {"attempts": NO_NUMBER}, {"attempts"}),
+    "receipts/tokens": (
+        [{"tokens": 1, "reserved": 2, "until": 1_800_000_000_000}, {"tokens": 0, "reserved": 0}],
+        {"reserved": NO_NUMBER, "until": NO_NUMBER}, {"reserved", "until"}),
 }
 
 def encoded(x):

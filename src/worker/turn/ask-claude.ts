@@ -1,9 +1,11 @@
-import { runTurn } from '../../agent/run-turn.ts';
+import type { BetaMessageParam } from '@anthropic-ai/sdk/resources/beta';
+import { MAX_TOKENS, runTurn } from '../../agent/run-turn.ts';
 import { NO_USAGE, type TurnOutcome, type TurnUsage } from '../../agent/turn-outcome.ts';
 import type { MessagesClient, TurnRequest } from '../../agent/turn-request.ts';
 import { MemoryError } from '../../errors.ts';
 import { inTime, throwIfAborted } from '../../time.ts';
 import type { Memory } from '../../tool/memory-tool.ts';
+import { encodeFields } from '../../tree/records/sealed-record.ts';
 import { codeOf, type JsonLogger } from '../json-log.ts';
 import { type Delivery, KEY_REFUSED, NO_CLIENT } from './delivery.ts';
 import type { TurnBasis } from './turn-basis.ts';
@@ -19,10 +21,13 @@ export interface AskRequest {
   /** The parameters of a turn besides the message: the model and its limits. */
   readonly turn: Omit<
     TurnRequest,
-    'client' | 'memory' | 'messages' | 'digest' | 'system' | 'signal' | 'from' | 'onStep'
+    'client' | 'memory' | 'messages' | 'digest' | 'signal' | 'from' | 'onStep'
   >;
-  /** Runs before Claude is asked: a delivery that it answers holds the turn back. */
-  readonly holdBack?: (() => Promise<Delivery | undefined>) | undefined;
+  /**
+   * Runs before Claude is asked, with the most tokens that the next reply is reckoned to take: a delivery that it answers
+   * holds the turn back.
+   */
+  readonly holdBack?: ((tokens: number) => Promise<Delivery | undefined>) | undefined;
   /** Ends the turn, in time to leave it to the next delivery. */
   readonly signal: AbortSignal;
   /**
@@ -32,6 +37,9 @@ export interface AskRequest {
   readonly onSpent?: (usage: TurnUsage, claudeRequestId: string | undefined) => void;
   readonly log: JsonLogger;
 }
+
+/** What the API's documentation reckons with in English. */
+const BYTES_PER_TOKEN = 4;
 
 /** Asks Claude; where the API refuses the key, once more with another one. */
 export async function askClaude(
@@ -66,7 +74,7 @@ export async function askClaude(
       ...(message.model !== undefined && { model: message.model }),
       ...(message.maxTokens !== undefined && { maxTokens: message.maxTokens }),
     });
-  const held = await request.holdBack?.();
+  const held = await request.holdBack?.(reckon(request, progress.latest?.messages ?? basis.messages));
   if (held !== undefined) return held;
   const client = await clientFor();
   if (client === undefined) return NO_CLIENT;
@@ -78,6 +86,14 @@ export async function askClaude(
   const refused = outcome.outcome === 'failed' ? outcome.requestId : undefined;
   request.onSpent?.(difference(outcome.usage, before), refused);
   return outcome;
+}
+
+/**
+ * Reckons the tokens of one reply: as many as it may have, and one for every four bytes that Claude reads.
+ */
+function reckon({ message, turn }: AskRequest, messages: readonly BetaMessageParam[]): number {
+  const { maxTokens = turn.maxTokens ?? MAX_TOKENS, system = turn.system } = message;
+  return maxTokens + Math.ceil(encodeFields({ system, messages }).length / BYTES_PER_TOKEN);
 }
 
 function difference(usage: TurnUsage, before: TurnUsage): TurnUsage {

@@ -63,6 +63,13 @@ const SHORTEST_PAUSE = 5;
  * that a gate is shut for behind the end of the fault, and a turn asks in, it is a quarter of an hour.
  */
 const OPERATOR_PAUSE = 780;
+/** The delivery of a turn that waits for others of its tenant, which have reserved what is left of the day's tokens. */
+export const TOKENS_RESERVED: Delivery = {
+  state: 'later',
+  code: 'tokens_reserved',
+  afterSeconds: SHORTEST_PAUSE,
+  isCondition: true,
+};
 /** The delivery of a turn whose sealed prompt is refused: it must be sealed again. */
 export const PROMPT_REFUSED: Delivery = { state: 'failed', code: 'sealed_prompt_refused' };
 /** Codes that say that the key of the API is wrong, or its account may spend no more. */
@@ -117,11 +124,14 @@ export function runningFor(freeInMs: number): Delivery {
   return { state: 'later', code: 'running', afterSeconds, isExact: true };
 }
 
+/** Codes of what holds up one turn or one tenant alone. */
+const OWN_CODES: ReadonlySet<string> = new Set(['deadline', 'tokens_per_day', 'tokens_reserved']);
+
 /** Tells a delivery that Claude refused for all turns alike, or that found no client of Claude. */
 export function isRefusal(delivery: Delivery): delivery is Later {
   if (delivery.state !== 'later' || !delivery.isCondition) return false;
   const { code } = delivery;
-  return !CONDITIONS.has(code) && code !== 'deadline' && code !== 'tokens_per_day';
+  return !CONDITIONS.has(code) && !OWN_CODES.has(code);
 }
 
 /** A delivery as it ends, and the attempts that its turn has used up then. */

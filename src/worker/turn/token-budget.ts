@@ -5,14 +5,14 @@ import { attempts, throwing } from '../../tree/concurrency.ts';
 import {
   encodeFields,
   type RecordName,
-  readRecord,
   type StoredRecord,
+  writeRecord,
 } from '../../tree/records/sealed-record.ts';
 import { updateRecord } from '../../tree/records/update-record.ts';
 import { openToWrite, type Tenant, type Work } from '../../tree/tenant.ts';
-import { parseCount } from '../../turns/turn-records.ts';
+import { parseCount, type TokenCount } from '../../turns/turn-records.ts';
 import { keyedHash } from '../leases/turn-lease.ts';
-import type { Delivery } from './delivery.ts';
+import { type Delivery, TOKENS_RESERVED } from './delivery.ts';
 
 /**
  * The tokens of Claude that one tenant may take on a day (UTC, by the time of the store). The count is a sealed record,
@@ -20,13 +20,23 @@ import type { Delivery } from './delivery.ts';
  */
 export interface TokenBudget {
   /**
-   * Answers the delivery of a turn for which no tokens are left: it waits until the next day. Undefined: it may run.
-   * Turns that run at the same time do not see one another's tokens, so a day may exceed the bound by as much as these
-   * take. One GET.
+   * Reserves tokens for a turn that runs for `leaseMs` at most, or answers the delivery of one that may not run: it waits
+   * until the next day where the tokens are spent, and for a while where turns at work have reserved what is left. A
+   * turn that nothing else is reserved beside runs as long as one token is left. One GET and one PUT, repeated where
+   * another worker counts at the same time.
+   *
+   * @throws MemoryError the errors of the store and the keyring.
    */
-  refusal(request: RequestOptions): Promise<Delivery | undefined>;
-  /** Counts the tokens of a delivery. One GET and one PUT, repeated where another worker counts at the same time. */
-  count(usage: TurnUsage, request: RequestOptions): Promise<void>;
+  reserve(
+    tokens: number,
+    request: RequestOptions & { readonly leaseMs: number },
+  ): Promise<TokenReservation | { readonly heldBack: Delivery }>;
+}
+
+/** Tokens that a turn has reserved. What is never settled counts as taken when the turn's lease has ended. */
+export interface TokenReservation {
+  /** Counts what the turn took in place of what it reserved. One PUT, or as many requests as `reserve`. */
+  settle(usage: TurnUsage, request: RequestOptions): Promise<void>;
 }
 
 const MAX_BYTES = 1_024;
@@ -38,40 +48,77 @@ export function createTokenBudget(
   context: Tenant,
   { tokensPerDay }: { readonly tokensPerDay: number },
 ): TokenBudget {
-  const today = (): number => Math.floor(context.stamps.now() / DAY_MS);
+  const now = (): number => context.stamps.now();
+
+  /** Changes the count of a day, however many others change it. */
+  const change = <Ended>(
+    work: Work,
+    name: RecordName,
+    next: (count: TokenCount) => TokenCount | { readonly ended: Ended },
+  ) => {
+    const overtaken = async (): Promise<'again'> => {
+      await pause(Math.random() * LONGEST_PAUSE_MS, work.call.signal);
+      return 'again';
+    };
+    const write = (found: StoredRecord | undefined) => {
+      const count = next(countIn(found, now()));
+      return 'ended' in count ? count : { count, content: encodeFields({ ...count }) };
+    };
+    return attempts(
+      MOST_ATTEMPTS,
+      () => updateRecord(work, name, write, { most: 1, overtaken }),
+      throwing('unavailable', 'the count of tokens was changed by others at every look'),
+    );
+  };
+
   return {
-    async refusal({ signal }) {
+    async reserve(wanted, { leaseMs, signal }) {
       const work = await openToWrite(context, { signal });
-      const record = await readRecord(work, nameOf(work, today()));
-      if (tokensIn(record) < tokensPerDay) return undefined;
-      const untilTomorrow = (today() + 1) * DAY_MS - context.stamps.now();
-      const afterSeconds = Math.ceil(untilTomorrow / 1_000);
-      return { state: 'later', code: 'tokens_per_day', afterSeconds, isExact: true, isCondition: true };
-    },
-    async count({ inputTokens, cacheWriteTokens, outputTokens }, { signal }) {
-      const taken = inputTokens + cacheWriteTokens + outputTokens;
-      if (taken === 0) return;
-      const work = await openToWrite(context, { signal });
-      const overtaken = async (): Promise<'again'> => {
-        await pause(Math.random() * LONGEST_PAUSE_MS, signal);
-        return 'again';
+      const day = Math.floor(now() / DAY_MS);
+      const name = nameOf(work, day);
+      const reserved = await change(work, name, (count) => {
+        if (count.tokens >= tokensPerDay) return { ended: tomorrow(day, now()) };
+        const isAlone = count.reserved === 0;
+        if (!isAlone && count.tokens + count.reserved + wanted > tokensPerDay)
+          return { ended: TOKENS_RESERVED };
+        return {
+          ...count,
+          reserved: count.reserved + wanted,
+          until: Math.max(count.until, Math.ceil(now() + leaseMs)),
+        };
+      });
+      if ('ended' in reserved) return { heldBack: reserved.ended };
+      return {
+        async settle({ inputTokens, cacheWriteTokens, outputTokens }, request) {
+          const taken = inputTokens + cacheWriteTokens + outputTokens;
+          const settled = (count: TokenCount): TokenCount => ({
+            ...count,
+            tokens: count.tokens + taken,
+            reserved: Math.max(0, count.reserved - wanted),
+          });
+          const own = await openToWrite(context, request);
+          const content = encodeFields({ ...settled(reserved.count) });
+          const written = await writeRecord(own, name, { content, base: reserved.etag });
+          if (!('etag' in written)) await change(own, name, settled);
+        },
       };
-      const add = (found: StoredRecord | undefined) => {
-        return { content: encodeFields({ tokens: tokensIn(found) + taken }) };
-      };
-      await attempts(
-        MOST_ATTEMPTS,
-        () => updateRecord(work, nameOf(work, today()), add, { most: 1, overtaken }),
-        throwing('unavailable', 'the count of tokens was changed by others at every look'),
-      );
     },
   };
+}
+
+/** Makes the delivery of a turn that waits until the end of a day. */
+function tomorrow(day: number, nowMs: number): Delivery {
+  const afterSeconds = Math.ceil(((day + 1) * DAY_MS - nowMs) / 1_000);
+  return { state: 'later', code: 'tokens_per_day', afterSeconds, isExact: true, isCondition: true };
 }
 
 function nameOf(work: Work, day: number): RecordName {
   return { cls: 'receipts', id: keyedHash(work, 'tokens', String(day)), maxBytes: MAX_BYTES };
 }
 
-function tokensIn(record: Pick<StoredRecord, 'content'> | undefined): number {
-  return record === undefined ? 0 : parseCount(record.content);
+/** Reads a count. What is still reserved when the last turn must have ended was reserved by workers that died. */
+function countIn(record: Pick<StoredRecord, 'content'> | undefined, nowMs: number): TokenCount {
+  if (record === undefined) return { tokens: 0, reserved: 0, until: 0 };
+  const { tokens, reserved, until } = parseCount(record.content);
+  return nowMs > until ? { tokens: tokens + reserved, reserved: 0, until } : { tokens, reserved, until };
 }

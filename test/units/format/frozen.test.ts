@@ -7,7 +7,7 @@ import { describe, expect, it } from 'vitest';
  */
 const FROZEN: Readonly<Record<string, string>> = {
   'format-1.json': 'fce52865ce43eb0ba84d502108e20a8383c04832da4bb291e7b55b303f68c77a',
-  'format-1-additions.json': '586ce876d4122043981163d19092a8d6eada76596acd6952cde72e526d990f99',
+  'format-1-additions.json': '09afaf7863393a7aa4dad9057966b1b58cbc9ed8c6ca356778d524763dc6cace',
   'golden-format-1.json': '5109c53d9df08f67820920c3b65e0de0ce7e866b43375b13fae07a28f3400db4',
   'golden-format-1-history.json': '4255837909f728db44dad9c334d348b8fac726ae033adc2742037ad708e9daba',
 };

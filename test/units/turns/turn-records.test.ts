@@ -25,7 +25,7 @@ const NO_OBJECTS: readonly unknown[] = [null, 0, true, '', []];
 
 describeRecords('receipts/turn', parseReceipt);
 describeRecords('receipts/progress', parseProgress);
-describeRecords('receipts/tokens', (content) => ({ tokens: parseCount(content) }));
+describeRecords('receipts/tokens', parseCount);
 describeRecords('conversations/prompt', parsePrompt);
 
 describe('a stored text', () => {
@@ -108,10 +108,22 @@ describe('a receipt', () => {
 
 describe('a count of tokens', () => {
   it.each([0, 1, Number.MAX_SAFE_INTEGER])('is %i', (tokens) => {
-    expect(parseCount(encodeFields({ tokens }))).toBe(tokens);
+    expect(parseCount(encodeFields({ tokens }))).toEqual({ tokens, reserved: 0, until: 0 });
   });
 
-  it.each([{}, { tokens: -1 }, { tokens: '1' }, { tokens: null }])('is not in %j', (fields) => {
+  it('tells what is reserved, and until when', () => {
+    const count = { tokens: 1, reserved: 2, until: 3 };
+    expect(parseCount(encodeFields(count))).toEqual(count);
+  });
+
+  it.each([
+    ...[{}, { tokens: -1 }, { tokens: '1' }, { tokens: null }],
+    ...[
+      { tokens: 1, reserved: -1 },
+      { tokens: 1, reserved: null },
+      { tokens: 1, until: '3' },
+    ],
+  ])('is not in %j', (fields) => {
     expect(() => parseCount(encodeFields(fields))).toThrow(integrity);
   });
 

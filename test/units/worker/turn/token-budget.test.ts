@@ -1,14 +1,16 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { startLocalWorker } from '../../../../infra/local/lambda/local-worker.ts';
-import { NO_USAGE } from '../../../../src/agent/turn-outcome.ts';
+import { NO_USAGE, type TurnUsage } from '../../../../src/agent/turn-outcome.ts';
 import { openTenant } from '../../../../src/open/open-memory.ts';
 import { createStamps } from '../../../../src/stamps.ts';
 import type { ObjectStore } from '../../../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../../../src/store/sqlite/sqlite-store.ts';
+import type { Delivery } from '../../../../src/worker/turn/delivery.ts';
 import { createTokenBudget, type TokenBudget } from '../../../../src/worker/turn/token-budget.ts';
 import { interceptStore } from '../../../stage/store-wrappers.ts';
 
 const EVENING = Date.parse('2026-11-22T23:00:00Z');
+const LEASE_MS = 60_000;
 const ROOT_KEY = new Uint8Array(32).fill(1);
 
 let store: ObjectStore;
@@ -46,56 +48,107 @@ describe('the budget of a tenant', () => {
   });
   afterEach(() => close());
 
+  const spend = async (of: TokenBudget, taken: TurnUsage, wanted = 1): Promise<void> => {
+    const reserved = await of.reserve(wanted, { leaseMs: LEASE_MS });
+    if ('heldBack' in reserved) throw new Error('the turn was held back');
+    await reserved.settle(taken, {});
+  };
+  /** The delivery of a turn that would like so many tokens; undefined: it runs, and settles at once. */
+  const heldBack = async (of: TokenBudget, wanted = 1): Promise<Delivery | undefined> => {
+    const reserved = await of.reserve(wanted, { leaseMs: LEASE_MS });
+    if ('heldBack' in reserved) return reserved.heldBack;
+    await reserved.settle(NO_USAGE, {});
+    return undefined;
+  };
+  const UNTIL_MIDNIGHT = {
+    state: 'later',
+    code: 'tokens_per_day',
+    afterSeconds: 3_600,
+    isExact: true,
+    isCondition: true,
+  };
+  const FOR_A_WHILE = { state: 'later', code: 'tokens_reserved', afterSeconds: 5, isCondition: true };
+
   it('lets turns run until it is used up, by whatever worker, and until midnight then', async () => {
-    expect(await budget.refusal({})).toBeUndefined();
-    await budget.count(usage(600, 399), {});
-    expect(await another.refusal({})).toBeUndefined();
-    await another.count(usage(1, 0), {});
-    expect(await budget.refusal({})).toEqual({
-      state: 'later',
-      code: 'tokens_per_day',
-      afterSeconds: 3_600,
-      isExact: true,
-      isCondition: true,
-    });
+    await spend(budget, usage(600, 399));
+    expect(await heldBack(another)).toBeUndefined();
+    await spend(another, usage(1, 0));
+    expect(await heldBack(budget)).toEqual(UNTIL_MIDNIGHT);
     now += 3_600_000;
-    expect(await budget.refusal({})).toBeUndefined();
+    expect(await heldBack(budget)).toBeUndefined();
+  });
+
+  it('is reserved before Claude is asked: turns at the same time do not take more than there is', async () => {
+    const reserved = await Promise.all(
+      Array.from({ length: 10 }, (_, i) => [budget, another][i % 2]?.reserve(300, { leaseMs: LEASE_MS })),
+    );
+    const running = reserved.flatMap((each) => (each && 'settle' in each ? [each] : []));
+    expect(running).toHaveLength(3);
+    for (const each of reserved) {
+      if (each && 'heldBack' in each) expect(each.heldBack).toEqual(FOR_A_WHILE);
+    }
+    await Promise.all(running.map((each) => each.settle(usage(100, 10), {})));
+    expect(await heldBack(another, 670)).toBeUndefined();
+    await spend(budget, usage(670, 0), 670);
+    expect(await heldBack(another)).toEqual(UNTIL_MIDNIGHT);
+  });
+
+  it('lets a turn run alone that may take more than is left', async () => {
+    expect(await heldBack(budget, 16_000)).toBeUndefined();
+    await spend(budget, usage(999, 0));
+    const alone = await budget.reserve(16_000, { leaseMs: LEASE_MS });
+    expect(alone).toHaveProperty('settle');
+    expect(await heldBack(another)).toEqual(FOR_A_WHILE);
+  });
+
+  it('counts as taken what a worker had reserved that died, once its turn must have ended', async () => {
+    await budget.reserve(600, { leaseMs: LEASE_MS - 0.5 });
+    now += LEASE_MS;
+    expect(await heldBack(another, 500)).toEqual(FOR_A_WHILE);
+    now += 1;
+    expect(await heldBack(another, 500)).toBeUndefined();
+    await spend(another, usage(400, 0));
+    expect(await heldBack(another)).toMatchObject({ code: 'tokens_per_day' });
+  });
+
+  it('counts the tokens of a turn that began before midnight for that day', async () => {
+    const reserved = await budget.reserve(10, { leaseMs: 7_200_000 });
+    now += 3_600_000;
+    if ('settle' in reserved) await reserved.settle(usage(1_000, 0), {});
+    expect(await heldBack(budget)).toBeUndefined();
+    now = EVENING;
+    expect(await heldBack(openOff(0))).toEqual(UNTIL_MIDNIGHT);
   });
 
   it.each([-47, -23, -2, 2, 23, 47])(
     'counts by the days of the store where its clock is off by %i h',
     async (hours) => {
       const off = openOff(hours);
-      await off.count(usage(600, 0), {});
-      await budget.count(usage(400, 0), {});
+      await spend(off, usage(600, 0));
+      await spend(budget, usage(400, 0));
       const until = { state: 'later', afterSeconds: 3_600 };
-      expect([await off.refusal({}), await budget.refusal({})]).toMatchObject([until, until]);
+      expect([await heldBack(off), await heldBack(budget)]).toMatchObject([until, until]);
       now += 3_600_000;
-      expect([await off.refusal({}), await budget.refusal({})]).toEqual([undefined, undefined]);
+      expect([await heldBack(off), await heldBack(budget)]).toEqual([undefined, undefined]);
     },
   );
 
-  it('counts what several workers take at the same time', async () => {
-    await Promise.all([budget, another, budget, another].map((each) => each.count(usage(200, 50), {})));
-    expect(await budget.refusal({})).toMatchObject({ state: 'later' });
-  });
-
   it('counts all that many workers take at the same time', async () => {
-    await Promise.all(Array.from({ length: 24 }, () => budget.count(usage(41, 0), {})));
-    expect(await budget.refusal({})).toBeUndefined();
-    await budget.count(usage(16, 0), {});
-    expect(await budget.refusal({})).toMatchObject({ state: 'later' });
+    await Promise.all(Array.from({ length: 24 }, () => spend(budget, usage(41, 0))));
+    expect(await heldBack(budget)).toBeUndefined();
+    await spend(budget, usage(16, 0));
+    expect(await heldBack(budget)).toEqual(UNTIL_MIDNIGHT);
   });
 
   it('counts what is written to the prompt cache, and not what is read from it', async () => {
-    await budget.count({ ...NO_USAGE, cacheReadTokens: 5_000 }, {});
-    expect(await budget.refusal({})).toBeUndefined();
-    await budget.count({ ...NO_USAGE, cacheWriteTokens: 1_000 }, {});
-    expect(await budget.refusal({})).toMatchObject({ state: 'later' });
+    await spend(budget, { ...NO_USAGE, cacheReadTokens: 5_000 });
+    expect(await heldBack(budget)).toBeUndefined();
+    await spend(budget, { ...NO_USAGE, cacheWriteTokens: 1_000 });
+    expect(await heldBack(budget)).toEqual(UNTIL_MIDNIGHT);
   });
 
   it('says in no object what was taken', async () => {
-    await budget.count(usage(123_456, 0), {});
+    await spend(budget, usage(123_456, 0));
     for await (const { objects } of store.list({ prefix: 'tenants/' })) {
       for (const { key } of objects) {
         const found = await store.get(key);
@@ -136,6 +189,28 @@ describe('a worker with a budget', () => {
     expect(site.lines.join()).toContain('"code":"tokens_per_day"');
   });
 
+  it('of ten turns at once answers as many as it has tokens for, and the others when these have settled', async () => {
+    const words = 'word '.repeat(80);
+    const messages = Array.from({ length: 10 }, (_, i) => ({ ...message(`turn-${i}`), maxTokens: 400 }));
+    const heldBackLines = () => site.lines.filter((line) => line.includes('"code":"tokens_reserved"'));
+    const play = async () => {
+      // Claude speaks when the other turns have come.
+      await vi.waitFor(() => expect(heldBackLines().length).toBeGreaterThanOrEqual(8), { timeout: 20_000 });
+      return { say: words, think: false } as const;
+    };
+    await using site = await startLocalWorker(store, play, { tokensPerDay: 1_000 });
+    const { batchItemFailures } = await site.deliver(messages);
+    expect(batchItemFailures).toHaveLength(8);
+    expect(heldBackLines()).toHaveLength(8);
+    for (const each of messages) await site.deliver([each]);
+    const taken = site.lines
+      .map((line) => JSON.parse(line))
+      .reduce((sum, { inputTokens = 0, outputTokens = 0 }) => sum + inputTokens + outputTokens, 0);
+    expect(site.scenes.length).toBeGreaterThan(2);
+    expect(taken).toBeGreaterThanOrEqual(1_000);
+    expect(taken).toBeLessThan(1_000 + 500);
+  });
+
   it('refuses a bound that would let no turn run', async () => {
     for (const tokensPerDay of [0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY]) {
       await expect(startLocalWorker(store, undefined, { tokensPerDay })).rejects.toMatchObject({
@@ -144,7 +219,7 @@ describe('a worker with a budget', () => {
     }
   });
 
-  it('sends two GETs and a PUT for it, and without one nothing', async () => {
+  it('sends a GET and two PUTs for it, and without one nothing', async () => {
     const requestsOf = async (tokensPerDay?: number): Promise<Record<string, number>> => {
       await using site = await startLocalWorker(store, undefined, { tokensPerDay });
       await site.deliver([message('one')]);
@@ -161,6 +236,6 @@ describe('a worker with a budget', () => {
       return proceed();
     });
     const { get = 0, put = 0 } = without;
-    expect(await requestsOf(1_000_000)).toEqual({ get: get + 2, put: put + 1 });
+    expect(await requestsOf(1_000_000)).toEqual({ get: get + 1, put: put + 2 });
   });
 });
