@@ -2,7 +2,7 @@ export type { TurnTouches } from '../turns/turn-trace.ts';
 export type { ScheduledExpiryOptions } from './expiry/expire-tenant.ts';
 export { createExpiry, type ExpiryPlan, type ScheduledExpiry } from './expiry/expiry-queue.ts';
 export { createJsonLogger, type JsonLogger, type JsonLoggerOptions, type LogLevel } from './json-log.ts';
-export type { DirectAnswer, FullAnswer, LambdaContext } from './queue/direct-handler.ts';
+export type { BareAnswer, DirectAnswer, FullAnswer, LambdaContext } from './queue/direct-handler.ts';
 export { createReplies, type Replies, type RepliesOptions } from './queue/replies.ts';
 export { type ExpiryConfig, readExpiryConfig, readWorkerConfig, type WorkerConfig } from './settings.ts';
 export {

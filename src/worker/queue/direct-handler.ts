@@ -20,10 +20,13 @@ export class TurnNotAnswered extends Error {
 }
 
 /** An answer in the form that the message asks for, or as HTTP. */
-export type DirectAnswer = FullAnswer | TextAnswer | LambdaFunctionURLResult;
+export type DirectAnswer = FullAnswer | TextAnswer | BareAnswer | LambdaFunctionURLResult;
 
 /** The answer for a caller that waits, without the paths that the turn touched, which are the operator's. */
 export type FullAnswer = Omit<TurnAnswer, 'trace'>;
+
+/** The answer for a caller that keeps what it is told, such as a state machine: the words stay in the store. */
+export type BareAnswer = Omit<TextAnswer, 'text'>;
 
 /**
  * Makes the handler for callers that wait for the answer: a function URL, which must be guarded by IAM because it takes
@@ -46,9 +49,12 @@ export function createDirectHandler({
 function answerOf({
   answer,
   form,
-}: Extract<Delivery, { readonly state: 'answered' }>): FullAnswer | TextAnswer {
-  const { trace: _, ...told } = answer;
-  return form === 'full' ? told : textOf(answer);
+}: Extract<Delivery, { readonly state: 'answered' }>): FullAnswer | TextAnswer | BareAnswer {
+  const { trace: _trace, ...full } = answer;
+  if (form === 'full') return full;
+  const words = textOf(answer);
+  const { text: _text, ...bare } = words;
+  return form === 'none' ? bare : words;
 }
 
 function isUrlEvent(event: unknown): event is LambdaFunctionURLEvent {

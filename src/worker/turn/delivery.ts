@@ -2,7 +2,7 @@ import { NO_USAGE, type TurnOutcome, type TurnUsage } from '../../agent/turn-out
 import { hasReason, MemoryError, type MemoryErrorCode } from '../../errors.ts';
 import { codeOf } from '../json-log.ts';
 import { isFinal, type TurnAnswer } from './turn-answer.ts';
-import type { TurnMessage } from './turn-message.ts';
+import type { AnswerForm, TurnMessage } from './turn-message.ts';
 import type { DeliveryProgress } from './turn-progress.ts';
 
 /**
@@ -15,7 +15,7 @@ export type Delivery =
       readonly answer: TurnAnswer;
       readonly isFresh: boolean;
       /** The form in which a caller that waits wants the answer; its text alone unless given. */
-      readonly form?: 'text' | 'full';
+      readonly form?: AnswerForm;
     }
   | {
       readonly state: 'later';

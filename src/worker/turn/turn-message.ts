@@ -3,6 +3,11 @@ import { MemoryError } from '../../errors.ts';
 import { parseTenantId, type TenantId } from '../../format/object-keys.ts';
 import { sealedSize } from '../../format/sizes.ts';
 
+/** The forms of an answer: its words, all of it, or nothing but its outcome. */
+export type AnswerForm = 'text' | 'full' | 'none';
+
+const ANSWER_FORMS: readonly unknown[] = ['text', 'full', 'none'] satisfies readonly AnswerForm[];
+
 /** One message for one tenant, as a queue or a caller delivers it. */
 export interface TurnMessage {
   readonly tenant: TenantId;
@@ -19,8 +24,8 @@ export interface TurnMessage {
   readonly system?: string;
   readonly model?: string;
   readonly maxTokens?: number;
-  /** The form of the answer for a caller that waits: the text alone, unless `full`. */
-  readonly answer?: 'text' | 'full';
+  /** The form of the answer for a caller that waits: the text, unless `full`, or `none` for the outcome alone. */
+  readonly answer?: AnswerForm;
 }
 
 const FIELDS: readonly string[] = [
@@ -74,9 +79,7 @@ export function parseTurnMessage(value: unknown): TurnMessage {
     throw refused(`the message has other fields than ${FIELDS.join(', ')}`);
   }
   const { conversation, digest, sealedPrompt, system, model, maxTokens, answer } = fields;
-  if (answer !== undefined && answer !== 'text' && answer !== 'full') {
-    throw refused('answer must be text or full');
-  }
+  if (!isAnswerForm(answer)) throw refused('answer must be text, full or none');
   if (conversation !== undefined && fields['messages'] !== undefined) {
     throw refused('a stored conversation takes a prompt, no messages');
   }
@@ -97,6 +100,10 @@ export function parseTurnMessage(value: unknown): TurnMessage {
     ...(maxTokens !== undefined && { maxTokens: readTokens(maxTokens) }),
     ...(answer !== undefined && { answer }),
   };
+}
+
+function isAnswerForm(value: unknown): value is AnswerForm | undefined {
+  return value === undefined || ANSWER_FORMS.includes(value);
 }
 
 function readTenant(value: unknown): TenantId {

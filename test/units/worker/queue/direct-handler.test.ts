@@ -26,11 +26,12 @@ const urlEvent = (body?: string, isBase64Encoded = false) => ({
 });
 
 describe('the direct handler', () => {
-  it.each([undefined, 'text', 'full'] as const)(
+  it.each([undefined, 'text', 'full', 'none'] as const)(
     'gives the answer as it is asked for, here %s',
     async (form) => {
       const { handler } = handlerOf({ ...ANSWERED, ...(form && { form }) });
-      const wanted = form === 'full' ? ANSWER : TEXT;
+      const { text: _text, ...bare } = TEXT;
+      const wanted = { text: TEXT, full: ANSWER, none: bare }[form ?? 'text'];
       expect(await handler({}, TIME)).toEqual(wanted);
       expect(await handler(urlEvent('{}'), TIME)).toMatchObject({
         statusCode: 200,

@@ -77,6 +77,8 @@ describe('parseTurnMessage', () => {
       { ...TURN, prompt: undefined, messages: [{ role: 'assistant', content: 'x' }] },
     ],
     ['an empty model', { ...TURN, model: '' }],
+    ['a form of an answer that is none', { ...TURN, answer: 'whole' }],
+    ['no form of an answer', { ...TURN, answer: null }],
     ['no room for an answer', { ...TURN, maxTokens: 0 }],
     ['more room for an answer than there is', { ...TURN, maxTokens: 1_000_001 }],
     ['a long model', { ...TURN, model: 'x'.repeat(201) }],
