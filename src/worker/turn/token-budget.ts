@@ -51,19 +51,12 @@ export function createTokenBudget(
   const now = (): number => context.stamps.now();
 
   /** Changes the count of a day, however many others change it. */
-  const change = <Ended>(
-    work: Work,
-    name: RecordName,
-    next: (count: TokenCount) => TokenCount | { readonly ended: Ended },
-  ) => {
+  const change = (work: Work, name: RecordName, next: (count: TokenCount) => NextCount) => {
     const overtaken = async (): Promise<'again'> => {
       await pause(Math.random() * LONGEST_PAUSE_MS, work.call.signal);
       return 'again';
     };
-    const write = (found: StoredRecord | undefined) => {
-      const count = next(countIn(found, now()));
-      return 'ended' in count ? count : { count, content: encodeFields({ ...count }) };
-    };
+    const write = (found: StoredRecord | undefined): NextCount => next(countIn(found, now()));
     return attempts(
       MOST_ATTEMPTS,
       () => updateRecord(work, name, write, { most: 1, overtaken }),
@@ -81,29 +74,29 @@ export function createTokenBudget(
         const isAlone = count.reserved === 0;
         if (!isAlone && count.tokens + count.reserved + wanted > tokensPerDay)
           return { ended: TOKENS_RESERVED };
-        return {
-          ...count,
-          reserved: count.reserved + wanted,
-          until: Math.max(count.until, Math.ceil(now() + leaseMs)),
-        };
+        const until = Math.max(count.until, Math.ceil(now() + leaseMs));
+        return written({ ...count, reserved: count.reserved + wanted, until });
       });
       if ('ended' in reserved) return { heldBack: reserved.ended };
       return {
         async settle({ inputTokens, cacheWriteTokens, outputTokens }, request) {
           const taken = inputTokens + cacheWriteTokens + outputTokens;
-          const settled = (count: TokenCount): TokenCount => ({
-            ...count,
-            tokens: count.tokens + taken,
-            reserved: Math.max(0, count.reserved - wanted),
-          });
+          const settled = ({ tokens, reserved: all, until }: TokenCount) =>
+            written({ tokens: tokens + taken, reserved: Math.max(0, all - wanted), until });
           const own = await openToWrite(context, request);
-          const content = encodeFields({ ...settled(reserved.count) });
-          const written = await writeRecord(own, name, { content, base: reserved.etag });
-          if (!('etag' in written)) await change(own, name, settled);
+          const put = await writeRecord(own, name, { ...settled(reserved.count), base: reserved.etag });
+          if (!('etag' in put)) await change(own, name, settled);
         },
       };
     },
   };
+}
+
+/** The count to be written, or the delivery of a turn that leaves it as it is. */
+type NextCount = { readonly count: TokenCount; readonly content: Uint8Array } | { readonly ended: Delivery };
+
+function written(count: TokenCount): Extract<NextCount, { readonly count: TokenCount }> {
+  return { count, content: encodeFields({ ...count }) };
 }
 
 /** Makes the delivery of a turn that waits until the end of a day. */
