@@ -58,6 +58,19 @@ it.each(['README.md', 'docs/README.md', 'docs/operations.md'])(
   },
 );
 
+describe('docs/operations.md', () => {
+  const drills = read('docs/operations.md').split('\n## ').slice(1);
+
+  it.each(drills.map((drill) => [drill.split('\n')[0] ?? '', drill]))(
+    'names the suite that ran: %s',
+    (_, drill) => {
+      const suites = [...drill.matchAll(/`(test\/[^`]+\.test\.ts)`/g)].map(([, path = '']) => path);
+      expect(suites.length).toBeGreaterThan(0);
+      expect(suites.filter((path) => !existsSync(path))).toEqual([]);
+    },
+  );
+});
+
 it('docs/how-it-works.md shows every kind of object that lies in a bucket', () => {
   const page = read('docs/how-it-works.md');
   expect(OBJECT_CLASSES.filter((kind) => !page.includes(`${kind}/`))).toEqual([]);
