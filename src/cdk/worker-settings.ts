@@ -11,8 +11,8 @@ export interface WorkerSettings {
   /** The effort that Claude puts into a reply; absent: as the model does by itself. */
   readonly effort?: 'low' | 'medium' | 'high' | 'xhigh' | 'max';
   /**
-   * The system prompt of turns whose message has none, at most 2,048 bytes, as all variables of a function together
-   * have 4 KiB; absent: none. A longer one is part of a worker of your own.
+   * The system prompt of turns whose message has none, at most 2,048 bytes together with `mounts` and `policy`, as all
+   * variables of a function have 4 KiB; absent: none. A longer one is part of a worker of your own.
    */
   readonly systemPrompt?: string;
   /** `pointer`: a reply says where the answer lies. `inline`: it carries the answer. */
@@ -126,8 +126,10 @@ export const SETTINGS: Readonly<Record<keyof WorkerSettings, SettingRow>> = {
 
 const ROWS = Object.entries(SETTINGS) as readonly (readonly [keyof WorkerSettings, SettingRow])[];
 
-/** The most bytes of the system prompt: AWS gives the variables of a function 4 KiB together. */
-const MOST_PROMPT_BYTES = 2_048;
+/** The settings that may be long. */
+const LONG_TEXTS = ['systemPrompt', 'mounts', 'policy'] as const;
+/** The most bytes of these together: AWS gives the variables of a function 4 KiB, of which the places take up to half. */
+const MOST_TEXT_BYTES = 2_048;
 
 /**
  * Checks the texts among the settings, and how settings go together; `checkBounds` checks their numbers.
@@ -147,9 +149,10 @@ export function checkSettings(settings: Partial<WorkerSettings>): void {
   if (settings.readOnly === true && settings.expireAfterDays !== undefined) {
     throw new RangeError('readOnly goes without expireAfterDays: who writes nothing records no reads');
   }
-  if (new TextEncoder().encode(settings.systemPrompt).length > MOST_PROMPT_BYTES) {
+  const texts = LONG_TEXTS.map((name) => settings[name] ?? '').join('');
+  if (new TextEncoder().encode(texts).length > MOST_TEXT_BYTES) {
     throw new RangeError(
-      `systemPrompt must have at most ${MOST_PROMPT_BYTES} bytes: put a longer one into a worker of your own`,
+      `${LONG_TEXTS.join(', ')} must have at most ${MOST_TEXT_BYTES} bytes together: put longer ones into a worker of your own`,
     );
   }
 }

@@ -129,6 +129,7 @@ describe('a setting of the functions', () => {
     ['cacheBytes', ['-1', '01', '1073741825']],
     ['readOnly', ['1']],
     ['systemPrompt', ['é'.repeat(1_025)]],
+    ['mounts', [Array.from({ length: 100 }, (_, i) => `/memories/mount-${i}=a`).join()]],
   ])('is refused before anything is deployed where it is malformed: %s', (name, texts) => {
     for (const text of texts) {
       expect(() => synthesize({ [name]: text })).toThrow(`sealed-memory:${name}`);

@@ -1,10 +1,18 @@
+import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
+import { MemoryError, type MemoryErrorCode } from '../../src/errors.ts';
 import { optionsFromEnvironment } from '../../src/open/options/environment.ts';
 import { readExpiryConfig, readWorkerConfig } from '../../src/worker/settings.ts';
+import { failureOf, KEY_REFUSED } from '../../src/worker/turn/delivery.ts';
 import { onlyResource, type Template } from './iam/template.ts';
 import { synthesize } from './synthesized.ts';
 
 type Properties = Readonly<Record<string, unknown>>;
+
+/** Every code of the library, of which the page has a row each. */
+const ALL_CODES = [...readFileSync('docs/errors.md', 'utf8').matchAll(/^\| `(\w+)` \|/gm)].map(
+  ([, code]) => code as MemoryErrorCode,
+);
 
 const template = synthesize({ prefix: 'memories', expireAfterDays: '90' });
 const propertiesOf = (type: string, name: string, of: Template = template): Properties =>
@@ -283,6 +291,30 @@ describe('the alarms', () => {
     for (const part of ['$.message = "turn will be retried"', ...parts]) {
       expect(filter?.Properties['FilterPattern']).toContain(part);
     }
+  });
+
+  /** The codes that the pattern of a filter names behind a sign. */
+  const codesIn = (name: string, sign: '=' | '!='): readonly string[] => {
+    const pattern = String(filtersOf(name)[0]?.Properties['FilterPattern']);
+    return [...pattern.matchAll(/\$\.code (!?=) "(\w+)"/g)].flatMap(([, found, code = '']) =>
+      found === sign ? [code] : [],
+    );
+  };
+
+  it('know by its code what holds up the worker, as the worker judges it', () => {
+    const conditions = ALL_CODES.filter((code) => {
+      const delivery = failureOf(new MemoryError(code, ''), undefined);
+      return delivery.state === 'later' && delivery.isCondition;
+    });
+    expect(conditions.length).toBeGreaterThan(3);
+    expect(codesIn('CloudRetries', '=').toSorted()).toEqual(conditions.toSorted());
+    expect(codesIn('ClaudeRetries', '!=')).toEqual(expect.arrayContaining(conditions));
+  });
+
+  it('take for a wrong key what the worker takes for one', () => {
+    const told = codesIn('ApiKeyErrors', '=');
+    const asked = [...KEY_REFUSED, 'not_found_error', 'api_key_unavailable'];
+    expect(told.toSorted()).toEqual(asked.toSorted());
   });
 
   it('go off when workers die, of which no line of theirs can tell', () => {

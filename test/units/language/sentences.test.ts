@@ -33,6 +33,7 @@ const codes: readonly MemoryErrorCode[] = [
   'aborted',
   'access_denied',
   'key_unavailable',
+  'tenant_unknown',
   'unsupported_format',
   'misconfigured',
   'integrity',
