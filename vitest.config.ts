@@ -6,6 +6,7 @@ import { seedOfRun } from './test/runner/draws.ts';
 import { LongestFirst } from './test/runner/longest-first.ts';
 import { filesThatRunAlone, slowFiles } from './test/runner/test-files.ts';
 import { plantBugs } from './test/seeded-bugs/plant.ts';
+import { sourcesOfEntryPoints } from './test/stage/entry-points.ts';
 
 // Workers and the programs they start keep what Node compiled: a start costs half.
 process.env['NODE_COMPILE_CACHE'] ??= resolve('node_modules/.cache/compiled');
@@ -22,6 +23,13 @@ const LIMIT_MS = process.env['TEST_THOROUGH'] === '1' ? 120_000 : 60_000;
 
 export default defineConfig({
   plugins: [plantBugs()],
+  // An example imports the package by its name, which stands for the sources here.
+  resolve: {
+    alias: sourcesOfEntryPoints().map(([name, replacement]) => ({
+      find: new RegExp(`^${name}$`),
+      replacement,
+    })),
+  },
   test: {
     reporters: ['default', new ClosingLines()],
     // On two cores Vitest would take one: half of what tests do is to wait for processes, servers and leases.

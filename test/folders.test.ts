@@ -11,6 +11,7 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   // A stranger's code: it has the package, and no other file of this project.
   'examples/minimal': [],
   'examples/python': [],
+  'examples/stream': [],
   test: ['bench', 'examples', 'infra', 'src'],
 };
 

@@ -1,6 +1,6 @@
 import type { STSClient } from '@aws-sdk/client-sts';
 import { loadPeer, MemoryError } from '../errors.ts';
-import type { TenantId } from '../format/object-keys.ts';
+import { parseTenantId, type TenantId } from '../format/object-keys.ts';
 import { createRecent } from '../recent.ts';
 import { redactedCause } from '../store/failures.ts';
 import { answeredInTime, untilRenewal } from '../store/s3/callers-credentials.ts';
@@ -34,12 +34,15 @@ const REFUSALS: ReadonlySet<string> = new Set(['AccessDenied', 'AccessDeniedExce
 /**
  * Makes one provider for each tenant, the same one at every call; concurrent calls of a provider share one request.
  * Above 10,000 tenants the least recently used provider is evicted.
+ *
+ * The function throws MemoryError `misconfigured` for a malformed tenant id.
  */
 export function createTenantCredentials(
   options: CredentialsOptions,
-): (tenant: TenantId) => TenantCredentialProvider {
+): (tenant: string) => TenantCredentialProvider {
   const providers = createRecent<TenantId, TenantCredentialProvider>({ most: MOST_PROVIDERS });
-  return (tenant) => {
+  return (name) => {
+    const tenant = parseTenantId(name);
     const provider = providers.get(tenant) ?? untilRenewal(() => assumeRole(options, tenant), options.clock);
     providers.set(tenant, provider);
     return provider;

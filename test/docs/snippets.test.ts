@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import manifest from '../../package.json' with { type: 'json' };
+import { sourcesOfEntryPoints } from '../stage/entry-points.ts';
 import { installHostPackages } from '../units/hosts/install.ts';
 import { blocksOf, PAGES } from './pages.ts';
 
@@ -16,17 +16,6 @@ function modulesOf(page: string): readonly string[] {
     else modules.push(text);
   }
   return modules;
-}
-
-/** Every entry point of the package, as the sources have it. */
-function sourcesOfEntryPoints(): Readonly<Record<string, readonly string[]>> {
-  const sources = Object.entries(manifest.exports).flatMap(([subpath, target]) => {
-    const types = typeof target === 'object' && 'types' in target ? target.types : undefined;
-    if (types === undefined) return [];
-    const source = types.replace('./dist/', 'src/').replace(/\.d\.ts$/, '.ts');
-    return [[subpath.replace(/^\./, manifest.name), [resolve(source)]] as const];
-  });
-  return Object.fromEntries(sources);
 }
 
 describe('the TypeScript of the pages', () => {
@@ -45,7 +34,7 @@ describe('the TypeScript of the pages', () => {
     expect(named.length).toBeGreaterThan(4);
     for (const { name, text } of named) writeFileSync(join(folder, name), `${text}\nexport {};\n`);
     const compilerOptions = {
-      paths: sourcesOfEntryPoints(),
+      paths: Object.fromEntries(sourcesOfEntryPoints().map(([name, source]) => [name, [source]])),
       rootDir: '/',
       noEmit: true,
       isolatedDeclarations: false,
