@@ -1,4 +1,5 @@
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
+import { Readable } from 'node:stream';
 import Anthropic from '@anthropic-ai/sdk';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { readEvents, type TurnEvent } from '../../examples/stream/read-events.ts';
@@ -58,7 +59,7 @@ const send = (server: StreamServer, { headers, ...init }: RequestInit = {}) =>
     },
   });
 
-const eventsOf = (response: Response): Promise<TurnEvent[]> => Array.fromAsync(readEvents(response));
+const eventsOf = (response: Response): Promise<TurnEvent[]> => Readable.from(readEvents(response)).toArray();
 
 /** Claude says a first part, with a call, and another one when it may. */
 function slowly(): { readonly play: ClaudeScript; readonly goOn: () => void } {
@@ -83,7 +84,7 @@ describe('examples/stream', () => {
     expect((await events.next()).value).toEqual({ event: 'tool', data: { name: 'memory', outcome: 'ok' } });
     expect(ended).toEqual([]);
     goOn();
-    expect(await Array.fromAsync(events)).toEqual([
+    expect(await Readable.from(events).toArray()).toEqual([
       { event: 'text', data: { text: 'In May.' } },
       { event: 'end', data: { outcome: 'answered', text: 'In May.' } },
     ]);
@@ -123,7 +124,10 @@ describe('examples/stream', () => {
     const events = readEvents(await answer(event, limit.signal));
     await events.next();
     limit.abort(new DOMException('', 'TimeoutError'));
-    expect((await Array.fromAsync(events)).at(-1)).toEqual({ event: 'error', data: { code: 'timeout' } });
+    expect((await Readable.from(events).toArray()).at(-1)).toEqual({
+      event: 'error',
+      data: { code: 'timeout' },
+    });
   });
 });
 

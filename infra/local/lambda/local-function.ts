@@ -49,7 +49,7 @@ export interface TurnFunctions {
 }
 
 /** One process, with the interface through which it works. */
-interface Process {
+export interface FunctionProcess {
   readonly api: RuntimeApi;
   readonly child: GuardedChild;
 }
@@ -68,14 +68,14 @@ export function startLocalFunctions(options: Omit<LocalFunctionOptions, 'name' |
 
 export function createLocalFunction(options: LocalFunctionOptions): LocalFunction {
   const timeoutMs = options.timeoutSeconds * 1_000;
-  const alive = new Set<Process>();
-  const idle: Process[] = [];
+  const alive = new Set<FunctionProcess>();
+  const idle: FunctionProcess[] = [];
   const queue: (() => void)[] = [];
   let busy = 0;
   let processesStarted = 0;
   let isClosed = false;
 
-  const open = async (): Promise<Process> => {
+  const open = async (): Promise<FunctionProcess> => {
     processesStarted += 1;
     const started = await startProcess(options, processesStarted);
     alive.add(started);
@@ -134,7 +134,11 @@ export function createLocalFunction(options: LocalFunctionOptions): LocalFunctio
   };
 }
 
-async function startProcess(options: LocalFunctionOptions, number: number): Promise<Process> {
+/** Starts one process of the function, by its number. */
+export async function startProcess(
+  options: Omit<LocalFunctionOptions, 'timeoutSeconds' | 'maxConcurrency'>,
+  number: number,
+): Promise<FunctionProcess> {
   const { name, region, memoryMb, onLine } = options;
   const api = await startRuntimeApi(`arn:aws:lambda:${region}:123456789012:function:${name}`);
   const directory = await mkdtemp(join(tmpdir(), 'sealed-memory-function-'));

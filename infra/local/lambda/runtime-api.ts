@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { PassThrough, Readable } from 'node:stream';
 import { text as readText } from 'node:stream/consumers';
 import { encodeEvent, LAMBDA_RESPONSE_BYTES, refuseResponse } from '../aws/service-limits.ts';
 import { FunctionError } from './function-error.ts';
@@ -18,6 +19,13 @@ export interface RuntimeApi extends AsyncDisposable {
    * @throws FunctionError.
    */
   invoke(event: unknown, deadline: number): Promise<unknown>;
+  /**
+   * Hands over an event, and gives what the function writes while it runs; what it answers at once where it does not
+   * stream. The bytes end in a FunctionError where the function fails behind the first of them.
+   *
+   * @throws FunctionError.
+   */
+  invokeWithResponseStream(event: unknown, deadline: number): Promise<Readable>;
   /** Fails the event at work, when the process has ended. */
   fail(error: FunctionError): void;
 }
@@ -26,11 +34,14 @@ interface Invocation {
   readonly id: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
+  readonly streams: boolean;
   readonly resolve: (result: unknown) => void;
   readonly reject: (error: FunctionError) => void;
 }
 
 const VERSION = '/2018-06-01/runtime';
+const RESPONSE_MODE = 'lambda-runtime-function-response-mode';
+const ERROR_TYPE = 'lambda-runtime-function-error-type';
 /** The answer for the runtime, while the caller learns the sizes. */
 const TOO_LARGE = JSON.stringify({
   errorMessage: `Exceeded maximum allowed payload size (${LAMBDA_RESPONSE_BYTES} bytes).`,
@@ -68,8 +79,24 @@ export async function startRuntimeApi(functionArn: string): Promise<RuntimeApi> 
     return refusal === undefined;
   };
 
+  /** Passes the bytes of a response on as they come. A caller that is gone does not stop the function, as in Lambda. */
+  const pass = async (request: IncomingMessage): Promise<string> => {
+    const body = new PassThrough().on('error', () => {});
+    working?.resolve(body);
+    try {
+      for await (const chunk of request) if (!body.destroyed) body.write(chunk);
+    } catch {
+      body.destroy(new FunctionError('Runtime.ExitError', 'the process ended'));
+    }
+    const type = request.trailers[ERROR_TYPE];
+    if (type === undefined) body.end();
+    else body.destroy(new FunctionError(type, 'the function failed behind its first bytes'));
+    return '';
+  };
+
   const handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    const body = await readText(request);
+    const isPassed = request.headers[RESPONSE_MODE] === 'streaming' && working?.streams === true;
+    const body = await (isPassed ? pass(request) : readText(request));
     const what = `${request.method} ${request.url?.replace(`/${working?.id}/`, '/{id}/')}`;
     switch (what) {
       case `GET ${VERSION}/invocation/next`:
@@ -81,7 +108,7 @@ export async function startRuntimeApi(functionArn: string): Promise<RuntimeApi> 
         handOver();
         return;
       case `POST ${VERSION}/invocation/{id}/response`:
-        if (answer(body)) break;
+        if (isPassed || answer(body)) break;
         response.writeHead(413, { 'content-type': 'application/json' });
         response.end(TOO_LARGE);
         return;
@@ -101,6 +128,23 @@ export async function startRuntimeApi(functionArn: string): Promise<RuntimeApi> 
     response.end('{"status":"OK"}');
   };
 
+  const invoke = (
+    event: unknown,
+    { deadline, streams }: { readonly deadline: number; readonly streams: boolean },
+  ): Promise<unknown> =>
+    new Promise((resolve, reject) => {
+      if (broken !== undefined) return reject(broken);
+      const body = encodeEvent(event);
+      const id = randomUUID();
+      const headers = {
+        'lambda-runtime-aws-request-id': id,
+        'lambda-runtime-deadline-ms': String(deadline),
+        'lambda-runtime-invoked-function-arn': functionArn,
+      };
+      waiting = { id, headers, body, streams, resolve, reject };
+      handOver();
+    });
+
   const server = createServer((request, response) => {
     handle(request, response).catch(() => response.destroy());
   });
@@ -109,19 +153,10 @@ export async function startRuntimeApi(functionArn: string): Promise<RuntimeApi> 
     address: `127.0.0.1:${(server.address() as AddressInfo).port}`,
     ready: ready.promise,
     fail,
-    invoke(event, deadline) {
-      return new Promise((resolve, reject) => {
-        if (broken !== undefined) return reject(broken);
-        const body = encodeEvent(event);
-        const id = randomUUID();
-        const headers = {
-          'lambda-runtime-aws-request-id': id,
-          'lambda-runtime-deadline-ms': String(deadline),
-          'lambda-runtime-invoked-function-arn': functionArn,
-        };
-        waiting = { id, headers, body, resolve, reject };
-        handOver();
-      });
+    invoke: (event, deadline) => invoke(event, { deadline, streams: false }),
+    async invokeWithResponseStream(event, deadline) {
+      const result = await invoke(event, { deadline, streams: true });
+      return result instanceof Readable ? result : Readable.from([JSON.stringify(result)]);
     },
     async [Symbol.asyncDispose]() {
       const closed = new Promise((resolve) => server.close(resolve));

@@ -1,3 +1,6 @@
+import { once } from 'node:events';
+import { request } from 'node:http';
+import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { FunctionError } from '../../../infra/local/lambda/function-error.ts';
 import { type RuntimeApi, startRuntimeApi } from '../../../infra/local/lambda/runtime-api.ts';
@@ -38,6 +41,59 @@ describe('startRuntimeApi', () => {
     expect(await (await next()).json()).toBe('second');
     api.fail(new FunctionError('Runtime.ExitError', 'over'));
     await expect(second).rejects.toMatchObject({ type: 'Runtime.ExitError' });
+  });
+
+  /** Streams as AWS's runtime client does, and gives what stands for the function's hand. */
+  async function streamed(id: string) {
+    const sent = request(`http://${api.address}/2018-06-01/runtime/invocation/${id}/response`, {
+      method: 'POST',
+      headers: {
+        'lambda-runtime-function-response-mode': 'streaming',
+        'transfer-encoding': 'chunked',
+        trailer: 'lambda-runtime-function-error-type',
+      },
+    });
+    return { sent, answered: once(sent, 'response') };
+  }
+
+  it('passes on what a function streams while it runs, and takes the next event behind that', async () => {
+    const result = api.invokeWithResponseStream({}, 0);
+    const { sent, answered } = await streamed(idOf(await next()));
+    sent.write('a');
+    const body = await result;
+    expect(String((await once(body, 'data'))[0])).toBe('a');
+    sent.end('b');
+    expect(await text(body)).toBe('b');
+    expect((await answered)[0].statusCode).toBe(202);
+    const second = api.invokeWithResponseStream('second', 0);
+    await post(`invocation/${idOf(await next())}/response`, 'whole');
+    expect(await text(await second)).toBe('"whole"');
+  });
+
+  it('ends a stream in the error of its function, or of its process', async () => {
+    const failing = api.invokeWithResponseStream({}, 0);
+    const first = await streamed(idOf(await next()));
+    first.sent.write('a');
+    first.sent.addTrailers({ 'lambda-runtime-function-error-type': 'TypeError' });
+    first.sent.end();
+    await expect(text(await failing)).rejects.toMatchObject({ type: 'TypeError' });
+    await first.answered;
+    const dying = api.invokeWithResponseStream({}, 0);
+    const second = await streamed(idOf(await next()));
+    second.answered.catch(() => {});
+    second.sent.write('a');
+    const body = await dying;
+    second.sent.destroy();
+    await expect(text(body)).rejects.toMatchObject({ type: 'Runtime.ExitError' });
+  });
+
+  it('lets a function go on whose caller is gone, as Lambda does', async () => {
+    const result = api.invokeWithResponseStream({}, 0);
+    const { sent, answered } = await streamed(idOf(await next()));
+    sent.write('a');
+    (await result).destroy();
+    sent.end('b');
+    expect((await answered)[0].statusCode).toBe(202);
   });
 
   it('tells what the handler threw', async () => {
