@@ -35,10 +35,10 @@ export function emfOf(
   };
 }
 
-/** Makes the two listeners of a worker: `onTurn` of `createWorker`, and `onLine`, which reads what its logger writes. */
+/** Makes `onTurn` of `createWorker`, and `write` of its `createJsonLogger`, which writes each line and reads the tokens. */
 export function createTurnMetrics(options: TurnMetricsOptions): {
   readonly onTurn: NonNullable<WorkerOptions['onTurn']>;
-  readonly onLine: (line: string) => void;
+  readonly write: (line: string) => void;
 } {
   const tell = (tenant: string, metrics: Metrics): void =>
     options.write(JSON.stringify(emfOf(metrics, { ...options, tenant })));
@@ -55,7 +55,8 @@ export function createTurnMetrics(options: TurnMetricsOptions): {
           tell(tenant, { ToolUses: [1, 'Count'], ToolErrors: [outcome === 'error' ? 1 : 0, 'Count'] }),
       };
     },
-    onLine(line) {
+    write(line) {
+      options.write(line);
       const { tenant, inputTokens, outputTokens, durationMs } = JSON.parse(line);
       // The lines that end a delivery have its tokens.
       if (typeof tenant !== 'string' || typeof inputTokens !== 'number') return;

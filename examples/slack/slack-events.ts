@@ -12,8 +12,8 @@ export interface SlackTurn {
 export interface SlackEventsOptions {
   /** The secret by which Slack signs (Basic Information, Signing Secret). */
   readonly signingSecret: () => Promise<string>;
-  /** Tells whose memory a workspace has; undefined: its events are passed over. */
-  readonly tenantOf: (team: string) => string | undefined;
+  /** Tells whose memory people of a workspace use; undefined: the event is passed over. */
+  readonly tenantOf: (team: string, user: string) => string | undefined;
   readonly send: (message: SlackTurn) => Promise<unknown>;
 }
 
@@ -77,7 +77,7 @@ function turnOf(
   const prompt = String(said['text'] ?? '')
     .replaceAll(/<@\w+>/g, '')
     .trim();
-  const tenant = tenantOf(String(team_id));
+  const tenant = tenantOf(String(team_id), String(said['user']));
   if (tenant === undefined || prompt === '') return undefined;
   const thread = `${said['channel']}/${said['thread_ts'] ?? said['ts']}`;
   // The turn says where its answer belongs, because a reply has nothing else of the message.

@@ -37,7 +37,7 @@ export function createSlackReplies(
   };
 }
 
-/** Posts an answer, and tells Slack's code where it is refused. A turn of somebody else's is left alone. */
+/** Posts an answer, and tells Slack's code where it is refused. A turn of another sender's is passed over. */
 async function post(
   { botToken, origin = 'https://slack.com' }: SlackRepliesOptions,
   { tenant, turn, outcome, text }: Reply,

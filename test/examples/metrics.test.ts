@@ -54,19 +54,13 @@ describe('examples/metrics', () => {
   afterEach(() => stack.disposeAsync());
 
   it('writes what CloudWatch takes: of a service, of watched tenants, and never a word', async () => {
-    const lines: string[] = [];
-    const { onTurn, onLine } = createTurnMetrics({
+    const all: string[] = [];
+    const { onTurn, write } = createTurnMetrics({
       service: 'assistant',
       isWatched: (tenant) => tenant === 'acme',
-      write: (line) => void lines.push(line),
+      write: (line) => void all.push(line),
     });
-    const logged: string[] = [];
-    const logger = createJsonLogger({
-      write(line) {
-        logged.push(line);
-        onLine(line);
-      },
-    });
+    const logger = createJsonLogger({ write });
     const site = stack.use(await startLocalWorker(undefined, playSteps, { onTurn, logger }));
     const note = { command: 'create', path: '/memories/launch.md', file_text: SECRET };
     const prompt = JSON.stringify([[note], [{ command: 'view', path: '/memories/none.md' }]]);
@@ -75,6 +69,8 @@ describe('examples/metrics', () => {
       { tenant: 'other', turn: 'one', prompt: '[]' },
     ]);
 
+    const lines = all.filter((line) => 'Tenant' in JSON.parse(line));
+    const logged = all.filter((line) => !lines.includes(line));
     expect(lines.flatMap(faultsOf)).toEqual([]);
     const told = lines.map((line) => JSON.parse(line));
     const sum = (tenant: string, name: string): number =>
@@ -87,8 +83,8 @@ describe('examples/metrics', () => {
     }
     expect(ended).toHaveLength(2);
     for (const { Tenant, _aws } of told) {
-      const all = [['Service'], ...(Tenant === 'acme' ? [['Service', 'Tenant']] : [])];
-      expect(_aws.CloudWatchMetrics[0].Dimensions).toEqual(all);
+      const sets = [['Service'], ...(Tenant === 'acme' ? [['Service', 'Tenant']] : [])];
+      expect(_aws.CloudWatchMetrics[0].Dimensions).toEqual(sets);
     }
     expect(lines.join('\n')).not.toMatch(/launch|none\.md|done/);
   });
