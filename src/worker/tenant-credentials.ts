@@ -35,7 +35,7 @@ const REFUSALS: ReadonlySet<string> = new Set(['AccessDenied', 'AccessDeniedExce
  * Makes one provider for each tenant, the same one at every call; concurrent calls of a provider share one request.
  * Above 10,000 tenants the least recently used provider is evicted.
  *
- * The function throws MemoryError `misconfigured` for a malformed tenant id.
+ * The returned function throws MemoryError `misconfigured` for a malformed tenant id.
  */
 export function createTenantCredentials(
   options: CredentialsOptions,

@@ -110,6 +110,15 @@ describe('tenant credentials', () => {
     expect(requests[0]?.Tags).toEqual([{ Key: 'tenant', Value: 't'.repeat(60) }]);
   });
 
+  it('are for tenants alone: another name is refused before anybody is asked', () => {
+    const { sts, requests } = tokenService(Date.now);
+    const of = createTenantCredentials({ sts, roleArn: ROLE });
+    for (const name of ['', 'a/b', 'Acme', '*']) {
+      expect(() => of(name)).toThrow(expect.objectContaining({ code: 'misconfigured' }));
+    }
+    expect(requests).toEqual([]);
+  });
+
   it.each(['AccessKeyId', 'SecretAccessKey', 'SessionToken', 'Expiration'])(
     'refuse an answer that lacks %s',
     async (part) => {
