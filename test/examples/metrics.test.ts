@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { createTurnMetrics } from '../../examples/metrics/turn-metrics.ts';
-import { playSteps, startLocalWorker } from '../../infra/local/lambda/local-worker.ts';
+import { type Play, playSteps, startLocalWorker } from '../../infra/local/lambda/local-worker.ts';
 import { createJsonLogger } from '../../src/worker/index.ts';
 
 const UNITS = ['Seconds', 'Microseconds', 'Milliseconds', 'Bytes', 'Percent', 'Count', 'None'];
@@ -49,6 +49,9 @@ function faultsOf(line: string): readonly string[] {
   return faults;
 }
 
+/** Says something with its calls, too. */
+const speak: Play = (scene) => ({ say: 'I look.', ...playSteps(scene) });
+
 describe('examples/metrics', () => {
   const stack = new AsyncDisposableStack();
   afterEach(() => stack.disposeAsync());
@@ -61,7 +64,7 @@ describe('examples/metrics', () => {
       write: (line) => void all.push(line),
     });
     const logger = createJsonLogger({ write });
-    const site = stack.use(await startLocalWorker(undefined, playSteps, { onTurn, logger }));
+    const site = stack.use(await startLocalWorker(undefined, speak, { onTurn, logger }));
     const note = { command: 'create', path: '/memories/launch.md', file_text: SECRET };
     const prompt = JSON.stringify([[note], [{ command: 'view', path: '/memories/none.md' }]]);
     await site.deliver([

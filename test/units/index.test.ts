@@ -1,4 +1,5 @@
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import {
   cpSync,
   mkdirSync,
@@ -250,6 +251,34 @@ describe('examples/minimal', () => {
       expect(server.results).toEqual([
         [expect.objectContaining({ content: 'File created successfully at: /memories/user.md' })],
       ]);
+    },
+    SLOW,
+  );
+});
+
+describe('examples/stream', () => {
+  it(
+    'runs as it is copied, and answers without Claude',
+    async () => {
+      const folder = join(project, 'stream');
+      cpSync(join(PACKAGE, 'examples/stream'), folder, { recursive: true });
+      writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
+      const env = { ...process.env, ANTHROPIC_API_KEY: '', PORT: '0' };
+      const server = spawn(process.execPath, ['main.ts'], { cwd: folder, env });
+      try {
+        const [line] = await once(server.stdout, 'data');
+        const [url = '', token] = String(line).trim().split('#');
+        for (const path of ['', 'read-events.js']) expect((await fetch(url + path)).status).toBe(200);
+        const answer = await fetch(url, {
+          method: 'POST',
+          headers: { 'content-type': 'application/json', authorization: `Bearer ${token}` },
+          body: '{"message":"When is the launch?"}',
+        });
+        const names = [...(await answer.text()).matchAll(/^event: (.*)$/gm)].map(([, name]) => name);
+        expect(names).toEqual(['text', 'tool', 'text', 'end']);
+      } finally {
+        server.kill();
+      }
     },
     SLOW,
   );

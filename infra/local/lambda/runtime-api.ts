@@ -84,7 +84,7 @@ export async function startRuntimeApi(functionArn: string): Promise<RuntimeApi> 
     const body = new PassThrough().on('error', () => {});
     working?.resolve(body);
     try {
-      for await (const chunk of request) if (!body.destroyed) body.write(chunk);
+      for await (const chunk of request) body.write(chunk);
     } catch {
       body.destroy(new FunctionError('Runtime.ExitError', 'the process ended'));
     }
