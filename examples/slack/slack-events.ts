@@ -74,12 +74,20 @@ function turnOf(
     said['type'] === 'app_mention' || (said['type'] === 'message' && said['channel_type'] === 'im');
   // The app's own words come back as an event, and so does each edit.
   if (!isToApp || said['bot_id'] !== undefined || said['subtype'] !== undefined) return undefined;
-  const prompt = String(said['text'] ?? '')
-    .replaceAll(/<@\w+>/g, '')
-    .trim();
-  const tenant = tenantOf(String(team_id), String(said['user']));
+  const given = [
+    event_id,
+    team_id,
+    said['user'],
+    said['channel'],
+    said['thread_ts'] ?? said['ts'],
+    said['text'],
+  ];
+  if (!given.every((each) => typeof each === 'string')) return undefined;
+  const [id, team = '', user = '', channel, at, text = ''] = given;
+  const prompt = text.replaceAll(/<@\w+>/g, '').trim();
+  const tenant = tenantOf(team, user);
   if (tenant === undefined || prompt === '') return undefined;
-  const thread = `${said['channel']}/${said['thread_ts'] ?? said['ts']}`;
+  const thread = `${channel}/${at}`;
   // The turn says where its answer belongs, because a reply has nothing else of the message.
-  return { tenant, turn: `slack/${event_id}/${thread}`, conversation: `slack/${thread}`, prompt };
+  return { tenant, turn: `slack/${id}/${thread}`, conversation: `slack/${thread}`, prompt };
 }

@@ -173,6 +173,7 @@ describe('examples/slack', () => {
     ['its own words', { ...MENTION, bot_id: 'B1' }],
     ['an edit', { ...MENTION, type: 'message', channel_type: 'im', subtype: 'message_changed' }],
     ['talk of others', { ...MENTION, type: 'message', channel_type: 'channel' }],
+    ['what has no time', { ...MENTION, ts: undefined }],
     ['nothing but the mention', { ...MENTION, text: '<@U0APP>' }],
   ])('passes over %s', async (_, event) => {
     expect(await slack.send(handler, event)).toEqual([200]);
