@@ -18,7 +18,7 @@ const LONGEST_SILENCE_MS = 60_000;
 
 /**
  * Runs the SDK's loop from `progress` to the end of the turn, until the memory is `down`, or until `onStep` stops it.
- * It leaves the state of the turn in `progress`.
+ * It leaves the state of the turn in `progress`. A progress behind the last reply that the turn may have is its end.
  *
  * @throws ReplyCut when a reply began and did not arrive whole, also where nothing of it came for a minute; the client's
  * error when it did not begin.
@@ -33,12 +33,14 @@ export async function converse(turn: {
   readonly down: () => unknown;
 }): Promise<'ended' | 'down' | 'stopped'> {
   const { request, maxRequests, digest, params, tool, progress, down } = turn;
+  if (progress.reply && progress.usage.requests >= maxRequests) return 'ended';
   const runner = request.client.beta.messages.toolRunner(
     {
       ...params,
       messages: [...progress.messages],
       tools: [tool.tool, ...(request.tools ?? [])],
-      max_iterations: maxRequests - progress.usage.requests,
+      // The runner takes 0 for no limit.
+      max_iterations: Math.max(1, maxRequests - progress.usage.requests),
       stream: true,
       thread: false,
     },
@@ -62,7 +64,12 @@ export async function converse(turn: {
     tellToolUses(reply, results, request.onToolUse);
     if (down()) return 'down';
     if (!isUnfinished(reply)) continue;
-    const step = { ...stepBehind(progress, reply, results), digest, touches: tool.touches() };
+    const step = {
+      ...stepBehind(progress, reply, results),
+      digest,
+      touches: tool.touches(),
+      ...(progress.usage.requests >= maxRequests && { reply, text: progress.text }),
+    };
     if ((await answerTo(step, request)) === 'stop') {
       progress.messages = step.messages;
       return 'stopped';

@@ -61,7 +61,7 @@ async function runHeardTurn(request: TurnRequest): Promise<TurnOutcome> {
   const messages = onBasis(digest, from ?? request, request.whenPromptsChange);
   const { text = '', usage = NO_USAGE, touches = NO_TOUCHES } = from ?? {};
   if (messages === 'changed') return { ...conversationChanged(), ...given, usage, touches };
-  const progress: TurnState = { messages, text, usage, reply: undefined };
+  const progress: TurnState = { messages, text, usage, reply: from?.reply };
   const edits = editsOf(request.contextManagement);
   const tool = createTurnTool({
     ...request,

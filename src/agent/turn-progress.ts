@@ -5,13 +5,15 @@ import { addReply, type TurnUsage } from './turn-outcome.ts';
 /** A turn between two replies. It is plain text, like the conversation. */
 export interface TurnProgress {
   readonly messages: readonly BetaMessageParam[];
-  /** Claude's words of a reply that goes on with the next one; else empty. */
+  /** Claude's words of a reply that goes on with the next one, and with `reply` of that one; else empty. */
   readonly text: string;
   readonly usage: TurnUsage;
   /** The digest of the prompts that make these messages valid. */
   readonly digest?: string;
   /** The touches on files; absent where an earlier version of the library wrote the progress. */
   readonly touches?: Touches;
+  /** Claude's last reply, where the turn met its most requests with it: a turn that goes on from here ends with it. */
+  readonly reply?: BetaMessage;
 }
 
 /** The state of a turn while it runs. */

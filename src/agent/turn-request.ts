@@ -68,7 +68,10 @@ export interface TurnRequest {
   readonly tools?: BetaToolRunnerParams['tools'];
   /** Further fields of the memory tool's definition, such as `cache_control`. */
   readonly toolProps?: MemoryToolProps;
-  /** The most replies of one turn; 64 by default. */
+  /**
+   * The most replies of one turn, over all runs of it; 64 by default. A turn that goes on from a progress that has used
+   * them up already, because there were more when it was kept, has one more.
+   */
   readonly maxRequests?: number;
   /** How often the client asks again for a reply that did not begin; as the client itself says unless given. */
   readonly maxRetries?: number;

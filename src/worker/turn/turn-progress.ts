@@ -109,13 +109,14 @@ function decodeProgress(content: Uint8Array): SavedProgress {
   const { trace, ...fields } = parseProgress(content) as unknown as SavedProgress & {
     readonly trace?: TurnTouches;
   };
-  const { messages, text, usage, digest, version } = fields;
+  const { messages, text, usage, digest, version, reply } = fields;
   return {
     messages,
     text,
     usage: { ...NO_USAGE, ...usage },
     ...(digest !== undefined && { digest }),
     ...(version !== undefined && { version }),
+    ...(reply !== undefined && { reply }),
     ...(trace !== undefined && { touches: { list: trace.list, unlisted: trace.unlisted } }),
   };
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { runTurn, type TurnProgress } from '../../../src/agent/index.ts';
 import { commands, playClaude } from '../../stage/scripted-claude.ts';
-import { useTurnSite } from './turn-site.ts';
+import { type Turn, useTurnSite } from './turn-site.ts';
 
 const CREATE = commands({ command: 'create', path: '/memories/f', file_text: 'x' });
 const VIEW = commands({ command: 'view', path: '/memories' });
@@ -23,6 +23,11 @@ function stopAt(number: number): {
       return steps.length === number ? 'stop' : 'go_on';
     },
   };
+}
+
+function resumedFrom(resumeFrom: TurnProgress | undefined, turn: Turn): Turn {
+  if (resumeFrom === undefined) throw new Error('there is no such step');
+  return { ...turn, resumeFrom };
 }
 
 describe('runTurn, step by step,', () => {
@@ -76,6 +81,41 @@ describe('runTurn, step by step,', () => {
     if (from === undefined) throw new Error('there is no second step');
     const { outcome, sent } = await site.play([VIEW, VIEW, DONE], { resumeFrom: from, maxRequests: 3 });
     expect(outcome).toMatchObject({ outcome: 'truncated', by: 'max_requests' });
+    expect(sent).toHaveLength(1);
+  });
+
+  it.each([
+    ['calls tools', { say: 'I look.', ...VIEW }],
+    ['pauses', { say: 'I look.', stop: 'pause_turn' }],
+  ])('ends without a request where it goes on behind its last reply, which %s', async (_, last) => {
+    const { steps, onStep } = stopAt(2);
+    const first = await site.play([VIEW, last], { onStep, maxRequests: 2 });
+    expect(first.outcome).toMatchObject({ outcome: 'interrupted', by: 'stopped' });
+    const whole = await site.play([VIEW, last], { maxRequests: 2 });
+    const { outcome, sent } = await site.play([DONE], resumedFrom(steps[1], { maxRequests: 2 }));
+    expect(sent).toHaveLength(0);
+    expect(outcome).toMatchObject({
+      outcome: 'truncated',
+      by: 'max_requests',
+      text: 'I look.',
+      reply: { stop_reason: whole.outcome.outcome === 'truncated' && whole.outcome.reply.stop_reason },
+      usage: { requests: 2 },
+    });
+    expect(outcome.messages).toHaveLength(whole.outcome.messages.length);
+  });
+
+  it('goes on behind its last reply where it may have more of them by then', async () => {
+    const { steps, onStep } = stopAt(1);
+    await site.play([{ say: 'I look.', ...VIEW }], { onStep, maxRequests: 1 });
+    const { outcome } = await site.play([DONE], resumedFrom(steps[0], { maxRequests: 2 }));
+    expect(outcome).toMatchObject({ outcome: 'answered', text: 'Done.', usage: { requests: 2 } });
+  });
+
+  it.each([1, 2])('has one more reply where only %i may be left of those it had', async (maxRequests) => {
+    const { steps, onStep } = stopAt(2);
+    await site.play([VIEW, VIEW], { onStep });
+    const { outcome, sent } = await site.play([VIEW, VIEW, DONE], resumedFrom(steps[1], { maxRequests }));
+    expect(outcome).toMatchObject({ outcome: 'truncated', by: 'max_requests', usage: { requests: 3 } });
     expect(sent).toHaveLength(1);
   });
 });

@@ -294,6 +294,24 @@ describe('deliverTurn', () => {
     expect(asked).toBe(2);
   });
 
+  it('ends a turn whose worker died behind its last reply without a further one', async () => {
+    const site = await createSite();
+    const { client, deliver } = await worker(site);
+    reply = () => ({ calls: [VIEW] });
+    let isStored = false;
+    client.intercept(async (call, proceed) => {
+      const isAnswer = call.verb === 'put' && call.key.includes('/answers/');
+      if (!isAnswer || isStored) return proceed();
+      isStored = true;
+      throw new MemoryError('access_denied', 'no more');
+    });
+    const turn = { maxRequests: 2 };
+    expect(await deliver(undefined, turn)).toMatchObject({ state: 'later', code: 'access_denied' });
+    const answer = { outcome: 'truncated', reason: 'max_requests', model: 'claude-sonnet-5-5' };
+    expect(await deliver(undefined, turn)).toMatchObject({ state: 'answered', answer });
+    expect(asked).toBe(2);
+  });
+
   it('goes on when a step cannot be saved, and says so', async () => {
     const site = await createSite();
     const first = await worker(site);
