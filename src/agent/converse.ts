@@ -6,6 +6,7 @@ import type {
 } from '@anthropic-ai/sdk/resources/beta';
 import { inTime } from '../time.ts';
 import { isApiWord, ReplyCut } from './api-failure.ts';
+import { meaningOf } from './stop-reasons.ts';
 import { addCut } from './turn-outcome.ts';
 import { isUnfinished, stepBehind, type TurnProgress, type TurnState, takeReply } from './turn-progress.ts';
 import type { ReplyStream, TurnRequest } from './turn-request.ts';
@@ -60,7 +61,7 @@ export async function converse(turn: {
     });
     request.onReply?.(reply, stream.request_id ?? undefined);
     takeReply(progress, reply);
-    const results = reply.stop_reason === 'tool_use' ? await runner.generateToolResponse() : null;
+    const results = meaningOf(reply).asks === 'results' ? await runner.generateToolResponse() : null;
     tellToolUses(reply, results, request.onToolUse);
     if (down()) return 'down';
     if (!isUnfinished(reply)) continue;

@@ -96,7 +96,7 @@ async function runHeardTurn(request: TurnRequest): Promise<TurnOutcome> {
       if (failure) return finish(signal?.aborted ? interruption(signal) : memoryFailure(failure));
       if (!progress.reply) throw new Error('The tool runner ended without a reply.');
       const ending = endingOf(progress.reply, progress.text);
-      const isWordless = progress.reply.stop_reason === 'end_turn' && progress.text.trim() === '';
+      const isWordless = ending.outcome === 'truncated' && ending.by === 'wordless';
       if (!isWordless || wordless || progress.usage.requests >= limitOf(request)) {
         return finish(ending, isWordless ? wordless : undefined);
       }

@@ -2,6 +2,7 @@ import type { BetaMessage, BetaMessageParam } from '@anthropic-ai/sdk/resources/
 import type { MemoryError, RetryAdvice } from '../errors.ts';
 import type { Touches } from '../tree/touches.ts';
 import { isThought } from './resendable.ts';
+import { meaningOf } from './stop-reasons.ts';
 
 /** The end of a turn. Every edit of the memory that was answered is complete, whichever end it was. */
 export type TurnOutcome = TurnEnding & {
@@ -36,8 +37,9 @@ export type TurnEnding =
       /**
        * The limit that was met: of the reply's length (`max_tokens`), the same before Claude had said a word
        * (`thinking`; `text` is empty), of the context, of requests in one turn, or one that this version does not know.
+       * `wordless`: Claude ended its turn without a word, and again where it could be asked once more; `text` is empty.
        */
-      readonly by: 'max_tokens' | 'thinking' | 'context_window' | 'max_requests' | 'unknown';
+      readonly by: 'max_tokens' | 'thinking' | 'context_window' | 'max_requests' | 'wordless' | 'unknown';
       readonly text: string;
       readonly reply: BetaMessage;
     }
@@ -94,34 +96,22 @@ export function interruption(signal: AbortSignal): TurnEnding {
   return { outcome: 'interrupted', by: name === 'TimeoutError' ? 'deadline' : 'aborted' };
 }
 
-/** Judges the reply after which the runner stopped. `text` is all that Claude said since its last tool call. */
+/**
+ * Judges the reply after which the runner stopped. `text` is all that Claude said since its last tool call. A reply that
+ * owes words and has none truncates the turn.
+ */
 export function endingOf(reply: BetaMessage, text: string): TurnEnding {
-  switch (reply.stop_reason) {
-    case 'refusal':
-      return { outcome: 'refused', category: reply.stop_details?.category ?? undefined, reply };
-    case 'max_tokens':
-      return {
-        outcome: 'truncated',
-        by: isThoughtAlone(reply, text) ? 'thinking' : 'max_tokens',
-        text,
-        reply,
-      };
-    case 'model_context_window_exceeded':
-      return { outcome: 'truncated', by: 'context_window', text, reply };
-    case 'tool_use':
-    case 'pause_turn':
-    case 'compaction':
-      return { outcome: 'truncated', by: 'max_requests', text, reply };
-    case 'end_turn':
-    case 'stop_sequence':
-      return { outcome: 'answered', text, reply };
-    default:
-      return { outcome: 'truncated', by: 'unknown', text, reply };
+  const { ends, owesWords } = meaningOf(reply);
+  if (ends === 'refused') {
+    return { outcome: 'refused', category: reply.stop_details?.category ?? undefined, reply };
   }
-}
-
-function isThoughtAlone({ content }: BetaMessage, text: string): boolean {
-  return text.trim() === '' && content.some(isThought);
+  const isWordless = text.trim() === '';
+  if (ends === 'answered') {
+    if (owesWords && isWordless) return { outcome: 'truncated', by: 'wordless', text: '', reply };
+    return { outcome: 'answered', text, reply };
+  }
+  const isThoughtAlone = ends === 'max_tokens' && isWordless && reply.content.some(isThought);
+  return { outcome: 'truncated', by: isThoughtAlone ? 'thinking' : ends, text, reply };
 }
 
 /**

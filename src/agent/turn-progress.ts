@@ -1,5 +1,6 @@
 import type { BetaMessage, BetaMessageParam } from '@anthropic-ai/sdk/resources/beta';
 import type { Touches } from '../tree/touches.ts';
+import { meaningOf } from './stop-reasons.ts';
 import { addReply, type TurnUsage } from './turn-outcome.ts';
 
 /** A turn between two replies. It is plain text, like the conversation. */
@@ -28,12 +29,12 @@ export interface TurnState {
 
 /** Tells whether the runner makes another request after this reply. */
 export function isUnfinished(reply: BetaMessage): boolean {
-  return reply.stop_reason === 'tool_use' || isGoingOn(reply);
+  return meaningOf(reply).asks !== 'nothing';
 }
 
 /** Tells whether the next reply is the rest of this one. */
 export function isGoingOn(reply: BetaMessage | undefined): boolean {
-  return reply?.stop_reason === 'pause_turn' || reply?.stop_reason === 'compaction';
+  return reply !== undefined && meaningOf(reply).asks === 'rest';
 }
 
 export function stepBehind(

@@ -182,11 +182,23 @@ describe('A reply', () => {
     expect(next.outcome).toMatchObject({ outcome: 'answered' });
   });
 
-  it('that is empty twice is an empty answer, and leaves nothing of it behind', async () => {
-    const { outcome, sent } = await play([VIEW, {}, { think: false }]);
-    expect(outcome).toMatchObject({ outcome: 'answered', text: '', usage: { requests: 3 } });
+  it('that is empty twice truncates the turn, and leaves nothing of it behind', async () => {
+    const { outcome, sent } = await play([VIEW, {}, { think: false, say: '\n' }]);
+    const usage = { requests: 3 };
+    expect(outcome).toMatchObject({ outcome: 'truncated', by: 'wordless', text: '', usage });
     expect(sent).toHaveLength(3);
     expect(outcome.messages).toHaveLength(3);
+  });
+
+  it('that is empty, and the last that the turn may have, truncates it as well', async () => {
+    const { outcome } = await play([VIEW, {}], { maxRequests: 2 });
+    expect(outcome).toMatchObject({ outcome: 'truncated', by: 'wordless', usage: { requests: 2 } });
+  });
+
+  it('that a sequence of the caller’s stopped before a word is an empty answer', async () => {
+    const { outcome, sent } = await play([{ stop: 'stop_sequence' }]);
+    expect(outcome).toMatchObject({ outcome: 'answered', text: '' });
+    expect(sent).toHaveLength(1);
   });
 
   it('that ends within a search of the API’s leaves the search out', async () => {

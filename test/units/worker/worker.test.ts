@@ -96,6 +96,15 @@ describe('the worker', () => {
     expect(site.replies).toMatchObject([{ outcome: 'truncated', reason: 'max_requests' }]);
   });
 
+  it('ends a turn that stays without a word for good', async () => {
+    await start(() => ({}));
+    await site.deliver([TURN]);
+    await site.deliver([TURN]);
+    expect(site.scenes).toHaveLength(2);
+    const ended = { outcome: 'truncated', reason: 'wordless' };
+    expect(site.replies).toMatchObject([ended, ended]);
+  });
+
   it('asks with its own system prompt, or with that of the message', async () => {
     await start(({ system }) => ({ say: String(system) }), { turnOptions: { system: 'You bake.' } });
     await site.deliver([TURN, { ...TURN, turn: 'turn-2', system: 'You sail.' }]);
