@@ -9,7 +9,7 @@ import { isApiWord, ReplyCut } from './api-failure.ts';
 import { meaningOf } from './stop-reasons.ts';
 import { addCut } from './turn-outcome.ts';
 import { isUnfinished, stepBehind, type TurnProgress, type TurnState, takeReply } from './turn-progress.ts';
-import type { ReplyStream, TurnRequest } from './turn-request.ts';
+import type { ReplyStream, TurnRequest, TurnRunner } from './turn-request.ts';
 import type { TurnTool } from './turn-tool.ts';
 
 /**
@@ -44,6 +44,7 @@ export async function converse(turn: {
       max_iterations: Math.max(1, maxRequests - progress.usage.requests),
       stream: true,
       thread: false,
+      runToolsEagerly: request.runToolsEagerly ?? false,
     },
     {
       ...(request.signal && { signal: request.signal }),
@@ -53,6 +54,7 @@ export async function converse(turn: {
   for await (const stream of runner) {
     progress.messages = runner.params.messages;
     progress.usage = { ...progress.usage, requests: progress.usage.requests + 1 };
+    holdMemoryCalls(stream, runner);
     const reply = await wholeReply(stream, {
       onText: request.onText,
       onCut(begun, characters) {
@@ -78,6 +80,15 @@ export async function converse(turn: {
   }
   progress.messages = runner.params.messages;
   return 'ended';
+}
+
+/** Holds the calls of the memory until the reply is whole: an edit of a reply that is cut would be made twice. */
+function holdMemoryCalls(stream: ReplyStream, runner: TurnRunner): void {
+  stream.on('streamEvent', (event) => {
+    if (event.type !== 'content_block_start') return;
+    const { content_block: block } = event;
+    if (block.type === 'tool_use' && block.name === 'memory') runner.deferToolCall(block.id);
+  });
 }
 
 /**

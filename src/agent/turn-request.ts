@@ -69,6 +69,12 @@ export interface TurnRequest {
   /** Further fields of the memory tool's definition, such as `cache_control`. */
   readonly toolProps?: MemoryToolProps;
   /**
+   * True to run each call of these tools as soon as Claude has written it, while the reply goes on; false by default.
+   * Such a call may have run although its reply does not count, and run again: where the reply is cut and asked for once
+   * more, and where it is cut short by a limit. Calls of the memory always wait for the whole reply.
+   */
+  readonly runToolsEagerly?: boolean;
+  /**
    * The most replies of one turn, over all runs of it; 64 by default. A turn that goes on from a progress that has used
    * them up already, because there were more when it was kept, has one more.
    */
@@ -159,6 +165,8 @@ export interface TurnRunner extends AsyncIterable<ReplyStream> {
   readonly params: { readonly messages: readonly BetaMessageParam[] };
   /** Runs the tools that the current reply calls, once. */
   generateToolResponse(): Promise<BetaMessageParam | null>;
+  /** Holds the call with this id until `generateToolResponse`, where the runner runs tools eagerly. */
+  deferToolCall(id: string): void;
 }
 
 /** One streamed reply. */

@@ -57,6 +57,7 @@ export interface WorkerOptions {
     | 'effort'
     | 'maxRequests'
     | 'prime'
+    | 'runToolsEagerly'
     | 'system'
     | 'systemAdditions'
     | 'tools'
