@@ -81,7 +81,7 @@ function isSpendLimit(error: unknown): boolean {
 }
 
 /** Reads the error code, which SDKs before 1.5 have in the body of the answer alone. */
-function errorCodeOf(error: unknown): unknown {
+export function errorCodeOf(error: unknown): unknown {
   const { errorCode, error: body } = error as {
     readonly errorCode?: unknown;
     readonly error?: { readonly error?: { readonly details?: { readonly error_code?: unknown } } };

@@ -1,5 +1,10 @@
-import type { BetaContextManagementConfig, BetaMessageParam } from '@anthropic-ai/sdk/resources/beta';
+import type {
+  BetaCompactionBlockParam,
+  BetaContextManagementConfig,
+  BetaMessageParam,
+} from '@anthropic-ai/sdk/resources/beta';
 import { MemoryError } from '../errors.ts';
+import { withoutThoughts } from './conversation-digest.ts';
 import type { ModelFeature } from './model-features.ts';
 
 export type ContextEdit = NonNullable<BetaContextManagementConfig['edits']>[number];
@@ -16,7 +21,10 @@ export interface ContextManagement {
    * the model does by itself.
    */
   readonly keepThinkingTurns?: number | 'all';
-  /** The replacement of the conversation so far with a summary; true by default. */
+  /**
+   * The replacement of the conversation so far with a summary, on demand where client and model have that, else at a
+   * threshold; true by default.
+   */
   readonly compaction?: boolean | Compaction;
   /** The edits themselves, as the API takes them and in this order; the other fields are then ignored. */
   readonly edits?: readonly ContextEdit[];
@@ -36,14 +44,20 @@ export interface ClearToolUses {
 }
 
 export interface Compaction {
-  /** The number of input tokens from which on the conversation is summarised; 150,000 by default. */
+  /**
+   * The number of tokens from which on the conversation is summarised; 150,000 by default. On demand they are those of
+   * the whole conversation, with what the API clears of it: told by the last reply within a turn, and estimated at its
+   * beginning, at three bytes a token.
+   */
   readonly triggerTokens?: number;
   /** Instructions for the summary, instead of the API's own. */
   readonly instructions?: string;
 }
 
+const TRIGGER_TOKENS = 150_000;
 const CLEARING_BETA = 'context-management-2025-06-27';
-const COMPACTION_BETA = 'compact-2026-01-12';
+const THRESHOLD_BETA = 'compact-2026-01-12';
+export const ON_DEMAND_BETA = 'compact-2026-09-04';
 
 /** The part of a request that manages the context, and the beta headers that exactly this part needs. */
 interface ManagedContext {
@@ -51,21 +65,69 @@ interface ManagedContext {
   readonly config: BetaContextManagementConfig | undefined;
 }
 
+/** Compaction on demand, as a turn wants it. */
+export interface OnDemand {
+  readonly triggerTokens: number;
+  readonly instructions: string | undefined;
+}
+
 /**
- * Makes the part of a request that manages the context, without the edits that the model lacks. A conversation that
- * holds a summary already needs the header of compaction even when no edit compacts.
+ * Makes the part of a request that manages the context, without the edits that the model lacks. Where the turn can have
+ * its summaries on demand, none is asked for at a threshold: the API takes no two kinds in one conversation. One that
+ * holds a summary already needs the header of its kind even when nothing compacts.
  */
 export function manageContext(
   edits: readonly ContextEdit[],
-  context: { readonly lacks: ReadonlySet<ModelFeature>; readonly messages: readonly BetaMessageParam[] },
+  context: {
+    readonly lacks: ReadonlySet<ModelFeature>;
+    readonly messages: readonly BetaMessageParam[];
+    readonly isOnDemand: boolean;
+  },
 ): ManagedContext {
-  const { lacks, messages } = context;
-  const used = edits.filter(({ type }) => !lacks.has(type));
+  const { lacks, messages, isOnDemand } = context;
+  const isSigned = leadingSummary(messages) !== undefined;
+  const mayCompact = !isSigned && (!isOnDemand || lacks.has('compaction') || messages.some(holdsSummary));
+  const used = edits.filter(({ type }) => !lacks.has(type) && (type !== 'compact_20260112' || mayCompact));
   const compacts = used.some(({ type }) => type === 'compact_20260112');
   const betas: string[] = [];
   if (used.some(({ type }) => type !== 'compact_20260112')) betas.push(CLEARING_BETA);
-  if (compacts || messages.some(holdsSummary)) betas.push(COMPACTION_BETA);
+  if (isSigned) betas.push(ON_DEMAND_BETA);
+  else if (compacts || messages.some(holdsSummary)) betas.push(THRESHOLD_BETA);
   return { betas, config: used.length > 0 ? { edits: used } : undefined };
+}
+
+/** Answers how a turn wants its summaries on demand; undefined where it wants none so. */
+export function onDemandOf(
+  options: ContextManagement | false | undefined,
+  messages: readonly BetaMessageParam[],
+): OnDemand | undefined {
+  const { compaction = true, edits } = options || { compaction: options ?? true };
+  const isAtThreshold = messages.some(holdsSummary) && leadingSummary(messages) === undefined;
+  if (compaction === false || edits !== undefined || isAtThreshold) return undefined;
+  const { triggerTokens = TRIGGER_TOKENS, instructions } = compaction === true ? {} : compaction;
+  return { triggerTokens, instructions };
+}
+
+/** Finds the summary on demand with which a conversation begins. */
+export function leadingSummary([first]: readonly BetaMessageParam[]): BetaCompactionBlockParam | undefined {
+  const [block] = typeof first?.content === 'object' ? first.content : [];
+  return block?.type === 'compaction' && typeof block.signature === 'string' ? block : undefined;
+}
+
+/**
+ * Answers the conversation with its summary on demand as words of the user's, for an API that has none. The thoughts
+ * behind it, which Claude signed over it, are left out.
+ */
+export function withPlainSummary(messages: readonly BetaMessageParam[]): readonly BetaMessageParam[] {
+  const summary = leadingSummary(messages);
+  const [first, ...others] = messages;
+  if (summary === undefined || typeof first?.content !== 'object') return messages;
+  const rest = first.content.slice(1);
+  return withoutThoughts([
+    { role: 'user', content: `${summary.content}` },
+    ...(rest.length > 0 ? [{ role: 'assistant' as const, content: rest }] : []),
+    ...others,
+  ]);
 }
 
 /**
@@ -111,7 +173,7 @@ function clearingEdit(options: ClearToolUses): ContextEdit {
   };
 }
 
-function compactionEdit({ triggerTokens = 150_000, instructions }: Compaction): ContextEdit {
+function compactionEdit({ triggerTokens = TRIGGER_TOKENS, instructions }: Compaction): ContextEdit {
   return {
     type: 'compact_20260112',
     trigger: { type: 'input_tokens', value: wholeNumber('triggerTokens', triggerTokens, 1) },

@@ -18,7 +18,8 @@ import type { TurnTool } from './turn-tool.ts';
 const LONGEST_SILENCE_MS = 60_000;
 
 /**
- * Runs the SDK's loop from `progress` to the end of the turn, until the memory is `down`, or until `onStep` stops it.
+ * Runs the SDK's loop from `progress` to the end of the turn, until the memory is `down`, until `onStep` stops it, or
+ * until the conversation `isFull`.
  * It leaves the state of the turn in `progress`. A progress behind the last reply that the turn may have is its end.
  *
  * @throws ReplyCut when a reply began and did not arrive whole, also where nothing of it came for a minute; the client's
@@ -32,31 +33,24 @@ export async function converse(turn: {
   readonly tool: TurnTool;
   readonly progress: TurnState;
   readonly down: () => unknown;
-}): Promise<'ended' | 'down' | 'stopped'> {
-  const { request, maxRequests, digest, params, tool, progress, down } = turn;
+  /** Tells whether the conversation is too long behind a reply and the results of its calls. */
+  readonly isFull: (reply: BetaMessage, results: BetaMessageParam | null) => boolean;
+}): Promise<'ended' | 'down' | 'stopped' | 'full'> {
+  const { request, maxRequests, digest, params, tool, progress, down, isFull } = turn;
   if (progress.reply && progress.usage.requests >= maxRequests) return 'ended';
-  const runner = request.client.beta.messages.toolRunner(
-    {
-      ...params,
-      messages: [...progress.messages],
-      tools: [tool.tool, ...(request.tools ?? [])],
-      // The runner takes 0 for no limit.
-      max_iterations: Math.max(1, maxRequests - progress.usage.requests),
-      stream: true,
-      thread: false,
-      runToolsEagerly: request.runToolsEagerly ?? false,
-    },
-    {
-      ...(request.signal && { signal: request.signal }),
-      ...(request.maxRetries !== undefined && { maxRetries: request.maxRetries }),
-    },
-  );
+  const runner = openRunner(request, {
+    ...params,
+    messages: progress.messages,
+    tool,
+    // The runner takes 0 for no limit.
+    max_iterations: Math.max(1, maxRequests - progress.usage.requests),
+  });
   for await (const stream of runner) {
     progress.messages = runner.params.messages;
     progress.usage = { ...progress.usage, requests: progress.usage.requests + 1 };
     holdMemoryCalls(stream, runner);
     const reply = await wholeReply(stream, {
-      onText: request.onText,
+      ...(request.onText && { onText: request.onText }),
       onCut(begun, characters) {
         progress.usage = addCut(progress.usage, begun, characters);
       },
@@ -77,9 +71,41 @@ export async function converse(turn: {
       progress.messages = step.messages;
       return 'stopped';
     }
+    if (isFull(reply, results)) {
+      progress.messages = step.messages;
+      return 'full';
+    }
   }
   progress.messages = runner.params.messages;
   return 'ended';
+}
+
+/** Opens the SDK's loop on these messages. */
+export function openRunner(
+  request: TurnRequest,
+  {
+    messages,
+    tool,
+    ...params
+  }: Omit<BetaToolRunnerParams, 'messages' | 'tools'> & {
+    readonly messages: readonly BetaMessageParam[];
+    readonly tool: TurnTool;
+  },
+): TurnRunner {
+  return request.client.beta.messages.toolRunner(
+    {
+      ...params,
+      messages: [...messages],
+      tools: [tool.tool, ...(request.tools ?? [])],
+      stream: true,
+      thread: false,
+      runToolsEagerly: request.runToolsEagerly ?? false,
+    },
+    {
+      ...(request.signal && { signal: request.signal }),
+      ...(request.maxRetries !== undefined && { maxRetries: request.maxRetries }),
+    },
+  );
 }
 
 /** Holds the calls of the memory until the reply is whole: an edit of a reply that is cut would be made twice. */
@@ -95,7 +121,10 @@ function holdMemoryCalls(stream: ReplyStream, runner: TurnRunner): void {
  * Asks the host whether the turn goes on, as it does where the host fails or gives no answer in time. The signal cuts
  * nothing off, because the host may be saving the step.
  */
-async function answerTo(step: TurnProgress, { onStep }: Pick<TurnRequest, 'onStep'>): Promise<unknown> {
+export async function answerTo(
+  step: TurnProgress,
+  { onStep }: Pick<TurnRequest, 'onStep'>,
+): Promise<unknown> {
   return onStep && inTime<unknown>(() => onStep(step), { late: () => new Error() }).catch(() => {});
 }
 
@@ -118,17 +147,21 @@ function tellToolUses(
   }
 }
 
-async function wholeReply(
+/** Waits for a whole reply. @throws as `converse`. */
+export async function wholeReply(
   stream: ReplyStream,
   {
     onText,
     onCut,
+    silenceMs = LONGEST_SILENCE_MS,
   }: {
-    readonly onText: TurnRequest['onText'];
+    readonly onText?: TurnRequest['onText'];
     /**
      * Hears of a reply that did not arrive whole: the part of it that the API has told, and how many characters came.
      */
     readonly onCut: (begun: BetaMessage, characters: number) => void;
+    /** The longest time without an event, in milliseconds; a minute unless given. */
+    readonly silenceMs?: number;
   },
 ): Promise<BetaMessage> {
   let [began, characters] = [false, 0];
@@ -136,7 +169,7 @@ async function wholeReply(
   let silence: ReturnType<typeof setTimeout> | undefined;
   const listenOn = (): void => {
     clearTimeout(silence);
-    silence = setTimeout(() => stream.abort(), LONGEST_SILENCE_MS);
+    silence = setTimeout(() => stream.abort(), silenceMs);
   };
   stream.on('connect', () => {
     began = true;

@@ -1,3 +1,4 @@
+export type { CompactionFailure } from './compaction.ts';
 export type { ClearToolUses, Compaction, ContextEdit, ContextManagement } from './context-management.ts';
 export {
   bootstrapProject,

@@ -1,11 +1,12 @@
 import type { BetaContextManagementConfig } from '@anthropic-ai/sdk/resources/beta';
 
 /**
- * A feature that a turn asks for by itself, and can do without: a context edit, or the prompt cache of the whole
- * request.
+ * A feature that a turn asks for by itself, and can do without: a context edit, compaction on demand (`compaction`), or
+ * the prompt cache of the whole request.
  */
 export type ModelFeature =
   | NonNullable<BetaContextManagementConfig['edits']>[number]['type']
+  | 'compaction'
   | 'cache_control';
 
 /** The names by which a refusal may name a feature. */
@@ -13,11 +14,14 @@ const NAMES: Readonly<Record<ModelFeature, readonly string[]>> = {
   compact_20260112: ['compact_20260112', 'compact-2026-01-12'],
   clear_tool_uses_20250919: ['clear_tool_uses_20250919', 'context-management-2025-06-27'],
   clear_thinking_20251015: ['clear_thinking_20251015', 'context-management-2025-06-27'],
+  compaction: ['compact-2026-09-04'],
   cache_control: ['cache_control'],
 };
 const NO_EDITS = /\bcontext_management: Extra inputs are not permitted/;
 /** The first models that compact: Opus and Sonnet 4.6. */
 const COMPACTS_FROM = 406;
+/** Names of models on Bedrock, which compacts at a threshold alone. */
+const BEDROCK = /\banthropic\.|:bedrock:/;
 
 /**
  * The features that each model lacks, by client and model, for as long as the client lives: another cloud may have
@@ -32,10 +36,14 @@ const lacking = new WeakMap<object, Map<string, Set<ModelFeature>>>();
 export function lacksOf(client: object, model: string): Set<ModelFeature> {
   const models = lacking.get(client) ?? new Map<string, Set<ModelFeature>>();
   lacking.set(client, models);
-  const known =
-    models.get(model) ?? new Set<ModelFeature>(versionOf(model) < COMPACTS_FROM ? ['compact_20260112'] : []);
+  const known = models.get(model) ?? lackingAtFirst(model);
   models.set(model, known);
   return known;
+}
+
+function lackingAtFirst(model: string): Set<ModelFeature> {
+  if (versionOf(model) < COMPACTS_FROM) return new Set(['compact_20260112', 'compaction']);
+  return new Set(BEDROCK.test(model) ? ['compaction'] : []);
 }
 
 /**
@@ -45,7 +53,7 @@ export function lacksOf(client: object, model: string): Set<ModelFeature> {
 export function refusedFeatures(error: unknown, asked: readonly ModelFeature[]): readonly ModelFeature[] {
   const { status, message } = (error ?? {}) as { readonly status?: unknown; readonly message?: unknown };
   if (status !== 400 || typeof message !== 'string') return [];
-  if (NO_EDITS.test(message)) return asked.filter((feature) => feature !== 'cache_control');
+  if (NO_EDITS.test(message)) return asked.filter((feature) => feature.includes('_20'));
   const named = asked.flatMap((feature) =>
     NAMES[feature].flatMap((name) => {
       const at = message.indexOf(name);

@@ -3,9 +3,17 @@ import type { BetaMessageParam } from '@anthropic-ai/sdk/resources/beta';
 import { heard } from '../listeners.ts';
 import { NO_TOUCHES } from '../tree/touches.ts';
 import { describeFailure, isThoughtRefusal, ReplyCut } from './api-failure.ts';
-import { type ContextEdit, editsOf, manageContext } from './context-management.ts';
+import { createCompactor } from './compaction.ts';
+import {
+  type ContextEdit,
+  editsOf,
+  manageContext,
+  ON_DEMAND_BETA,
+  onDemandOf,
+  withPlainSummary,
+} from './context-management.ts';
 import { conversationDigest, onBasis, withoutThoughts } from './conversation-digest.ts';
-import { converse } from './converse.ts';
+import { answerTo, converse } from './converse.ts';
 import { lacksOf, type ModelFeature, refusedFeatures } from './model-features.ts';
 import { resendable } from './resendable.ts';
 import {
@@ -69,28 +77,62 @@ async function runHeardTurn(request: TurnRequest): Promise<TurnOutcome> {
     props: request.toolProps,
     touches,
   });
-  const down = request.whenMemoryFails === 'go_on' ? () => undefined : tool.failure;
-  const finish = (ending: TurnEnding, said = progress.messages): TurnOutcome => ({
-    ...ending,
-    ...(ending.outcome === 'refused' ? given : { messages: resendable(said), digest }),
-    usage: progress.usage,
-    touches: tool.touches(),
+  const onDemand = onDemandOf(request.contextManagement, messages);
+  const compactor = createCompactor(onDemand, {
+    request,
+    maxRequests: limitOf(request),
+    digest,
+    tool,
+    progress,
   });
+  const down = request.whenMemoryFails === 'go_on' ? () => undefined : tool.failure;
+  const finish = (ending: TurnEnding, said = progress.messages): TurnOutcome => {
+    const compactionFailure = compactor.failure();
+    return {
+      ...ending,
+      ...(ending.outcome === 'refused' ? given : { messages: resendable(said), digest }),
+      usage: progress.usage,
+      touches: tool.touches(),
+      ...(compactionFailure && { compactionFailure }),
+    };
+  };
   const mayAskAgain = createSecondChances(request, progress);
   let primes = request.prime === true && usage.requests === 0;
   let wordless: readonly BetaMessageParam[] | undefined;
   for (;;) {
-    const { params, asked } = paramsOf(request, { edits, messages: progress.messages });
+    if (lacksOf(request.client, request.model).has('compaction')) {
+      progress.messages = withPlainSummary(progress.messages);
+    }
+    const { params, asked } = paramsOf(request, {
+      edits,
+      messages: progress.messages,
+      isOnDemand: onDemand !== undefined,
+    });
     try {
       if (signal?.aborted) return finish(interruption(signal));
+      if (compactor.isDue()) {
+        const step = await compactor.compact(params);
+        if (step === undefined || (await answerTo(step, request)) !== 'stop') continue;
+        return finish({ outcome: 'interrupted', by: 'stopped' });
+      }
       if (primes) {
         primes = false;
         const thinking = request.extras?.thinking;
-        progress.messages = await primed({ ...request, messages, thinking, tool });
+        progress.messages = await primed({ ...request, messages: progress.messages, thinking, tool });
       }
       const end = down()
         ? 'down'
-        : await converse({ request, maxRequests: limitOf(request), digest, params, tool, progress, down });
+        : await converse({
+            request,
+            maxRequests: limitOf(request),
+            digest,
+            params,
+            tool,
+            progress,
+            down,
+            isFull: (reply, results) => compactor.judge(reply, results),
+          });
+      if (end === 'full') continue;
       if (end === 'stopped') return finish({ outcome: 'interrupted', by: 'stopped' });
       const failure = down();
       if (failure) return finish(signal?.aborted ? interruption(signal) : memoryFailure(failure));
@@ -150,7 +192,11 @@ function limitOf({ maxRequests = MAX_REQUESTS }: TurnRequest): number {
 /** Makes the request without its conversation and tools, and names the features in it that the model may lack. */
 function paramsOf(
   request: TurnRequest,
-  context: { readonly edits: readonly ContextEdit[]; readonly messages: readonly BetaMessageParam[] },
+  context: {
+    readonly edits: readonly ContextEdit[];
+    readonly messages: readonly BetaMessageParam[];
+    readonly isOnDemand: boolean;
+  },
 ): {
   readonly params: Omit<BetaToolRunnerParams, 'messages' | 'tools'>;
   readonly asked: readonly ModelFeature[];
@@ -158,10 +204,11 @@ function paramsOf(
   const { client, model, maxTokens = MAX_TOKENS, effort, extras } = request;
   const system = withAdditions(request.system, request.systemAdditions ?? {});
   const lacks = lacksOf(client, model);
-  const managed = manageContext(context.edits, { lacks, messages: context.messages });
+  const managed = manageContext(context.edits, { ...context, lacks });
   const betas = [...new Set([...(extras?.betas ?? []), ...managed.betas])];
   const isCached = extras?.cache_control === undefined && !lacks.has('cache_control');
-  const asked = [...(managed.config?.edits ?? []).map(({ type }) => type)];
+  const asked: ModelFeature[] = (managed.config?.edits ?? []).map(({ type }) => type);
+  if (managed.betas.includes(ON_DEMAND_BETA)) asked.push('compaction');
   return {
     asked: isCached ? [...asked, 'cache_control'] : asked,
     params: {

@@ -1,6 +1,7 @@
 import type { BetaMessage, BetaMessageParam } from '@anthropic-ai/sdk/resources/beta';
 import type { MemoryError, RetryAdvice } from '../errors.ts';
 import type { Touches } from '../tree/touches.ts';
+import type { CompactionFailure } from './compaction.ts';
 import { isThought } from './resendable.ts';
 import { meaningOf } from './stop-reasons.ts';
 
@@ -17,6 +18,8 @@ export type TurnOutcome = TurnEnding & {
   readonly usage: TurnUsage;
   /** The touches of the turn's commands on files, and the versions that they read, in the order in which they ended. */
   readonly touches: Touches;
+  /** The reason why the conversation was not summarised on demand; absent where it was, or was not long enough. */
+  readonly compactionFailure?: CompactionFailure;
 };
 
 export type TurnEnding =

@@ -165,6 +165,8 @@ export interface TurnRunner extends AsyncIterable<ReplyStream> {
   readonly params: { readonly messages: readonly BetaMessageParam[] };
   /** Runs the tools that the current reply calls, once. */
   generateToolResponse(): Promise<BetaMessageParam | null>;
+  /** Makes the next request one for a summary of the conversation. */
+  compactBeforeNextTurn(compaction: { readonly type: 'summarize'; readonly instructions?: string }): void;
   /** Holds the call with this id until `generateToolResponse`, where the runner runs tools eagerly. */
   deferToolCall(id: string): void;
 }

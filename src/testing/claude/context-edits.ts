@@ -1,13 +1,15 @@
-import { ApiRefusal, flag, list, record, text, wholeNumber } from './api-refusal.ts';
+import { ApiRefusal, flag, type JsonObject, list, record, text, wholeNumber } from './api-refusal.ts';
 import type { RequestMessage } from './message-blocks.ts';
-import type { ModelFacts } from './models.ts';
+import type { ModelFacts, Platform } from './models.ts';
 import type { ThinkingMode } from './request-limits.ts';
 
 const CLEARING = 'context-management-2025-06-27';
 const COMPACTION = 'compact-2026-01-12';
+const ON_DEMAND = 'compact-2026-09-04';
 const BETAS: ReadonlySet<string> = new Set([
   CLEARING,
   COMPACTION,
+  ON_DEMAND,
   'interleaved-thinking-2025-05-14',
   'thinking-binding-controls-2026-08-01',
 ]);
@@ -59,10 +61,13 @@ export interface ScriptedView {
   readonly isFull: boolean;
 }
 
-/** The values of the `anthropic-beta` header. Throws `ApiRefusal` for an unknown one. */
-export function parseBetas(header: unknown): ReadonlySet<string> {
+/**
+ * The values of the `anthropic-beta` header. Throws `ApiRefusal` for an unknown one, as that of compaction on demand is
+ * on Bedrock ("Compaction on demand", compatibility).
+ */
+export function parseBetas(header: unknown, platform: Platform): ReadonlySet<string> {
   const betas = typeof header === 'string' ? header.split(',').map((beta) => beta.trim()) : [];
-  const unknown = betas.find((beta) => !BETAS.has(beta));
+  const unknown = betas.find((beta) => !BETAS.has(beta) || (beta === ON_DEMAND && platform === 'bedrock'));
   if (unknown !== undefined) {
     throw new ApiRefusal(`Unexpected value(s) \`${unknown}\` for the \`anthropic-beta\` header.`);
   }
@@ -98,12 +103,68 @@ export function parseContextManagement(value: unknown, context: EditContext): Co
   return edits;
 }
 
-/** A summary in the conversation is understood only with the header of compaction. */
-export function checkSummaries(messages: readonly RequestMessage[], betas: ReadonlySet<string>): void {
-  const at = messages.findIndex(({ content }) => content.some(({ type }) => type === 'compaction'));
-  if (at >= 0 && !betas.has(COMPACTION)) {
-    throw new ApiRefusal(`messages.${at}.content: 'compaction' is not an expected type of block`);
+/**
+ * A summary in the conversation is understood only with the header of its kind. One on demand is the very first block,
+ * the only one of its kind, and takes no compaction at a threshold beside it ("Compaction on demand", continue from the
+ * summary, errors, limits; most words are not told there).
+ */
+export function checkSummaries(
+  messages: readonly RequestMessage[],
+  { betas, edits }: { readonly betas: ReadonlySet<string>; readonly edits: ContextEdits },
+): void {
+  const found = messages.flatMap(({ content }, at) =>
+    content.flatMap((block, j) => (block.type === 'compaction' ? [{ at, j, isSigned: block.isSigned }] : [])),
+  );
+  for (const { at, j, isSigned = false } of found) {
+    if (!betas.has(isSigned ? ON_DEMAND : COMPACTION)) {
+      throw new ApiRefusal(`messages.${at}.content: 'compaction' is not an expected type of block`);
+    }
+    if (!isSigned) continue;
+    if (found.length > 1) throw new ApiRefusal('messages: at most one compaction block is permitted');
+    if (at > 0 || j > 0) {
+      throw new ApiRefusal(`messages.${at}: the compaction block must be the first block`, {
+        details: { error_code: 'compaction_block_misplaced' },
+      });
+    }
+    if (edits.compaction !== undefined) {
+      throw new ApiRefusal('context_management: compaction does not run on a signed compaction block');
+    }
   }
+}
+
+const MOST_INSTRUCTIONS = 16_384;
+
+/**
+ * Tells whether the request asks for a summary on demand. Throws `ApiRefusal` without the header, for a model that has
+ * none, and beside whatever only shapes a reply ("Compaction on demand", request a summary).
+ */
+export function parseCompaction(
+  request: JsonObject,
+  { betas, facts }: { readonly betas: ReadonlySet<string>; readonly facts: ModelFacts },
+): boolean {
+  const given = request['compaction'];
+  if (given === undefined || given === null) return false;
+  const at = 'compaction';
+  if (!betas.has(ON_DEMAND)) throw new ApiRefusal(`${at}: requires anthropic-beta: ${ON_DEMAND}`);
+  if (!facts.compactsOnDemand) throw new ApiRefusal(`${at}: not supported for this model`);
+  const { type, instructions } = record(given, at, ['type', 'instructions']);
+  if (type !== 'summarize') throw new ApiRefusal(`${at}.type: Input should be 'summarize'`);
+  const isText = instructions === undefined || instructions === null || typeof instructions === 'string';
+  if (!isText || String(instructions).length > MOST_INSTRUCTIONS) {
+    throw new ApiRefusal(`${at}.instructions: Input should be a string of at most ${MOST_INSTRUCTIONS}`);
+  }
+  const { format, task_budget: budget } = Object(request['output_config']) as JsonObject;
+  const { type: choice } = Object(request['tool_choice']) as JsonObject;
+  const unfit = [
+    ...['context_management', 'stop_sequences'].filter((name) => (request[name] ?? undefined) !== undefined),
+    ...((format ?? undefined) === undefined ? [] : ['output_config.format']),
+    ...((Object(budget) as JsonObject)['remaining'] === undefined
+      ? []
+      : ['output_config.task_budget.remaining']),
+    ...(choice === 'any' || choice === 'tool' ? ['tool_choice'] : []),
+  ];
+  if (unfit[0] !== undefined) throw new ApiRefusal(`${unfit[0]}: cannot be combined with \`compaction\``);
+  return true;
 }
 
 /** Shows the conversation from its last summary on, and clears results when it is long. */

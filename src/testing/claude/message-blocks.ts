@@ -1,5 +1,5 @@
 import { ApiRefusal, filledText, flag, type JsonObject, list, record, text } from './api-refusal.ts';
-import { summaryOf } from './summary.ts';
+import { signedSummaryOf, summaryOf } from './summary.ts';
 
 const MEDIA_TYPES: readonly unknown[] = ['image/jpeg', 'image/png', 'image/gif', 'image/webp'];
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
@@ -20,7 +20,12 @@ export type RequestBlock =
       readonly isError: boolean;
     }
   /** A summary of everything before it. */
-  | { readonly type: 'compaction'; readonly text: string }
+  | {
+      readonly type: 'compaction';
+      readonly text: string;
+      /** Compaction on demand made it. */
+      readonly isSigned?: true;
+    }
   /** A tool that the API runs itself: what it was asked, or what came of it. */
   | {
       readonly type: 'server_tool';
@@ -89,7 +94,11 @@ function parseBlock(
         text: resultText(block['content'], `${at}.content`),
         isError: flag(block['is_error'], `${at}.is_error`),
       };
+    case 'user compaction':
     case 'assistant compaction':
+      if ('signature' in block)
+        return { type: 'compaction', text: signedSummaryOf(block, at), isSigned: true };
+      if (role === 'user') throw new ApiRefusal(`${at}: unexpected type in the message of the ${role}`);
       record(block, at, ['type', 'content', 'encrypted_content', 'cache_control']);
       return { type: 'compaction', text: summaryOf(block, at) };
     case 'assistant server_tool_use':

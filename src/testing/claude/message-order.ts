@@ -7,18 +7,21 @@ import type { ThinkingMode } from './request-limits.ts';
 interface Ending {
   readonly facts: ModelFacts;
   readonly mode: ThinkingMode['mode'];
+  /** The request asks for a summary: it may end with a whole turn of the assistant's. */
+  readonly isSummarised: boolean;
   /** Tells whether this reply was handed out unfinished: then it may be sent back to be gone on with. */
   readonly isUnfinished: (message: RequestMessage) => boolean;
 }
 
 /**
- * The user begins. Messages of one role in a row are one turn ("Create a Message", `messages`). A system message stands
+ * The user begins, or a summary on demand does, which may stand alone. Messages of one role in a row are one turn ("Create a Message", `messages`). A system message stands
  * directly behind a message of the user's, and last or in front of one of the assistant's ("Mid-conversation system
  * messages", placement; one behind a server tool's use is not played here).
  */
 export function checkOrder(messages: readonly RequestMessage[], ending: Ending): void {
   if (messages.length === 0) throw new ApiRefusal('messages: at least one message is required');
-  if (messages[0]?.role !== 'user')
+  const isSummary = messages[0]?.content[0]?.type === 'compaction' && messages[0].content[0].isSigned;
+  if (messages[0]?.role !== 'user' && !isSummary)
     throw new ApiRefusal('messages.0: first message must use the "user" role');
   for (const [i, { role }] of messages.entries()) {
     if (role !== 'system') continue;
@@ -32,8 +35,17 @@ export function checkOrder(messages: readonly RequestMessage[], ending: Ending):
       );
     }
   }
-  checkLast(messages, ending);
+  if (ending.isSummarised) checkWhole(messages, ending);
+  else if (!isSummary || messages.length > 1) checkLast(messages, ending);
   if (ending.mode === 'enabled') checkThoughtFirst(messages);
+}
+
+/** Refuses a summary of a conversation whose last reply is unfinished: `compaction_incomplete_turn` in the SDK. */
+function checkWhole(messages: readonly RequestMessage[], { isUnfinished }: Ending): void {
+  const last = messages.at(-1);
+  if (last?.role !== 'assistant' || !isUnfinished(last)) return;
+  const details = { error_code: 'compaction_incomplete_turn' };
+  throw new ApiRefusal(`messages.${messages.length - 1}: the turn is not finished`, { details });
 }
 
 /**

@@ -1,5 +1,11 @@
 import { ApiRefusal, flag, type JsonObject, list, record, text } from './api-refusal.ts';
-import { type ContextEdits, checkSummaries, parseBetas, parseContextManagement } from './context-edits.ts';
+import {
+  type ContextEdits,
+  checkSummaries,
+  parseBetas,
+  parseCompaction,
+  parseContextManagement,
+} from './context-edits.ts';
 import { parseMessage, type RequestMessage } from './message-blocks.ts';
 import { checkOrder, checkToolResults } from './message-order.ts';
 import { factsOf, type Platform } from './models.ts';
@@ -33,6 +39,8 @@ export interface MessagesRequest extends SentRequest {
   /** The whole conversation as it was sent. */
   readonly messages: readonly RequestMessage[];
   readonly edits: ContextEdits;
+  /** The request asks for a summary, and for no reply. */
+  readonly isSummarised: boolean;
   /** The text that the thoughts of the reply are signed over. */
   readonly prefix: ReturnType<typeof checkThoughts>['prefix'];
 }
@@ -46,6 +54,7 @@ const FIELDS = [
   'tool_choice',
   'stream',
   'context_management',
+  'compaction',
   'metadata',
   'stop_sequences',
   'thinking',
@@ -63,7 +72,7 @@ export interface RequestContext {
   readonly beta?: unknown;
   /** The version of the API. */
   readonly version?: unknown;
-  /** Edits that this server has for no model. */
+  /** Edits that this server has for no model, and `compaction` for compaction on demand. */
   readonly lacks?: readonly string[];
   /** Knows the replies that were handed out unfinished and may be sent back to be gone on with. */
   readonly isUnfinished?: (message: RequestMessage) => boolean;
@@ -79,20 +88,25 @@ export function parseMessagesRequest(
   if (extra !== undefined) throw new ApiRefusal(`${extra}: Extra inputs are not permitted`);
   const model = text(request['model'], 'model');
   const known = factsOf(model, platform);
-  const facts = { ...known, edits: known.edits.filter((edit) => !lacks.includes(edit)) };
+  const facts = {
+    ...known,
+    edits: known.edits.filter((edit) => !lacks.includes(edit)),
+    compactsOnDemand: known.compactsOnDemand && !lacks.includes('compaction'),
+  };
   const maxTokens = checkMaxTokens(request['max_tokens'], facts, model);
-  const betas = parseBetas(beta);
+  const betas = parseBetas(beta, platform);
   const { mode, onMismatch } = parseThinking(request, { facts, betas });
   checkSampling(request, { facts, mode, version });
   checkOutputConfig(request['output_config'], facts);
   checkCacheMarks(request);
   const edits = parseContextManagement(request['context_management'], { betas, facts, mode });
+  const isSummarised = parseCompaction(request, { betas, facts });
   const tools = parseTools(list(request['tools'] ?? [], 'tools'));
   const given = list(request['messages'], 'messages');
   const messages = given.map((message, i) => parseMessage(message, { at: `messages.${i}`, tools }));
-  checkOrder(messages, { facts, mode, isUnfinished });
+  checkOrder(messages, { facts, mode, isSummarised, isUnfinished });
   checkToolResults(messages);
-  checkSummaries(messages, betas);
+  checkSummaries(messages, { betas, edits });
   const system = parseSystem(request['system']);
   const raw = given as readonly { readonly role: unknown; readonly content: unknown }[];
   const { prefix, dropped } = checkThoughts(
@@ -106,6 +120,7 @@ export function parseMessagesRequest(
     messages,
     betas,
     edits,
+    isSummarised,
     maxTokens,
     prefix,
     dropped,

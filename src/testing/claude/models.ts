@@ -23,6 +23,8 @@ export interface ModelFacts {
   readonly takesSystemMessages: boolean;
   /** The supported models of the pages on context editing and compaction. */
   readonly edits: readonly string[];
+  /** The supported models of the page "Compaction on demand". */
+  readonly compactsOnDemand: boolean;
 }
 
 const CLEARING = ['clear_tool_uses_20250919', 'clear_thinking_20251015'];
@@ -39,6 +41,7 @@ const BEFORE_ADAPTIVE: ModelFacts = {
   hasEffort: false,
   takesSystemMessages: false,
   edits: CLEARING,
+  compactsOnDemand: false,
 };
 const OPUS_4_6: ModelFacts = {
   ...BEFORE_ADAPTIVE,
@@ -47,6 +50,7 @@ const OPUS_4_6: ModelFacts = {
   takesPrefill: false,
   hasEffort: true,
   edits: [...CLEARING, COMPACTION],
+  compactsOnDemand: true,
 };
 const OPUS_4_7: ModelFacts = { ...OPUS_4_6, thinking: 'adaptive', sampling: 'never' };
 const OPUS_4_8: ModelFacts = { ...OPUS_4_7, takesSystemMessages: true };

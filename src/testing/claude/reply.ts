@@ -3,7 +3,7 @@ import type { ScriptedView } from './context-edits.ts';
 import { countTokens } from './context-edits.ts';
 import type { MessagesRequest } from './messages-request.ts';
 import type { CacheUse } from './prompt-cache.ts';
-import type { SummaryBlock } from './summary.ts';
+import type { SignedSummary, SummaryBlock } from './summary.ts';
 import { type DroppedThought, signThoughts, type ThinkingBlock } from './thoughts.ts';
 
 /** One reply of Claude. It asks for the tools that it calls; one without calls ends the turn. */
@@ -22,6 +22,11 @@ export interface ScriptedPart {
   readonly thinkLast?: string;
   /** A stop reason of the API, or one that is not known yet; `tool_use` or `end_turn` unless given. */
   readonly stop?: string;
+}
+
+/** The end of a request for a summary that made none: the stop reason that the API tells. */
+export interface NoSummary {
+  readonly stop: string;
 }
 
 /** A call of a tool: of `memory`, the name of the tool, and a command as `input`. */
@@ -105,13 +110,44 @@ export function replyOf(
     model,
     content,
     stop_reason: part.stop ?? (part.calls?.length ? 'tool_use' : 'end_turn'),
-    stop_details:
-      part.stop === 'refusal' ? { type: 'refusal', category: 'general_harms', explanation: null } : null,
+    stop_details: stopDetails(part.stop),
     stop_sequence: null,
     usage: { ...tokens, ...(summary && { iterations: [summing, { type: 'message', ...tokens }] }) },
     ...(view.applied.length > 0 && { context_management: { applied_edits: view.applied } }),
     ...(dropped.length > 0 && { input_transformations: dropped }),
   };
+}
+
+/**
+ * The reply to a request for a summary: the block alone, or nothing where there is none; the tokens stand in the
+ * iterations alone ("Compaction on demand", handle a missing summary, count compaction usage).
+ */
+export function summaryReply(
+  summary: SignedSummary | NoSummary,
+  { request, view }: { readonly request: MessagesRequest; readonly view: ScriptedView },
+): ScriptedReply {
+  const stop = 'stop' in summary ? summary.stop : 'compaction';
+  const nothing = { input_tokens: 0, output_tokens: 0 };
+  return {
+    id: newId('msg'),
+    type: 'message',
+    role: 'assistant',
+    model: request.model,
+    content: 'stop' in summary ? [] : [summary],
+    stop_reason: stop,
+    stop_details: stopDetails(stop),
+    stop_sequence: null,
+    usage: {
+      ...nothing,
+      iterations: [
+        { type: 'compaction', input_tokens: view.inputTokens, output_tokens: countTokens(summary) },
+      ],
+    },
+  };
+}
+
+function stopDetails(stop: string | undefined): object | null {
+  return stop === 'refusal' ? { type: 'refusal', category: 'general_harms', explanation: null } : null;
 }
 
 /** Signed when the whole reply is known. */
@@ -173,6 +209,7 @@ function pieces(block: ReplyBlock): { readonly start: object; readonly deltas?: 
         deltas: [{ type: 'input_json_delta', partial_json: JSON.stringify(block.input) }],
       };
     case 'compaction':
+      if ('signature' in block) return { start: block };
       return {
         start: { type: 'compaction', content: null, encrypted_content: null },
         deltas: [{ ...block, type: 'compaction_delta' }],

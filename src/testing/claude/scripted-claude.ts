@@ -6,8 +6,16 @@ import { parseMessage, type RequestMessage } from './message-blocks.ts';
 import { type MessagesRequest, parseMessagesRequest, type SentRequest } from './messages-request.ts';
 import type { Platform } from './models.ts';
 import { createPromptCache, type PromptCache } from './prompt-cache.ts';
-import { eventsOf, replyOf, type ScriptedEvent, type ScriptedPart, type ScriptedReply } from './reply.ts';
-import { type SummaryBlock, summaryBlock } from './summary.ts';
+import {
+  eventsOf,
+  type NoSummary,
+  replyOf,
+  type ScriptedEvent,
+  type ScriptedPart,
+  type ScriptedReply,
+  summaryReply,
+} from './reply.ts';
+import { type SummaryBlock, signedSummary, summaryBlock } from './summary.ts';
 
 /** A request as the script reads it: one that the API would take, its conversation as Claude is shown it. */
 export interface ScriptedScene extends SentRequest, ScriptedView {}
@@ -39,11 +47,15 @@ export interface ScriptedClaudeOptions {
    * answer of status 500, which the SDK repeats. A list that is at its end is an answer of status 400.
    */
   readonly play: ClaudeScript;
-  /** Summarises a conversation that is too long, where the request asks for compaction. */
-  readonly summarise?: (scene: ScriptedScene) => string;
+  /**
+   * Summarises a conversation that is too long, where the request asks for compaction at a threshold, or one whose
+   * request asks for a summary; such a request is none of the script's. What it throws is the answer, as with `play`.
+   * `stop` is the stop reason of a request for a summary that made none.
+   */
+  readonly summarise?: (scene: ScriptedScene) => string | NoSummary;
   /** Hears every reply before it is sent. */
   readonly onReply?: (reply: ScriptedReply) => void;
-  /** Context edits that no model has here, such as `compact_20260112`. */
+  /** Context edits that no model has here, such as `compact_20260112`, and `compaction` for compaction on demand. */
   readonly lacks?: readonly string[];
   /** Hears every request before it is judged; names of headers are in lower case. */
   readonly onRequest?: (request: {
@@ -88,6 +100,8 @@ interface Stage {
   readonly cache: PromptCache;
 }
 
+const NO_NEWS = 'Nothing of note.';
+
 class BrokenConnection extends Error {}
 
 function inOrder(parts: readonly ScriptedPart[]): Stage['play'] {
@@ -107,6 +121,16 @@ async function answer({ options, play, unfinished, cache }: Stage, request: Requ
   const isUnfinished = ({ content }: RequestMessage): boolean => unfinished.has(JSON.stringify(content));
   const parsed = parseMessagesRequest(body, { ...context, isUnfinished, lacks: options.lacks ?? [] });
   const { scene, summary } = sceneOf(parsed, options);
+  if (parsed.isSummarised) {
+    const made = options.summarise?.(scene) ?? NO_NEWS;
+    const reply = summaryReply(typeof made === 'string' ? signedSummary(made) : made, {
+      request: parsed,
+      view: scene,
+    });
+    options.onReply?.(reply);
+    if (!parsed.stream) return jsonResponse({ status: 200, body: reply });
+    return eventsResponse({ reply, fault: undefined, platform: context.platform, signal: request.signal });
+  }
   const played = await play(scene);
   const part = 'fault' in played ? played.part : played;
   const used = cache.use(body, scene.inputTokens);
@@ -127,12 +151,14 @@ function contentAsSentBack({ role, content }: ScriptedReply, tools: ReadonlyMap<
 
 /** Shows Claude what context editing leaves, and nothing but a summary of it when even that is too long. */
 function sceneOf(
-  { edits, prefix: _, ...request }: MessagesRequest,
+  { edits, prefix: _, isSummarised: __, ...request }: MessagesRequest,
   { summarise }: ScriptedClaudeOptions,
 ): { readonly scene: ScriptedScene; readonly summary: SummaryBlock | undefined } {
   const scene = { ...request, ...viewOf(request.messages, edits) };
   if (!scene.isFull) return { scene, summary: undefined };
-  const summary = summaryBlock(summarise?.(scene) ?? 'Nothing of note.');
+  const made = summarise?.(scene) ?? NO_NEWS;
+  if (typeof made !== 'string') return { scene, summary: undefined };
+  const summary = summaryBlock(made);
   const left: RequestMessage = {
     role: 'assistant',
     content: [{ type: 'compaction', text: summary.content }],

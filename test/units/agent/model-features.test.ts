@@ -18,7 +18,15 @@ describe('lacksOf', () => {
     'us.anthropic.claude-sonnet-4-5-20250929-v1:0',
     'claude-opus-4-5@20251101',
   ])('knows that %s does not compact', (model) => {
-    expect([...lacksOf({}, model)]).toEqual(['compact_20260112']);
+    expect([...lacksOf({}, model)]).toEqual(['compact_20260112', 'compaction']);
+  });
+
+  it.each([
+    'anthropic.claude-opus-4-6-v1',
+    'global.anthropic.claude-sonnet-5-5',
+    'arn:aws:bedrock:us-east-1:1:application-inference-profile/x',
+  ])('knows that %s compacts at a threshold alone', (model) => {
+    expect([...lacksOf({}, model)]).toEqual(['compaction']);
   });
 
   it.each([
@@ -26,9 +34,8 @@ describe('lacksOf', () => {
     'claude-sonnet-5',
     'claude-sonnet-5-5',
     'claude-opus-4-10',
-    'anthropic.claude-opus-4-6-v1',
     'claude-mythos-preview',
-    'arn:aws:bedrock:us-east-1:1:application-inference-profile/x',
+    'claude-opus-4-6@20260205',
   ])('takes it that %s has everything', (model) => {
     expect([...lacksOf({}, model)]).toEqual([]);
   });

@@ -38,8 +38,9 @@ describe('What a model lacks', () => {
   it('is asked for once, and not again with the same model', async () => {
     await using claude = await playClaude([YES, YES, YES], { lacks: ['compact_20260112'] });
     const client = claude.client();
-    for (const _ of [1, 2]) expect(await ask(client)).toMatchObject({ outcome: 'answered' });
-    await ask(client, { model: 'claude-opus-5-5' });
+    const model = 'anthropic.claude-sonnet-5-5';
+    for (const _ of [1, 2]) expect(await ask(client, { model })).toMatchObject({ outcome: 'answered' });
+    await ask(client, { model: 'anthropic.claude-opus-5-5' });
     const [both, one] = [['clear_tool_uses_20250919', 'compact_20260112'], ['clear_tool_uses_20250919']];
     expect(claude.sent.map(editsIn)).toEqual([both, one, one, both, one]);
   });
@@ -59,7 +60,8 @@ describe('What a model lacks', () => {
   it('is no excuse for a malformed option', async () => {
     await using claude = await playClaude([YES]);
     const contextManagement = { compaction: { triggerTokens: 5 } };
-    expect(await ask(claude.client(), { contextManagement })).toMatchObject({
+    const model = 'anthropic.claude-sonnet-5-5';
+    expect(await ask(claude.client(), { model, contextManagement })).toMatchObject({
       outcome: 'failed',
       code: 'invalid_request_error',
     });

@@ -10,6 +10,8 @@ const CLEARING_BETA = 'context-management-2025-06-27';
 const COMPACTION_BETA = 'compact-2026-01-12';
 const MODULES = ['auth', 'billing', 'cart', 'delivery', 'email', 'forms', 'graphs', 'help'];
 const PROGRESS = '/memories/refactoring_progress.xml';
+/** A model of a cloud that compacts at a threshold alone. */
+const AT_THRESHOLD = 'anthropic.claude-opus-4-6';
 /** About 20,000 tokens: five of them pass the trigger of 100,000. */
 const MODULE_CHARACTERS = 80_000;
 
@@ -38,7 +40,7 @@ async function refactor(
   return runTurn({
     client: claude.client(),
     memory,
-    model: 'claude-opus-4-8',
+    model: AT_THRESHOLD,
     messages: [{ role: 'user', content: 'Find every call of an old function.' }],
     tools: [readModule],
     ...(contextManagement !== undefined && { contextManagement }),
@@ -103,6 +105,20 @@ function memoryCalls({ messages }: ScriptedScene): readonly Readonly<Record<stri
 const ALL = MODULES.map((name) => `old_${name}`).join(' ');
 
 describe('A long refactoring', () => {
+  it('asks for no compaction beforehand where it has it on demand', async () => {
+    await using claude = await playClaude([{ say: 'Nothing to do.' }]);
+    await runTurn({
+      client: claude.client(),
+      memory,
+      model: 'claude-opus-4-8',
+      messages: [{ role: 'user', content: 'Go on.' }],
+    });
+    expect(claude.sent[0]?.body['context_management']).toMatchObject({
+      edits: [{ type: 'clear_tool_uses_20250919' }],
+    });
+    expect(claude.sent[0]?.headers['anthropic-beta']).toBe(CLEARING_BETA);
+  });
+
   it('survives the clearing of older results by what Claude saved in its memory', async () => {
     await using claude = await playClaude(Array.from({ length: 20 }, () => careful));
     const outcome = await refactor(claude);
@@ -118,7 +134,7 @@ describe('A long refactoring', () => {
     expect(JSON.stringify(claude.sent.at(-1)?.body)).toContain('auth calls old_auth');
   });
 
-  it('sends the documented edits with exactly their headers by default', async () => {
+  it('sends the documented edits with exactly their headers where nothing compacts on demand', async () => {
     await using claude = await playClaude([{ say: 'Nothing to do.' }]);
     await refactor(claude);
     expect(claude.sent[0]?.body['context_management']).toEqual({
@@ -140,7 +156,7 @@ describe('A long refactoring', () => {
     await runTurn({
       client: claude.client(),
       memory,
-      model: 'claude-opus-4-8',
+      model: AT_THRESHOLD,
       messages: [{ role: 'user', content: 'Go on.' }],
       extras: { betas: ['files-api-2025-04-14', CLEARING_BETA] },
     });
@@ -210,7 +226,7 @@ describe('A long refactoring', () => {
     const outcome = await runTurn({
       client: claude.client(),
       memory,
-      model: 'claude-opus-4-8',
+      model: AT_THRESHOLD,
       messages: [...messages, { role: 'user', content: 'And now?' }],
       tools: [readModule],
       contextManagement: false,

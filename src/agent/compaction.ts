@@ -1,0 +1,154 @@
+import type { BetaToolRunnerParams } from '@anthropic-ai/sdk/lib/tools/BetaToolRunner';
+import type { BetaMessage, BetaMessageParam } from '@anthropic-ai/sdk/resources/beta';
+import { describeFailure, errorCodeOf, isThoughtRefusal } from './api-failure.ts';
+import { leadingSummary, ON_DEMAND_BETA, type OnDemand } from './context-management.ts';
+import { openRunner, wholeReply } from './converse.ts';
+import { lacksOf } from './model-features.ts';
+import { addCut, addReply } from './turn-outcome.ts';
+import type { TurnProgress, TurnState } from './turn-progress.ts';
+import type { TurnRequest } from './turn-request.ts';
+import type { TurnTool } from './turn-tool.ts';
+
+/** The reason why a conversation was not summarised although it was long enough. The turn went on without a summary. */
+export interface CompactionFailure {
+  /**
+   * A code fit for a log: the stop reason of a reply without a summary, such as `max_tokens` or `refusal`, or as that of
+   * a turn that failed, or the API's own code, such as `compaction_unavailable`.
+   */
+  readonly code: string;
+  /** The API's id of the request. */
+  readonly requestId: string | undefined;
+}
+
+/** The summaries on demand of one turn. */
+export interface Compactor {
+  /** Tells whether the conversation is to be summarised before Claude is asked again. */
+  isDue(): boolean;
+  /** Judges the conversation behind a reply and the results of its calls; true where it is to be summarised. */
+  judge(reply: BetaMessage, results: BetaMessageParam | null): boolean;
+  /**
+   * Summarises the conversation in `progress`, with the parameters of the turn's other requests; undefined where no
+   * summary was made.
+   *
+   * @throws the client's error where the signal fired or the API refused thoughts, as it would without a summary.
+   */
+  compact(params: Omit<BetaToolRunnerParams, 'messages' | 'tools'>): Promise<TurnProgress | undefined>;
+  failure(): CompactionFailure | undefined;
+}
+
+/** The least bound on a summary and the thoughts before it, in tokens: a bound for short replies would cut it. */
+const SUMMARY_TOKENS = 8_192;
+/** The longest time without an event of a summary, in milliseconds: it arrives whole. */
+const LONGEST_SILENCE_MS = 300_000;
+/** The bytes for a token; of most texts it is more of them. */
+const BYTES_PER_TOKEN = 3;
+/** Images and signatures, whose tokens do not follow from their length. */
+const BASE64 = /^[\w+/=-]{200,}$/;
+
+export function createCompactor(
+  wanted: OnDemand | undefined,
+  turn: {
+    readonly request: TurnRequest;
+    readonly maxRequests: number;
+    readonly digest: string;
+    readonly tool: TurnTool;
+    readonly progress: TurnState;
+  },
+): Compactor {
+  const { request, maxRequests, digest, tool, progress } = turn;
+  const lacks = lacksOf(request.client, request.model);
+  const bound = wanted?.triggerTokens ?? Number.POSITIVE_INFINITY;
+  let failure: CompactionFailure | undefined;
+  let isFull = wanted !== undefined && estimate(progress.messages) >= bound;
+  const fail = (code: string, requestId: string | null | undefined): undefined => {
+    failure = { code, requestId: requestId ?? undefined };
+  };
+  const isDue = (): boolean => isFull && failure === undefined && !lacks.has('compaction');
+  return {
+    isDue,
+    judge(reply, results) {
+      isFull = results !== null && sizeOf(reply) + estimate(results) >= bound;
+      return isDue();
+    },
+    async compact(params) {
+      isFull = false;
+      const { messages, usage } = progress;
+      const at = cutOf(messages);
+      // A summary is of use where another request may follow it.
+      if (at === 0 || usage.requests + 2 > maxRequests) return undefined;
+      const { context_management: _, ...kept } = params;
+      const runner = openRunner(request, {
+        ...kept,
+        betas: [...new Set([...(kept.betas ?? []), ON_DEMAND_BETA])],
+        max_tokens: Math.max(kept.max_tokens, SUMMARY_TOKENS),
+        messages: messages.slice(0, at),
+        tool,
+      });
+      const { instructions } = wanted ?? {};
+      runner.compactBeforeNextTurn({
+        type: 'summarize',
+        ...(instructions !== undefined && { instructions }),
+      });
+      try {
+        for await (const stream of runner) {
+          progress.usage = { ...usage, requests: usage.requests + 1 };
+          const reply = await wholeReply(stream, {
+            silenceMs: LONGEST_SILENCE_MS,
+            onCut(begun, characters) {
+              progress.usage = addCut(progress.usage, begun, characters);
+            },
+          });
+          request.onReply?.(reply, stream.request_id ?? undefined);
+          progress.usage = addReply(progress.usage, reply);
+          if (!reply.content.some((block) => block.type === 'compaction' && block.content)) {
+            return fail(reply.stop_reason ?? 'unknown', stream.request_id);
+          }
+          progress.messages = [{ role: 'assistant', content: reply.content }, ...messages.slice(at)];
+          const { messages: next, usage: spent } = progress;
+          return { messages: next, text: '', usage: spent, digest, touches: tool.touches() };
+        }
+      } catch (error) {
+        if (request.signal?.aborted || isThoughtRefusal(error)) throw error;
+        const { code, requestId } = describeFailure(error);
+        const own = errorCodeOf(error);
+        if (typeof own === 'string') return fail(own, requestId);
+        if (code !== 'invalid_request_error') return fail(code, requestId);
+        // Client or model lacks it, and the API refused the request before Claude read it.
+        lacks.add('compaction');
+        progress.usage = usage;
+      }
+      return undefined;
+    },
+    failure: () => failure,
+  };
+}
+
+/**
+ * Counts the messages that a summary replaces: all but the user's last words, which stay as they are. Results of calls
+ * are summarised with their calls. None where Claude has said nothing but an earlier summary, or is not done.
+ */
+function cutOf(messages: readonly BetaMessageParam[]): number {
+  const behind = messages.findLastIndex(({ role }) => role === 'assistant') + 1;
+  const isSummaryAlone = behind === 1 && leadingSummary(messages) !== undefined;
+  if (behind === messages.length || isSummaryAlone) return 0;
+  const holdsResults = messages
+    .slice(behind)
+    .some(({ content }) => typeof content === 'object' && content.some(({ type }) => type === 'tool_result'));
+  return holdsResults ? messages.length : behind;
+}
+
+/** Counts the tokens of the conversation with this reply, those included that the API cleared. */
+function sizeOf({ usage, context_management: managed }: BetaMessage): number {
+  const last = usage.iterations?.findLast(({ type }) => type === 'message') ?? usage;
+  const cleared = (managed?.applied_edits ?? []).map((edit) => edit.cleared_input_tokens);
+  const counts = [last.input_tokens, last.output_tokens, last.cache_read_input_tokens, ...cleared];
+  return counts.reduce<number>((sum, count) => sum + (count ?? 0), last.cache_creation_input_tokens ?? 0);
+}
+
+/** Estimates the tokens of messages, rather too many than too few. */
+function estimate(messages: unknown): number {
+  const text = JSON.stringify(messages, (_key, value: unknown) =>
+    typeof value === 'string' && BASE64.test(value) ? '' : value,
+  );
+  return Buffer.byteLength(text) / BYTES_PER_TOKEN;
+}
