@@ -42,8 +42,10 @@ const SUMMARY_TOKENS = 8_192;
 const LONGEST_SILENCE_MS = 300_000;
 /** The bytes for a token; of most texts it is more of them. */
 const BYTES_PER_TOKEN = 3;
-/** Images and signatures, whose tokens do not follow from their length. */
-const BASE64 = /^[\w+/=-]{200,}$/;
+/** From this length on, in characters, a text of Base64 alone is an image or a signature. */
+const LEAST_BASE64 = 200;
+/** A character that is none of Base64. To look for one takes no stack, however long the text is. */
+const NO_BASE64 = /[^\w+/=-]/;
 
 export function createCompactor(
   wanted: OnDemand | undefined,
@@ -145,10 +147,10 @@ function sizeOf({ usage, context_management: managed }: BetaMessage): number {
   return counts.reduce<number>((sum, count) => sum + (count ?? 0), last.cache_creation_input_tokens ?? 0);
 }
 
-/** Estimates the tokens of messages, rather too many than too few. */
+/** Estimates the tokens of messages, rather too many than too few. Those of an image do not follow from its length. */
 function estimate(messages: unknown): number {
   const text = JSON.stringify(messages, (_key, value: unknown) =>
-    typeof value === 'string' && BASE64.test(value) ? '' : value,
+    typeof value === 'string' && value.length >= LEAST_BASE64 && !NO_BASE64.test(value) ? '' : value,
   );
   return Buffer.byteLength(text) / BYTES_PER_TOKEN;
 }

@@ -1,4 +1,5 @@
 import type { BetaMessageParam } from '@anthropic-ai/sdk/resources/beta';
+import { leadingSummary } from '../../agent/context-management.ts';
 import { encodeFields } from '../../tree/records/sealed-record.ts';
 import { parseConversation } from '../../turns/turn-records.ts';
 import type { TurnAnswer } from '../turn/turn-answer.ts';
@@ -63,12 +64,13 @@ const BEGINNING: BetaMessageParam = { role: 'user', content: 'What was said so f
 
 /**
  * Answers the part of a conversation that the API still reads: from the last summary on, behind one short message. A
- * block whose summary failed does not count.
+ * block whose summary failed does not count, and one that was made on demand begins the conversation already.
  */
 export function behindSummary(messages: readonly BetaMessageParam[]): readonly BetaMessageParam[] {
   const at = messages.findLastIndex((message) => summaryIn(message) >= 0);
   const message = messages[at];
-  if (message === undefined || typeof message.content !== 'object') return messages;
+  if (message === undefined || typeof message.content !== 'object' || leadingSummary(messages))
+    return messages;
   const content = message.content.slice(summaryIn(message));
   return [BEGINNING, { ...message, content } as BetaMessageParam, ...messages.slice(at + 1)];
 }

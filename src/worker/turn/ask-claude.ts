@@ -84,6 +84,9 @@ export async function askClaude(
     if (renewed !== undefined && renewed !== client) outcome = await run(renewed);
   }
   const refused = outcome.outcome === 'failed' ? outcome.requestId : undefined;
+  const { code, requestId } = outcome.compactionFailure ?? {};
+  if (code !== undefined)
+    log.warn('a conversation could not be summarised', { code, claudeRequestId: requestId });
   request.onSpent?.(difference(outcome.usage, before), refused);
   return outcome;
 }

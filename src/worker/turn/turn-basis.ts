@@ -1,4 +1,5 @@
 import type { BetaMessageParam } from '@anthropic-ai/sdk/resources/beta';
+import { leadingSummary } from '../../agent/context-management.ts';
 import {
   type ConversationBasis,
   conversationDigest,
@@ -59,10 +60,12 @@ export async function findBasis(
 }
 
 /**
- * Counts those of all messages of a turn that stood there before it. Where Claude refused the thoughts in them, a
- * message of thoughts alone has been left out.
+ * Counts those of all messages of a turn that stood there before it: none where the turn put a summary in their place.
+ * Where Claude refused the thoughts in them, a message of thoughts alone has been left out.
  */
 export function countBefore({ before }: Pick<TurnBasis, 'before'>, all: readonly BetaMessageParam[]): number {
+  const summary = leadingSummary(all);
+  if (summary && summary.signature !== leadingSummary(before)?.signature) return 0;
   const at = before.findIndex(isThoughtAlone);
   return at < 0 || isThoughtAlone(all[at]) ? before.length : withoutThoughts(before).length;
 }

@@ -1,3 +1,4 @@
+import { leadingSummary } from '../../agent/context-management.ts';
 import { NO_USAGE } from '../../agent/turn-outcome.ts';
 import type { TurnProgress } from '../../agent/turn-progress.ts';
 import { encodeFields } from '../../tree/records/sealed-record.ts';
@@ -102,7 +103,8 @@ function resume({ version, ...saved }: SavedProgress, basis: TurnBasis): TurnPro
     const { usage, touches } = saved;
     return { messages, text: '', usage, digest, ...(touches && { touches }) };
   }
-  return { ...saved, messages: [...before, ...withoutOtherThoughts(digest, saved)], digest };
+  const own = withoutOtherThoughts(digest, saved);
+  return { ...saved, messages: leadingSummary(own) ? own : [...before, ...own], digest };
 }
 
 function decodeProgress(content: Uint8Array): SavedProgress {

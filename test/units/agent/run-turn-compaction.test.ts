@@ -104,7 +104,7 @@ describe('A conversation that is long when a turn begins', () => {
   });
 
   it('is not long for its images and signatures', async () => {
-    const data = Buffer.alloc(1_000_000).toString('base64');
+    const data = Buffer.alloc(12_000_000).toString('base64');
     const image = { type: 'image', source: { type: 'base64', media_type: 'image/png', data } } as const;
     const { sent } = await play([YES], {
       messages: [

@@ -3,7 +3,11 @@ import type { BetaMessageParam } from '@anthropic-ai/sdk/resources/beta';
 import { startScriptedClaude } from '../../../infra/local/claude/scripted-claude.ts';
 import { NO_USAGE } from '../../../src/agent/turn-outcome.ts';
 import type { ScriptedPart } from '../../../src/testing/claude/reply.ts';
-import type { ScriptedFault, ScriptedScene } from '../../../src/testing/claude/scripted-claude.ts';
+import type {
+  ScriptedClaudeOptions,
+  ScriptedFault,
+  ScriptedScene,
+} from '../../../src/testing/claude/scripted-claude.ts';
 import { headId } from '../../../src/turns/conversation-id.ts';
 import { createJsonLogger } from '../../../src/worker/json-log.ts';
 import type { ConversationLease } from '../../../src/worker/leases/conversation-lease.ts';
@@ -50,6 +54,8 @@ export interface ConversationSite extends AsyncDisposable {
   play(
     play: (scene: ScriptedScene) => ScriptedPart | ScriptedFault | Promise<ScriptedPart | ScriptedFault>,
   ): void;
+  /** How Claude summarises a conversation from now on. */
+  summarise(summarise: NonNullable<ScriptedClaudeOptions['summarise']>): void;
   /** Stores a conversation of one turn, in which Claude looked at so many images of 1 MB, or with these messages. */
   begin(messages: number | readonly BetaMessageParam[]): Promise<void>;
   /** What the store holds of the conversation; it is free. */
@@ -80,9 +86,11 @@ export async function startConversations(kind: StoreKind = 'guarded'): Promise<C
     () => ({
       say: `answer ${asked.length}`,
     });
+  let summarise: NonNullable<ScriptedClaudeOptions['summarise']> = () => 'Words were said.';
   const claude = await startScriptedClaude({
     onRequest: ({ body }) => asked.push((JSON.parse(body) as { messages: readonly SentMessage[] }).messages),
     play: (scene) => play(scene),
+    summarise: (scene) => summarise(scene),
   });
   const log = createJsonLogger({ write: (line) => lines.push(line) });
   const anthropic = new Anthropic({ baseURL: claude.url, apiKey: 'test', maxRetries: 0 });
@@ -102,6 +110,9 @@ export async function startConversations(kind: StoreKind = 'guarded'): Promise<C
     },
     play(next) {
       play = next;
+    },
+    summarise(next) {
+      summarise = next;
     },
     async worker() {
       const client = await site.client();

@@ -257,13 +257,14 @@ describe('a stored conversation', () => {
     expect(chat.asked.at(-1)).toHaveLength(3);
   });
 
-  it('loses what stands before a summary', async () => {
+  it('loses what stands before a summary at a threshold', async () => {
     await answered(await chat.worker(), turn(1, 'x'.repeat(5_000)));
     const contextManagement = { compaction: { triggerTokens: 50_000 } };
     const worker = await chat.worker();
-    await worker.deliver(turn(2, 'y '.repeat(150_000)), { turn: { contextManagement } });
+    const model = 'anthropic.claude-sonnet-5-5';
+    await worker.deliver(turn(2, 'y '.repeat(150_000)), { turn: { model, contextManagement } });
     // Thoughts behind the summary are signed over it, and are taken back.
-    expect(await worker.deliver(turn(3), { turn: { contextManagement } })).toMatchObject({
+    expect(await worker.deliver(turn(3), { turn: { model, contextManagement } })).toMatchObject({
       state: 'answered',
     });
     const messages = chat.asked.at(-1) ?? [];
@@ -271,9 +272,54 @@ describe('a stored conversation', () => {
     expect(messages[0]?.content).toBe('What was said so far stands in the summary.');
     const [summary, thought] = (messages[1]?.content ?? []) as readonly unknown[];
     expect([summary, thought]).toMatchObject([{ type: 'compaction' }, { type: 'thinking' }]);
-    await worker.deliver(turn(4), { turn: { contextManagement } });
+    await worker.deliver(turn(4), { turn: { model, contextManagement } });
     expect(chat.asked.at(-1)?.slice(0, 3)).toEqual(messages);
     expect(JSON.stringify(messages)).not.toContain('xxxx');
+  });
+
+  it('is replaced by a summary on demand, and grows behind it', async () => {
+    const compaction = { triggerTokens: 50_000 };
+    const options = { turn: { contextManagement: { compaction } } };
+    const worker = await chat.worker();
+    await worker.deliver(turn(1, 'x y '.repeat(50_000)), options);
+    const ended = await worker.deliver(turn(2), options);
+    const own = [{ content: [{ type: 'compaction' }] }, { content: 'prompt 2' }, { role: 'assistant' }];
+    expect(ended).toMatchObject({ answer: { messages: own, usage: { compactions: 1 } } });
+    const last = await worker.deliver(turn(3), options);
+    expect(last).toMatchObject({ answer: { messages: [{ content: 'prompt 3' }, { role: 'assistant' }] } });
+    if (last.state === 'answered') expect(last.answer.messages).toHaveLength(2);
+    const stored = await chat.conversation();
+    expect(stored).toMatchObject([...own, { content: 'prompt 3' }, { role: 'assistant' }]);
+    expect(stored).toHaveLength(5);
+    expect(JSON.stringify(stored)).not.toContain('x y');
+  });
+
+  it('goes on from a summary that a turn made before it was interrupted', async () => {
+    const options = { turn: { contextManagement: { compaction: { triggerTokens: 50_000 } } } };
+    const worker = await chat.worker();
+    await worker.deliver(turn(1, 'x y '.repeat(50_000)), options);
+    const ending = new AbortController();
+    chat.play(() => {
+      ending.abort();
+      return { say: 'too late' };
+    });
+    const ended = await worker.deliver(turn(2), { ...options, signal: ending.signal });
+    expect(ended).toMatchObject({ state: 'later', hasProgress: true });
+    chat.play(() => ({ say: 'In time.' }));
+    expect(await (await chat.worker()).deliver(turn(2), options)).toMatchObject({ state: 'answered' });
+    expect(chat.asked.at(-1)).toMatchObject([{ content: [{ type: 'compaction' }] }, { content: 'prompt 2' }]);
+    expect(await chat.conversation()).toHaveLength(3);
+  });
+
+  it('stays as it is where no summary can be made, which the log tells', async () => {
+    const options = { turn: { contextManagement: { compaction: { triggerTokens: 50_000 } } } };
+    const worker = await chat.worker();
+    await worker.deliver(turn(1, 'x y '.repeat(50_000)), options);
+    chat.summarise(() => ({ stop: 'refusal' }));
+    expect(await worker.deliver(turn(2), options)).toMatchObject({ state: 'answered' });
+    expect(await chat.conversation()).toHaveLength(4);
+    const line = chat.lines.find((text) => text.includes('could not be summarised'));
+    expect(JSON.parse(line ?? '{}')).toMatchObject({ code: 'refusal', claudeRequestId: 'req_scripted' });
   });
 
   it('goes on behind a redeployment with other prompts, without the thoughts that were signed over the former', async () => {
