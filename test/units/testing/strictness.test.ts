@@ -4,6 +4,7 @@ import type { ScriptedPart } from '../../../src/testing/claude/reply.ts';
 
 const CLEARING_BETA = 'context-management-2025-06-27';
 const COMPACTION_BETA = 'compact-2026-01-12';
+const ON_DEMAND_BETA = 'compact-2026-09-04';
 const BINDING_BETA = 'thinking-binding-controls-2026-08-01';
 const TOOLS = [{ type: 'memory_20250818', name: 'memory' }];
 const USER = { role: 'user', content: 'Hello' };
@@ -21,20 +22,25 @@ const OLDER = 'claude-haiku-4-5';
 type Body = Readonly<Record<string, unknown>>;
 interface Answer {
   readonly status: number;
-  readonly body: Body & { readonly content: readonly Body[]; readonly error?: { readonly message: string } };
+  readonly body: Body & {
+    readonly content: readonly Body[];
+    readonly error?: { readonly message: string; readonly details?: Body };
+  };
 }
 
 let claude: ScriptedClaude;
 let part: ScriptedPart;
+let summary: string | { readonly stop: string };
 
 beforeAll(async () => {
-  claude = await startScriptedClaude({ play: () => part });
+  claude = await startScriptedClaude({ play: () => part, summarise: () => summary });
 });
 
 afterAll(() => claude[Symbol.asyncDispose]());
 
 beforeEach(() => {
   part = { say: 'Yes.' };
+  summary = 'We said hello.';
 });
 
 async function send(change: Body, { beta = '', version = '2023-06-01' } = {}): Promise<Answer> {
@@ -298,6 +304,117 @@ describe("The scripted Claude's thoughts", () => {
       'messages.1: The final block in an assistant message cannot be `thinking`.',
     );
     expect(await send({ messages: [USER, said(...body.content), USER] })).toMatchObject({ status: 200 });
+  });
+});
+
+describe('A summary on demand', () => {
+  const COMPACT = { compaction: { type: 'summarize' } };
+  const ASK = { ...COMPACT, messages: [USER, said(WORDS)] };
+  const beta = ON_DEMAND_BETA;
+
+  it('comes alone, with its tokens in the iterations, and whole where it is streamed', async () => {
+    const { body } = await send(ASK, { beta });
+    expect(body).toMatchObject({
+      content: [{ type: 'compaction', content: 'We said hello.', signature: expect.any(String) }],
+      stop_reason: 'compaction',
+      usage: { input_tokens: 0, output_tokens: 0, iterations: [{ type: 'compaction' }] },
+    });
+    const streamed = await fetch(`${claude.url}/v1/messages`, {
+      method: 'POST',
+      headers: { 'x-api-key': 'key', 'anthropic-version': '2023-06-01', 'anthropic-beta': beta },
+      body: JSON.stringify({ model: CURRENT, max_tokens: 2000, stream: true, ...ASK }),
+    });
+    const events = await streamed.text();
+    expect(events).toContain(`"content_block":${JSON.stringify(body.content[0])}`);
+    expect(events).not.toContain('content_block_delta');
+  });
+
+  it('is missing, with what the request ended with', async () => {
+    summary = { stop: 'max_tokens' };
+    expect((await send(ASK, { beta })).body).toMatchObject({ content: [], stop_reason: 'max_tokens' });
+  });
+
+  it.each([
+    ['without its header', {}, COMPACTION_BETA, `requires anthropic-beta: ${ON_DEMAND_BETA}`],
+    ['of a model that has none', { model: OLDER }, beta, 'not supported for this model'],
+    ['of another kind', { compaction: { type: 'forget' } }, beta, "should be 'summarize'"],
+    ['with another field', { compaction: { type: 'summarize', trigger: 5 } }, beta, 'Extra inputs'],
+    [
+      'in too many words',
+      { compaction: { type: 'summarize', instructions: 'x'.repeat(16_385) } },
+      beta,
+      'at most 16384',
+    ],
+    ['beside context edits', edits({ type: 'compact_20260112' }), `${beta},${COMPACTION_BETA}`, ''],
+    ['beside stop sequences', { stop_sequences: ['.'] }, beta, 'stop_sequences'],
+    ['beside a format', { output_config: { format: { type: 'json_schema' } } }, beta, 'output_config.format'],
+    ['beside a rest of a budget', { output_config: { task_budget: { remaining: 5 } } }, beta, 'remaining'],
+    ['beside a forced tool', { model: 'claude-opus-4-8', tool_choice: { type: 'any' } }, beta, 'tool_choice'],
+    ['behind an open call', { messages: [USER, said(CALL)] }, beta, 'without `tool_result`'],
+  ])('is refused %s', async (_, change, header, words) => {
+    const { status, body } = await send({ ...ASK, ...change }, { beta: header });
+    expect(status).toBe(400);
+    expect(body.error?.message).toContain(words);
+  });
+
+  it('is refused while the reply before it is unfinished', async () => {
+    part = { say: 'Wait.', stop: 'pause_turn' };
+    const paused = await send({});
+    const { body } = await send({ ...ASK, messages: [USER, said(...paused.body.content)] }, { beta });
+    expect(body.error?.details).toEqual({ error_code: 'compaction_incomplete_turn' });
+  });
+
+  it('stands first and once, as it came, with its header, and alone where nothing follows', async () => {
+    const { body } = await send(ASK, { beta });
+    const [block = {}] = body.content;
+    const answer = (messages: readonly object[], header = beta, change: Body = {}): Promise<Answer> =>
+      send({ messages, ...change }, { beta: header });
+    expect(await answer([said(block)])).toMatchObject({ status: 200 });
+    expect(await answer([said(block), said(WORDS), USER])).toMatchObject({ status: 200 });
+    expect(await answer([{ role: 'user', content: [block, WORDS] }])).toMatchObject({ status: 200 });
+    expect(await send({ ...COMPACT, messages: [said(block), USER] }, { beta })).toMatchObject({
+      status: 200,
+    });
+    const codeOf = async (messages: readonly object[]): Promise<unknown> =>
+      (await answer(messages)).body.error?.details?.['error_code'];
+    expect(await codeOf([USER, said(block), USER])).toBe('compaction_block_misplaced');
+    expect(await codeOf([said(WORDS, block), USER])).toBe(undefined);
+    expect(await codeOf([said({ ...block, content: 'Bye.' }), USER])).toBe('compaction_content_mismatch');
+    expect(await codeOf([said({ ...block, signature: 'x' }), USER])).toBe('compaction_signature_invalid');
+    for (const [refused, words] of [
+      [answer([said(block), USER], ''), "'compaction' is not an expected type of block"],
+      [answer([said(block), said(block), USER]), 'at most one'],
+      [answer([said({ ...block, citations: null }), USER]), 'citations: Extra inputs'],
+      [
+        answer(
+          [said(block), USER],
+          `${beta},${COMPACTION_BETA}`,
+          edits({
+            type: 'compact_20260112',
+            trigger: { type: 'input_tokens', value: 50_000 },
+          }),
+        ),
+        'does not run on a signed',
+      ],
+    ] as const) {
+      const { status, body: said400 } = await refused;
+      expect([status, said400.error?.message]).toEqual([400, expect.stringContaining(words)]);
+    }
+  });
+
+  it('is none of Bedrock’s', async () => {
+    const response = await fetch(`${claude.url}/model/anthropic.claude-opus-4-6/invoke`, {
+      method: 'POST',
+      headers: { authorization: 'Bearer key' },
+      body: JSON.stringify({
+        anthropic_version: 'bedrock-2023-05-31',
+        anthropic_beta: [beta],
+        max_tokens: 2000,
+        ...ASK,
+      }),
+    });
+    expect(response.status).toBe(400);
+    expect(await response.text()).toContain(`Unexpected value(s) \`${beta}\``);
   });
 });
 
