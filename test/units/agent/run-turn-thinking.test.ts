@@ -210,6 +210,22 @@ describe('A reply', () => {
   });
 });
 
+it('What the caller says of changed thoughts is sent, and what was dropped is told', async () => {
+  const { messages } = await converse({ system: 'Be brief.' });
+  const dropped: unknown[] = [];
+  const { outcome } = await play([{ say: 'Yes.' }], {
+    messages,
+    system: 'Be long.',
+    extras: {
+      betas: ['thinking-binding-controls-2026-08-01'],
+      thinking: { type: 'adaptive', block_binding: { prefix_mismatch_behavior: 'drop_block' } },
+    },
+    onReply: (reply) => dropped.push(...(reply.input_transformations ?? [])),
+  });
+  expect(outcome).toMatchObject({ outcome: 'answered', text: 'Yes.' });
+  expect(dropped).toMatchObject([{ type: 'thinking_dropped' }, { type: 'thinking_dropped' }]);
+});
+
 describe('The request', () => {
   it('leaves room for thoughts, and names an effort when there is one', async () => {
     const { sent } = await play([{ say: 'Yes.' }]);
