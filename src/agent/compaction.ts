@@ -1,24 +1,14 @@
 import type { BetaToolRunnerParams } from '@anthropic-ai/sdk/lib/tools/BetaToolRunner';
 import type { BetaMessage, BetaMessageParam } from '@anthropic-ai/sdk/resources/beta';
 import { describeFailure, errorCodeOf, isThoughtRefusal } from './api-failure.ts';
-import { leadingSummary, ON_DEMAND_BETA, type OnDemand } from './context-management.ts';
+import { ON_DEMAND_BETA, type OnDemand } from './context-management.ts';
+import { withoutThoughts } from './conversation-digest.ts';
 import { openRunner, wholeReply } from './converse.ts';
 import { lacksOf } from './model-features.ts';
-import { addCut, addReply } from './turn-outcome.ts';
-import type { TurnProgress, TurnState } from './turn-progress.ts';
+import { addCut, addReply, type CompactionFailure } from './turn-outcome.ts';
+import { leadingSummary, type TurnProgress, type TurnState } from './turn-progress.ts';
 import type { TurnRequest } from './turn-request.ts';
 import type { TurnTool } from './turn-tool.ts';
-
-/** The reason why a conversation was not summarised although it was long enough. The turn went on without a summary. */
-export interface CompactionFailure {
-  /**
-   * A code fit for a log: the stop reason of a reply without a summary, such as `max_tokens` or `refusal`, or as that of
-   * a turn that failed, or the API's own code, such as `compaction_unavailable`.
-   */
-  readonly code: string;
-  /** The API's id of the request. */
-  readonly requestId: string | undefined;
-}
 
 /** The summaries on demand of one turn. */
 export interface Compactor {
@@ -153,4 +143,20 @@ function estimate(messages: unknown): number {
     typeof value === 'string' && value.length >= LEAST_BASE64 && !NO_BASE64.test(value) ? '' : value,
   );
   return Buffer.byteLength(text) / BYTES_PER_TOKEN;
+}
+
+/**
+ * Answers the conversation with its summary on demand as words of the user's, for an API that has none. The thoughts
+ * behind it, which Claude signed over it, are left out.
+ */
+export function withPlainSummary(messages: readonly BetaMessageParam[]): readonly BetaMessageParam[] {
+  const summary = leadingSummary(messages);
+  const [first, ...others] = messages;
+  if (summary === undefined || typeof first?.content !== 'object') return messages;
+  const rest = first.content.slice(1);
+  return withoutThoughts([
+    { role: 'user', content: `${summary.content}` },
+    ...(rest.length > 0 ? [{ role: 'assistant' as const, content: rest }] : []),
+    ...others,
+  ]);
 }

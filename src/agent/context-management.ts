@@ -1,11 +1,7 @@
-import type {
-  BetaCompactionBlockParam,
-  BetaContextManagementConfig,
-  BetaMessageParam,
-} from '@anthropic-ai/sdk/resources/beta';
+import type { BetaContextManagementConfig, BetaMessageParam } from '@anthropic-ai/sdk/resources/beta';
 import { MemoryError } from '../errors.ts';
-import { withoutThoughts } from './conversation-digest.ts';
 import type { ModelFeature } from './model-features.ts';
+import { leadingSummary } from './turn-progress.ts';
 
 export type ContextEdit = NonNullable<BetaContextManagementConfig['edits']>[number];
 
@@ -106,28 +102,6 @@ export function onDemandOf(
   if (compaction === false || edits !== undefined || isAtThreshold) return undefined;
   const { triggerTokens = TRIGGER_TOKENS, instructions } = compaction === true ? {} : compaction;
   return { triggerTokens, instructions };
-}
-
-/** Finds the summary on demand with which a conversation begins. */
-export function leadingSummary([first]: readonly BetaMessageParam[]): BetaCompactionBlockParam | undefined {
-  const [block] = typeof first?.content === 'object' ? first.content : [];
-  return block?.type === 'compaction' && typeof block.signature === 'string' ? block : undefined;
-}
-
-/**
- * Answers the conversation with its summary on demand as words of the user's, for an API that has none. The thoughts
- * behind it, which Claude signed over it, are left out.
- */
-export function withPlainSummary(messages: readonly BetaMessageParam[]): readonly BetaMessageParam[] {
-  const summary = leadingSummary(messages);
-  const [first, ...others] = messages;
-  if (summary === undefined || typeof first?.content !== 'object') return messages;
-  const rest = first.content.slice(1);
-  return withoutThoughts([
-    { role: 'user', content: `${summary.content}` },
-    ...(rest.length > 0 ? [{ role: 'assistant' as const, content: rest }] : []),
-    ...others,
-  ]);
 }
 
 /**

@@ -1,4 +1,3 @@
-export type { CompactionFailure } from './compaction.ts';
 export type { ClearToolUses, Compaction, ContextEdit, ContextManagement } from './context-management.ts';
 export {
   bootstrapProject,
@@ -11,7 +10,7 @@ export {
 } from './project.ts';
 export type { Evidence, Feature, ProgressEntry } from './project-format.ts';
 export { runTurn } from './run-turn.ts';
-export type { TurnEnding, TurnOutcome, TurnUsage } from './turn-outcome.ts';
+export type { CompactionFailure, TurnEnding, TurnOutcome, TurnUsage } from './turn-outcome.ts';
 export type { TurnProgress } from './turn-progress.ts';
 export type {
   MessagesClient,

@@ -3,14 +3,13 @@ import type { BetaMessageParam } from '@anthropic-ai/sdk/resources/beta';
 import { heard } from '../listeners.ts';
 import { NO_TOUCHES } from '../tree/touches.ts';
 import { describeFailure, isThoughtRefusal, ReplyCut } from './api-failure.ts';
-import { createCompactor } from './compaction.ts';
+import { createCompactor, withPlainSummary } from './compaction.ts';
 import {
   type ContextEdit,
   editsOf,
   manageContext,
   ON_DEMAND_BETA,
   onDemandOf,
-  withPlainSummary,
 } from './context-management.ts';
 import { conversationDigest, onBasis, withoutThoughts } from './conversation-digest.ts';
 import { answerTo, converse } from './converse.ts';

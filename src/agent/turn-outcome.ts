@@ -1,7 +1,6 @@
 import type { BetaMessage, BetaMessageParam } from '@anthropic-ai/sdk/resources/beta';
 import type { MemoryError, RetryAdvice } from '../errors.ts';
 import type { Touches } from '../tree/touches.ts';
-import type { CompactionFailure } from './compaction.ts';
 import { isThought } from './resendable.ts';
 import { meaningOf } from './stop-reasons.ts';
 
@@ -21,6 +20,17 @@ export type TurnOutcome = TurnEnding & {
   /** The reason why the conversation was not summarised on demand; absent where it was, or was not long enough. */
   readonly compactionFailure?: CompactionFailure;
 };
+
+/** The reason why a conversation was not summarised although it was long enough. The turn went on without a summary. */
+export interface CompactionFailure {
+  /**
+   * A code fit for a log: the stop reason of a reply without a summary, such as `max_tokens` or `refusal`, or as that of
+   * a turn that failed, or the API's own code, such as `compaction_unavailable`.
+   */
+  readonly code: string;
+  /** The API's id of the request. */
+  readonly requestId: string | undefined;
+}
 
 export type TurnEnding =
   | {

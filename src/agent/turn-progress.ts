@@ -1,4 +1,8 @@
-import type { BetaMessage, BetaMessageParam } from '@anthropic-ai/sdk/resources/beta';
+import type {
+  BetaCompactionBlockParam,
+  BetaMessage,
+  BetaMessageParam,
+} from '@anthropic-ai/sdk/resources/beta';
 import type { Touches } from '../tree/touches.ts';
 import { meaningOf } from './stop-reasons.ts';
 import { addReply, type TurnUsage } from './turn-outcome.ts';
@@ -56,4 +60,10 @@ export function takeReply(progress: TurnState, reply: BetaMessage): void {
   progress.text = isContinuation ? progress.text + words : words;
   progress.usage = addReply(progress.usage, reply);
   progress.reply = reply;
+}
+
+/** Finds the summary on demand with which a conversation begins. */
+export function leadingSummary([first]: readonly BetaMessageParam[]): BetaCompactionBlockParam | undefined {
+  const [block] = typeof first?.content === 'object' ? first.content : [];
+  return block?.type === 'compaction' && typeof block.signature === 'string' ? block : undefined;
 }

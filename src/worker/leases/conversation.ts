@@ -1,5 +1,5 @@
 import type { BetaMessageParam } from '@anthropic-ai/sdk/resources/beta';
-import { leadingSummary } from '../../agent/context-management.ts';
+import { leadingSummary } from '../../agent/turn-progress.ts';
 import { encodeFields } from '../../tree/records/sealed-record.ts';
 import { parseConversation } from '../../turns/turn-records.ts';
 import type { TurnAnswer } from '../turn/turn-answer.ts';

@@ -1,11 +1,11 @@
 import type { BetaMessageParam } from '@anthropic-ai/sdk/resources/beta';
-import { leadingSummary } from '../../agent/context-management.ts';
 import {
   type ConversationBasis,
   conversationDigest,
   onBasis,
   withoutThoughts,
 } from '../../agent/conversation-digest.ts';
+import { leadingSummary } from '../../agent/turn-progress.ts';
 import { MemoryError } from '../../errors.ts';
 import type { RequestOptions } from '../../store/port.ts';
 import { encodeFields } from '../../tree/records/sealed-record.ts';

@@ -1,6 +1,5 @@
-import { leadingSummary } from '../../agent/context-management.ts';
 import { NO_USAGE } from '../../agent/turn-outcome.ts';
-import type { TurnProgress } from '../../agent/turn-progress.ts';
+import { leadingSummary, type TurnProgress } from '../../agent/turn-progress.ts';
 import { encodeFields } from '../../tree/records/sealed-record.ts';
 import { NO_TOUCHES } from '../../tree/touches.ts';
 import { parseProgress } from '../../turns/turn-records.ts';
