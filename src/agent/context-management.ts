@@ -82,7 +82,7 @@ export function manageContext(
 ): ManagedContext {
   const { lacks, messages, isOnDemand } = context;
   const isSigned = leadingSummary(messages) !== undefined;
-  const mayCompact = !isSigned && (!isOnDemand || lacks.has('compaction') || messages.some(holdsSummary));
+  const mayCompact = !isSigned && (!isOnDemand || lacks.has('compaction'));
   const used = edits.filter(({ type }) => !lacks.has(type) && (type !== 'compact_20260112' || mayCompact));
   const compacts = used.some(({ type }) => type === 'compact_20260112');
   const betas: string[] = [];
