@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import type { BetaToolRunnerParams } from '@anthropic-ai/sdk/lib/tools/BetaToolRunner';
 import type {
   BetaMessage,
@@ -5,12 +6,21 @@ import type {
   BetaRawMessageStreamEvent,
 } from '@anthropic-ai/sdk/resources/beta';
 import { inTime } from '../time.ts';
+import { KEY_BYTES } from '../tree/once.ts';
 import { isApiWord, ReplyCut } from './api-failure.ts';
 import { meaningOf } from './stop-reasons.ts';
 import { addCut } from './turn-outcome.ts';
-import { isUnfinished, stepBehind, type TurnProgress, type TurnState, takeReply } from './turn-progress.ts';
+import {
+  isUnfinished,
+  type PendingReply,
+  stepBehind,
+  type TurnProgress,
+  type TurnState,
+  takeReply,
+  takeWords,
+} from './turn-progress.ts';
 import type { ReplyStream, TurnRequest, TurnRunner } from './turn-request.ts';
-import type { TurnTool } from './turn-tool.ts';
+import { type TurnTool, writesOf } from './turn-tool.ts';
 
 /**
  * The longest time without an event of a reply, in milliseconds: the API sends several a second while Claude speaks.
@@ -37,7 +47,9 @@ export async function converse(turn: {
   readonly isFull: (reply: BetaMessage, results: BetaMessageParam | null) => boolean;
 }): Promise<'ended' | 'down' | 'stopped' | 'full'> {
   const { request, maxRequests, digest, params, tool, progress, down, isFull } = turn;
-  if (progress.reply && progress.usage.requests >= maxRequests) return 'ended';
+  const isSpent = (): boolean => progress.usage.requests >= maxRequests;
+  const { pending } = progress;
+  if (pending === undefined && progress.reply && isSpent()) return 'ended';
   const runner = openRunner(request, {
     ...params,
     messages: progress.messages,
@@ -45,6 +57,37 @@ export async function converse(turn: {
     // The runner takes 0 for no limit.
     max_iterations: Math.max(1, maxRequests - progress.usage.requests),
   });
+  /** Goes on behind a reply whose tools have run. */
+  const goOn = async (
+    reply: BetaMessage,
+    results: BetaMessageParam | null,
+  ): Promise<'down' | 'stopped' | 'full' | undefined> => {
+    tellToolUses(reply, results, request.onToolUse);
+    if (down()) return 'down';
+    if (!isUnfinished(reply)) return undefined;
+    const step = {
+      ...stepBehind(progress, reply, results),
+      digest,
+      touches: tool.touches(),
+      ...(isSpent() && { reply, text: progress.text }),
+    };
+    const isStopped = (await answerTo(step, request)) === 'stop';
+    if (!isStopped && !isFull(reply, results)) return undefined;
+    progress.messages = step.messages;
+    progress.pending = undefined;
+    return isStopped ? 'stopped' : 'full';
+  };
+  if (pending !== undefined) {
+    takeWords(progress, pending.reply);
+    tool.begin(pending, tool.touches());
+    const results = await runner.generateToolResponse();
+    const end = await goOn(pending.reply, results);
+    if (end !== undefined) return end;
+    if (results !== null) runner.pushMessages(results);
+    progress.messages = runner.params.messages;
+    progress.pending = undefined;
+    if (isSpent()) return 'ended';
+  }
   for await (const stream of runner) {
     progress.messages = runner.params.messages;
     progress.usage = { ...progress.usage, requests: progress.usage.requests + 1 };
@@ -56,25 +99,18 @@ export async function converse(turn: {
       },
     });
     request.onReply?.(reply, stream.request_id ?? undefined);
+    const { text } = progress;
     takeReply(progress, reply);
-    const results = meaningOf(reply).asks === 'results' ? await runner.generateToolResponse() : null;
-    tellToolUses(reply, results, request.onToolUse);
-    if (down()) return 'down';
-    if (!isUnfinished(reply)) continue;
-    const step = {
-      ...stepBehind(progress, reply, results),
-      digest,
-      touches: tool.touches(),
-      ...(progress.usage.requests >= maxRequests && { reply, text: progress.text }),
-    };
-    if ((await answerTo(step, request)) === 'stop') {
-      progress.messages = step.messages;
-      return 'stopped';
+    const isCalling = meaningOf(reply).asks === 'results';
+    if (isCalling && request.onStep && writesOf(reply.content).length > 0) {
+      const kept = drawPending(reply);
+      tool.begin(kept);
+      const { messages, usage } = progress;
+      const step = { messages, text, usage, digest, touches: tool.touches(), pending: kept };
+      if ((await answerTo(step, request)) === 'stop') return 'stopped';
     }
-    if (isFull(reply, results)) {
-      progress.messages = step.messages;
-      return 'full';
-    }
+    const end = await goOn(reply, isCalling ? await runner.generateToolResponse() : null);
+    if (end !== undefined) return end;
   }
   progress.messages = runner.params.messages;
   return 'ended';
@@ -115,6 +151,10 @@ function holdMemoryCalls(stream: ReplyStream, runner: TurnRunner): void {
     const { content_block: block } = event;
     if (block.type === 'tool_use' && block.name === 'memory') runner.deferToolCall(block.id);
   });
+}
+
+function drawPending(reply: BetaMessage): PendingReply {
+  return { reply, key: randomBytes(KEY_BYTES).toString('base64url'), since: Date.now() };
 }
 
 /**

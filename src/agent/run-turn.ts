@@ -24,7 +24,7 @@ import {
   type TurnEnding,
   type TurnOutcome,
 } from './turn-outcome.ts';
-import type { TurnState } from './turn-progress.ts';
+import { messagesOf, type TurnState } from './turn-progress.ts';
 import { type TurnRequest, toolErrorOf, withAdditions } from './turn-request.ts';
 import { createTurnTool, primed } from './turn-tool.ts';
 
@@ -65,10 +65,11 @@ async function runHeardTurn(request: TurnRequest): Promise<TurnOutcome> {
   const { signal, resumeFrom: from } = request;
   const digest = conversationDigest(request);
   const given = { messages: request.messages, digest: request.digest ?? digest };
-  const messages = onBasis(digest, from ?? request, request.whenPromptsChange);
+  const basis = from ? { ...from, messages: messagesOf(from) } : request;
+  const messages = onBasis(digest, basis, request.whenPromptsChange);
   const { text = '', usage = NO_USAGE, touches = NO_TOUCHES } = from ?? {};
   if (messages === 'changed') return { ...conversationChanged(), ...given, usage, touches };
-  const progress: TurnState = { messages, text, usage, reply: from?.reply };
+  const progress: TurnState = { messages, text, usage, reply: from?.reply, pending: from?.pending };
   const edits = editsOf(request.contextManagement);
   const tool = createTurnTool({
     ...request,

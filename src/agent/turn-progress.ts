@@ -19,6 +19,22 @@ export interface TurnProgress {
   readonly touches?: Touches;
   /** Claude's last reply, where the turn met its most requests with it: a turn that goes on from here ends with it. */
   readonly reply?: BetaMessage;
+  /** The reply behind the messages, while its tools run: each of its edits may have been made. Its usage is counted. */
+  readonly pending?: PendingReply;
+}
+
+/** A reply that writes to the memory, kept before its tools run. */
+export interface PendingReply {
+  readonly reply: BetaMessage;
+  /** The key under which its commands take effect once; base64url. */
+  readonly key: string;
+  /** The time at which the key was drawn, milliseconds since the epoch. */
+  readonly since: number;
+}
+
+/** Answers the messages of a progress, with the reply whose tools may have run. */
+export function messagesOf({ messages, pending }: TurnProgress): readonly BetaMessageParam[] {
+  return pending ? [...messages, { role: 'assistant', content: pending.reply.content }] : messages;
 }
 
 /** The state of a turn while it runs. */
@@ -29,6 +45,8 @@ export interface TurnState {
   text: string;
   usage: TurnUsage;
   reply: BetaMessage | undefined;
+  /** The reply at the end of the messages, whose tools another process may have run. */
+  pending: PendingReply | undefined;
 }
 
 /** Tells whether the runner makes another request after this reply. */
@@ -42,23 +60,28 @@ export function isGoingOn(reply: BetaMessage | undefined): boolean {
 }
 
 export function stepBehind(
-  { messages, text, usage }: TurnState,
+  { messages, text, usage, pending }: TurnState,
   reply: BetaMessage,
   results: BetaMessageParam | null,
 ): TurnProgress {
-  const said: BetaMessageParam = { role: 'assistant', content: reply.content };
+  const said: readonly BetaMessageParam[] = pending ? [] : [{ role: 'assistant', content: reply.content }];
   return {
-    messages: [...messages, said, ...(results === null ? [] : [results])],
+    messages: [...messages, ...said, ...(results === null ? [] : [results])],
     text: isGoingOn(reply) ? text : '',
     usage,
   };
 }
 
 export function takeReply(progress: TurnState, reply: BetaMessage): void {
+  takeWords(progress, reply);
+  progress.usage = addReply(progress.usage, reply);
+}
+
+/** Takes a reply whose usage is counted. */
+export function takeWords(progress: TurnState, reply: BetaMessage): void {
   const isContinuation = progress.reply === undefined || isGoingOn(progress.reply);
   const words = reply.content.map((block) => (block.type === 'text' ? block.text : '')).join('');
   progress.text = isContinuation ? progress.text + words : words;
-  progress.usage = addReply(progress.usage, reply);
   progress.reply = reply;
 }
 

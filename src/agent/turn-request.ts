@@ -90,8 +90,10 @@ export interface TurnRequest {
   /** The progress of an earlier run of the same turn that was interrupted, as its `onStep` was told. */
   readonly resumeFrom?: TurnProgress;
   /**
-   * Hears the progress after each reply of Claude's but the last, when its tools have run. The progress is enough for
-   * another process to go on. `stop` ends the turn there. The turn goes on where it fails, or gives no answer within 60 s.
+   * Hears the progress after each reply of Claude's but the last, when its tools have run; of one that writes to the
+   * memory also before they run, with the reply in `pending`. The progress is enough for another process to go on, and
+   * to make an edit of that reply once. `stop` ends the turn there. The turn goes on where it fails, or gives no answer
+   * within 60 s.
    */
   readonly onStep?: (progress: TurnProgress) => Promise<'go_on' | 'stop'>;
   /** Hears of each memory command, once it is done. A failure of it or of a listener below changes nothing. */
@@ -100,7 +102,8 @@ export interface TurnRequest {
   readonly onText?: (delta: string) => void;
   /**
    * Hears of each call of a tool, the memory's too, in the order in which the reply made them, once all calls of the
-   * reply are done. A worker that goes on with a turn tells no call of an earlier one again.
+   * reply are done. A worker that goes on with a turn tells no call of an earlier one again, but for
+   * those of the reply that one died with.
    */
   readonly onToolUse?: (use: ToolUseReport) => void;
   /** Hears each reply; `requestId` is the API's id of the request. */
@@ -163,12 +166,14 @@ export interface MessagesClient {
 /** The conversation loop of the SDK, as far as a turn drives it. */
 export interface TurnRunner extends AsyncIterable<ReplyStream> {
   readonly params: { readonly messages: readonly BetaMessageParam[] };
-  /** Runs the tools that the current reply calls, once. */
+  /** Runs the tools that the current reply calls, once; before the first request those that the last message calls. */
   generateToolResponse(): Promise<BetaMessageParam | null>;
   /** Makes the next request one for a summary of the conversation. */
   compactBeforeNextTurn(compaction: { readonly type: 'summarize'; readonly instructions?: string }): void;
   /** Holds the call with this id until `generateToolResponse`, where the runner runs tools eagerly. */
   deferToolCall(id: string): void;
+  /** Adds messages to the conversation. */
+  pushMessages(...messages: BetaMessageParam[]): void;
 }
 
 /** One streamed reply. */

@@ -1,10 +1,18 @@
 import { randomUUID } from 'node:crypto';
 import type { BetaRunnableTool } from '@anthropic-ai/sdk/lib/tools/BetaRunnableTool';
-import type { BetaMessageParam, BetaThinkingConfigParam } from '@anthropic-ai/sdk/resources/beta';
+import type {
+  BetaMessage,
+  BetaMessageParam,
+  BetaThinkingConfigParam,
+  BetaToolUseBlock,
+} from '@anthropic-ai/sdk/resources/beta';
 import type { MemoryError, MemoryErrorCode } from '../errors.ts';
+import { fromBase64url } from '../format/encoding.ts';
 import { type CommandName, echoOf } from '../language/command.ts';
 import type { Memory, MemoryResult, MemoryToolProps, ToolErrorClass } from '../tool/memory-tool.ts';
+import type { Once } from '../tree/once.ts';
 import { collectTouches, type Touches } from '../tree/touches.ts';
+import type { PendingReply } from './turn-progress.ts';
 
 /** A report of one memory command of a turn, fit for a log: it has no path and no text. */
 export interface CommandReport {
@@ -20,6 +28,12 @@ export interface TurnTool {
   readonly tool: BetaRunnableTool;
   /** Runs a command outside the runner, reported and judged like one inside. */
   run(input: unknown, signal?: AbortSignal | null): Promise<MemoryResult>;
+  /**
+   * Begins the calls of a reply: its commands take effect once.
+   *
+   * @param before the touches of the time before; given where the calls may have been made.
+   */
+  begin(reply: PendingReply, before?: Touches): void;
   /** Answers the first failure after which the turn must end: the memory itself does not work. */
   failure(): MemoryError | undefined;
   /** Answers the commands' touches on files so far. */
@@ -48,11 +62,13 @@ export function createTurnTool(options: {
   const { memory, toolError: Failure, props, onCommand } = options;
   const collected = collectTouches(options.touches);
   let failure: MemoryError | undefined;
-  const run: TurnTool['run'] = async (input, signal) => {
+  let onces: ReadonlyMap<string, Once> = new Map();
+  const run = async (input: unknown, signal?: AbortSignal | null, once?: Once): Promise<MemoryResult> => {
     const started = performance.now();
     const result = await memory.execute(input, {
       signal: signal ?? undefined,
       onTouch: collected.add,
+      ...(once && { once }),
     });
     if (result.isError && MEMORY_IS_DOWN.has(result.error.code)) failure ??= result.error;
     onCommand?.({
@@ -69,15 +85,32 @@ export function createTurnTool(options: {
       name: 'memory',
       parse: (input: unknown) => input,
       run: async (input: unknown, context) => {
-        const result = await run(input, context?.signal);
+        const result = await run(input, context?.signal, onces.get(context?.toolUse.id ?? ''));
         if (result.isError) throw new Failure(result.content);
         return result.content;
       },
     },
-    run,
+    run: (input, signal) => run(input, signal),
+    begin({ reply, key: name, since }, before) {
+      const key = fromBase64url(name) ?? new Uint8Array();
+      const again = before && { since, seen: versionsIn(before) };
+      onces = new Map(writesOf(reply.content).map(({ id }, index) => [id, { key, index, again }]));
+    },
     failure: () => failure,
     touches: collected.touches,
   };
+}
+
+/** Lists the calls of a reply that write to the memory. */
+export function writesOf(content: BetaMessage['content']): readonly BetaToolUseBlock[] {
+  const writes = content.filter((block) => block.type === 'tool_use');
+  return writes.filter(
+    ({ name, input }) => name === 'memory' && (echoOf(input).command ?? 'view') !== 'view',
+  );
+}
+
+function versionsIn({ list }: Touches): ReadonlySet<string> {
+  return new Set(list.flatMap((touch) => ('version' in touch ? [touch.version] : [])));
 }
 
 const VIEW = { command: 'view', path: '/memories' } as const;

@@ -18,7 +18,7 @@ type ChangingCommand = Exclude<MemoryCommand, { readonly command: 'view' }>;
  */
 export function successSentence(
   command: ChangingCommand,
-  { snippet = '', redacted = [] }: { readonly snippet?: string; readonly redacted?: readonly string[] } = {},
+  { snippet, redacted = [] }: { readonly snippet?: string; readonly redacted?: readonly string[] } = {},
 ): string {
   return redacted.length === 0
     ? doneSentence(command, snippet)

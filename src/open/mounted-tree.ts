@@ -1,7 +1,7 @@
 import { type ErrorDetails, MemoryError } from '../errors.ts';
 import { isWithin, MEMORY_ROOT, type MemoryPath, rebase } from '../language/path.ts';
 import type { DirectoryListing, ListedEntry } from '../tree/list-directory.ts';
-import type { CallOptions } from '../tree/tenant.ts';
+import type { OnceCall } from '../tree/tenant.ts';
 import type { Touch } from '../tree/touches.ts';
 import type { Tree } from '../tree/tree.ts';
 import type { WalkedEntry } from '../tree/walk-directory.ts';
@@ -19,7 +19,7 @@ interface MountPlace {
   readonly inward: (path: MemoryPath) => MemoryPath;
   readonly outward: (path: MemoryPath) => MemoryPath;
   /** Maps the options of a call, so that its listener hears of paths as the caller knows them. */
-  readonly told: (options: CallOptions | undefined) => CallOptions;
+  readonly told: (options: OnceCall | undefined) => OnceCall;
 }
 
 /**
@@ -150,6 +150,15 @@ export function createMountedTree(base: Tree, mounts: readonly Mount[]): Tree {
       }
       return at(from, ({ tree, inward, told }, inner) =>
         tree.rename({ ...rename, from: inner, to: inward(to) }, told(options)),
+      );
+    },
+    async wasMade(deed, options) {
+      if (deed.kind === 'renamed' && mountOf(deed.path) !== mountOf(deed.to)) return false;
+      return at(deed.path, ({ tree, inward, told }, inner) =>
+        tree.wasMade(
+          deed.kind === 'renamed' ? { ...deed, path: inner, to: inward(deed.to) } : { ...deed, path: inner },
+          told(options),
+        ),
       );
     },
   };

@@ -10,8 +10,9 @@ import { decodeText, encodeText } from '../language/text.ts';
 import { viewFile } from '../language/view.ts';
 import { letOthersRun } from '../time.ts';
 import type { DirectoryListing } from '../tree/list-directory.ts';
-import type { CallOptions } from '../tree/tenant.ts';
+import type { OnceCall } from '../tree/tenant.ts';
 import type { Tree } from '../tree/tree.ts';
+import type { Deed } from '../tree/was-made.ts';
 import type { Claim } from './command-order.ts';
 import { withMeant } from './meant-path.ts';
 import { watchRedactions } from './redactions.ts';
@@ -30,7 +31,7 @@ interface CommandContext {
   readonly profile: SentenceProfile;
   /** The answer of `create` where a file exists. */
   readonly onExists: 'error' | 'overwrite';
-  readonly options: CallOptions;
+  readonly options: OnceCall;
 }
 
 /** The most files that a listing shows; it says where it stopped. */
@@ -49,7 +50,11 @@ type CommandOf<Name extends MemoryCommand['command']> = Extract<MemoryCommand, {
  */
 export function runCommand(context: CommandContext, command: MemoryCommand): Promise<MemoryContent> {
   const paths = claimsOf(command).map(({ path }) => path);
-  return withMeant(context.tree, paths, context.options, (...meant) => carryOut(context, at(meant, command)));
+  // An edit takes its place in the queue of its path at the call itself, unless it may have been made before.
+  const carryOutOnce = context.options.once?.again === undefined ? carryOut : carryOutAgain;
+  return withMeant(context.tree, paths, context.options, (...meant) =>
+    carryOutOnce(context, at(meant, command)),
+  );
 }
 
 /** Puts the meant paths into the command. */
@@ -60,6 +65,47 @@ function at([first, second]: readonly [MemoryPath, MemoryPath], command: MemoryC
     { ...command.destination, path: second },
   ];
   return { ...command, source, destination };
+}
+
+/**
+ * Carries out a command that may have been made before, unless it was: then it is answered as it was answered, without
+ * a note of what a policy replaced.
+ *
+ * @throws MemoryError `outcome_unknown` where nothing tells whether it was made.
+ */
+async function carryOutAgain(context: CommandContext, command: MemoryCommand): Promise<MemoryContent> {
+  const { tree, options } = context;
+  if (command.command === 'view') return carryOut(context, command);
+  const wasMade = await tree.wasMade(deedOf(command), options);
+  if (wasMade === undefined) {
+    throw new MemoryError(
+      'outcome_unknown',
+      'a process died, and nothing tells whether its command was made',
+    );
+  }
+  if (!wasMade) return carryOut(context, command);
+  const snippet = command.command === 'str_replace' ? await snippetNow(context, command) : undefined;
+  return successSentence(command, snippet === undefined ? {} : { snippet });
+}
+
+function deedOf(command: Exclude<MemoryCommand, { readonly command: 'view' }>): Deed {
+  if (command.command === 'rename') {
+    return { kind: 'renamed', path: command.source.path, to: command.destination.path };
+  }
+  return { kind: command.command === 'delete' ? 'deleted' : 'written', path: command.target.path };
+}
+
+/** Shows a replacement that was made before, as it stands in the text now; undefined where it is not found once. */
+async function snippetNow(
+  { tree, options: { signal } }: CommandContext,
+  command: CommandOf<'str_replace'>,
+): Promise<string | undefined> {
+  const content = await tree.read(command.target.path, { signal });
+  try {
+    return content && applyEdit(textOf(content), { ...command, oldStr: command.newStr }).snippet;
+  } catch {
+    return undefined;
+  }
 }
 
 async function carryOut(context: CommandContext, command: MemoryCommand): Promise<MemoryContent> {
@@ -78,8 +124,11 @@ async function carryOut(context: CommandContext, command: MemoryCommand): Promis
   }
 }
 
-/** Names the paths for which a command takes its place in the order. */
-export function claimsOf(command: MemoryCommand): readonly Claim[] {
+/**
+ * Names the paths for which a command takes its place in the order. One that may have been made before lets none
+ * overtake it.
+ */
+export function claimsOf(command: MemoryCommand, { once }: Pick<OnceCall, 'once'> = {}): readonly Claim[] {
   switch (command.command) {
     case 'view':
       return [{ path: command.target.path, mode: 'read' }];
@@ -90,7 +139,7 @@ export function claimsOf(command: MemoryCommand): readonly Claim[] {
       ];
     case 'str_replace':
     case 'insert':
-      return [{ path: command.target.path, mode: 'edit' }];
+      return [{ path: command.target.path, mode: once?.again ? 'write' : 'edit' }];
     case 'create':
     case 'delete':
       return [{ path: command.target.path, mode: 'write' }];
@@ -158,7 +207,7 @@ async function edit(context: CommandContext, command: EditCommand): Promise<stri
 
 /** Makes the options of the call, and tells the rules by which the policy had something replaced. */
 function watchingRedactions({ options }: CommandContext): {
-  readonly options: CallOptions;
+  readonly options: OnceCall;
   readonly redacted: () => readonly string[];
 } {
   const watched = watchRedactions(options);

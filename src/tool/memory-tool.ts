@@ -5,7 +5,7 @@ import { failureSentence, type SentenceProfile } from '../language/sentences.ts'
 import { heardOptions, heardVerbs } from '../listeners.ts';
 import type { Logger } from '../logger.ts';
 import type { SessionOptions, Sessions } from '../sessions/sessions.ts';
-import type { CallOptions } from '../tree/tenant.ts';
+import type { OnceCall } from '../tree/tenant.ts';
 import type { Tree } from '../tree/tree.ts';
 import type { CommandOrder } from './command-order.ts';
 import { claimsOf, type MemoryContent, runCommand } from './commands.ts';
@@ -17,8 +17,11 @@ export type MemoryResult =
   /** `content` is for the model to read, `error` for the operator. */
   | { readonly isError: true; readonly content: string; readonly error: MemoryError };
 
-/** The options by which a caller cancels, names the actor, and hears of the command's progress and touches. */
-export type ExecuteOptions = CallOptions;
+/**
+ * The options by which a caller cancels, names the actor, hears of the command's progress and touches, and has it take
+ * effect once.
+ */
+export type ExecuteOptions = OnceCall;
 
 /** Properties of the tool's definition that a caller may add, in the words of Claude's API. */
 export interface MemoryToolProps {
@@ -126,7 +129,7 @@ export function createMemory(options: MemoryToolOptions): Memory {
       onExists,
       options: { ...heardOptions(verbs, logger), actor: verbs.actor ?? actor },
     };
-    return order.run(claimsOf(command), () => runCommand(context, command), verbs.signal);
+    return order.run(claimsOf(command, verbs), () => runCommand(context, command), verbs.signal);
   };
 
   const answer: Memory['execute'] = async (input, verbs = {}) => {

@@ -19,8 +19,10 @@ interface Redacted {
  * Makes the options of a call that note what the policy had replaced in it: the policy may be asked several times, and
  * its last word counts.
  */
-export function watchRedactions(given: CallOptions): {
-  readonly options: CallOptions;
+export function watchRedactions<Options extends CallOptions>(
+  given: Options,
+): {
+  readonly options: Options & Pick<CallOptions, 'onRedacted'>;
   readonly redacted: () => Redacted | undefined;
 } {
   let last: Redacted | undefined;

@@ -8,6 +8,7 @@ import type { ETag } from '../store/port.ts';
 import { refuseTooLarge } from './admission/admission.ts';
 import { untilDone } from './concurrency.ts';
 import { type ConditionalWrite, type ConfirmedPut, confirmedPut } from './confirmed-put.ts';
+import { drawId, type Once } from './once.ts';
 import { clashError, findClash } from './staying/clashes.ts';
 import { headSized, keepWritten, recallStaying, sizedOf, untilStaysAs } from './staying/staying.ts';
 import { notTakenBack, orTakeBack, takePutBack, type Written } from './staying/take-back.ts';
@@ -123,6 +124,8 @@ interface NewText {
   readonly mode: ConditionalWrite['mode'];
   /** The version that it replaces, where that was read. */
   readonly replaced?: Omit<OpenedObject, 'origin' | 'drawnUnder'> | undefined;
+  /** The calls that made the text; the one of the work unless given. */
+  readonly onces?: readonly Once[] | undefined;
 }
 
 /**
@@ -135,14 +138,14 @@ interface NewText {
 export async function putText(
   work: Work,
   path: MemoryPath,
-  { content, mode, replaced }: NewText,
+  { content, mode, replaced, onces }: NewText,
 ): Promise<{ readonly version: Version; readonly outcome: ConfirmedPut }> {
   const lookAgain = async (): Promise<void> => {
     if (replaced !== undefined) await work.saver?.savedInVain(uncancelled(work), path, replaced);
   };
   const put = async () => {
     if (replaced !== undefined) await work.saver?.saveReplaced(work, path, replaced);
-    const { version, write } = textWrite(work, path, content, replaced);
+    const { version, write } = textWrite(work, path, content, { replaced, onces });
     return { version, outcome: await confirmedPut(work, { ...write, mode }) };
   };
   const written = await put().catch(async (error: unknown) => {
@@ -168,14 +171,20 @@ function withinLimits<T>(
 /**
  * Makes a version of a text that was judged, and the write of it to `path`: every attempt seals that one version.
  *
- * @param replaced the version whose text it replaces, where that was read.
+ * @param from the version whose text it replaces, where that was read, and the calls that made the text.
  * @throws MemoryError `limit_exceeded`.
  */
 export function textWrite(
   work: Work,
   path: MemoryPath,
   content: Uint8Array,
-  replaced?: Pick<OpenedObject, 'id' | 'bound'>,
+  {
+    replaced,
+    onces,
+  }: {
+    readonly replaced?: Pick<OpenedObject, 'id' | 'bound'> | undefined;
+    readonly onces?: readonly Once[] | undefined;
+  } = {},
 ): { readonly version: Version; readonly write: Omit<ConditionalWrite, 'mode'> } {
   const { tenant, keyring } = work;
   const { maxFileBytes, random } = tenant;
@@ -186,7 +195,7 @@ export function textWrite(
     mtime: tenant.stamps.now(),
     previous: replaced?.id,
     writer: work.saver?.writerOf(work),
-    random,
+    random: () => drawId(work, { onces, replaced: replaced?.id }),
   });
   const name = logicalName(path);
   return {

@@ -5,9 +5,10 @@ import { LONGEST_ANSWER_MS } from '../time.ts';
 import { admitContent } from './admission/admission.ts';
 import { untilDone } from './concurrency.ts';
 import { putText } from './create-file.ts';
+import { bears, type Once } from './once.ts';
 import type { FileVersion } from './read-file.ts';
 import { keep, recallStaying, reviewStaying } from './staying/staying.ts';
-import type { CallOptions, Room, Work } from './tenant.ts';
+import type { OnceCall, Room, Work } from './tenant.ts';
 import { versionName } from './touches.ts';
 
 /** The new content that an edit makes of a file, and the answer for its caller once it is written. */
@@ -41,7 +42,7 @@ interface JudgedRound {
 }
 
 /** An edit may be judged several times and is finished once. */
-export interface WaitingEdit extends Pick<CallOptions, 'actor'> {
+export interface WaitingEdit extends Pick<OnceCall, 'actor' | 'once'> {
   readonly signal: AbortSignal | undefined;
   /** Judges the edit on `content` and answers with what the next one sees. */
   judge(work: Work, content: Uint8Array, round: JudgedRound): Promise<Judged>;
@@ -53,7 +54,7 @@ export interface WaitingEdit extends Pick<CallOptions, 'actor'> {
 export function waitingEdit<T>(
   path: MemoryPath,
   edit: Edit<T>,
-  call: CallOptions,
+  call: OnceCall,
 ): { readonly promise: Promise<T>; readonly waiting: WaitingEdit } {
   const { promise, resolve, reject } = Promise.withResolvers<T>();
   let finish: WaitingEdit['finish'] = () => {};
@@ -62,6 +63,7 @@ export function waitingEdit<T>(
   const waiting: WaitingEdit = {
     signal: call.signal,
     actor: call.actor,
+    once: call.once,
     async judge(work, content, { room, judgedBy }) {
       try {
         const edited = edit(content);
@@ -112,7 +114,7 @@ export async function editTogether(
   const key = fileKey(work.tenant.layout, work.keyring.names, path);
   let held = recallStaying(work, path);
   let room: Room | undefined;
-  const judge = (batch: readonly WaitingEdit[], version: FileVersion): Promise<Judged> => {
+  const judge = (batch: readonly WaitingEdit[], version: FileVersion): Promise<JudgedBatch> => {
     room?.close('not_written');
     room = work.tenant.quota?.open(work, { key, replaced: version.content.length });
     return judgeAll(work, { batch, version, room });
@@ -133,7 +135,8 @@ export async function editTogether(
     let written: EditedVersion | undefined;
     if (judged.changes) {
       const replaced = current;
-      const text = { content: judged.content, mode: { ifMatch: replaced.etag }, replaced };
+      const { content, onces } = judged;
+      const text = { content, mode: { ifMatch: replaced.etag }, replaced, onces };
       const { outcome } = await putText(work, path, text);
       if ('conflict' in outcome) {
         if (outcome.conflict === 'missing') throw missingFile();
@@ -154,13 +157,21 @@ export async function editTogether(
   }
 }
 
-/** The content that a batch makes of a file. */
+/** The content that an edit makes of a file. */
 interface Judged {
   readonly content: Uint8Array;
   readonly changes: boolean;
 }
 
-/** Judges each edit on the text that the one before left. */
+/** The content that a batch makes of a file, and the calls among it that have a part in it. */
+interface JudgedBatch extends Judged {
+  readonly onces: readonly Once[];
+}
+
+/**
+ * Judges each edit on the text that the one before left. An edit fails that takes effect once and was made before, by a
+ * process that came to stand still.
+ */
 async function judgeAll(
   work: Work,
   round: {
@@ -168,16 +179,24 @@ async function judgeAll(
     readonly version: FileVersion;
     readonly room: Room | undefined;
   },
-): Promise<Judged> {
-  let { content } = round.version;
+): Promise<JudgedBatch> {
+  const { version } = round;
+  let { content } = version;
   let changes = false;
+  const onces: Once[] = [];
   const judgedBy = performance.now() + LONGEST_ANSWER_MS;
   for (const edit of round.batch) {
+    const { once } = edit;
+    if (once && (bears(once, version.id) || bears(once, version.previous))) {
+      edit.fail(new MemoryError('outcome_unknown', 'The edit was made before.'));
+      continue;
+    }
     const judged = await edit.judge(work, content, { room: round.room, judgedBy });
     content = judged.content;
     changes ||= judged.changes;
+    if (once && judged.changes) onces.push(once);
   }
-  return { content, changes };
+  return { content, changes, onces };
 }
 
 function missingFile(): MemoryError {

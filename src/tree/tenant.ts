@@ -9,6 +9,7 @@ import type { Stamps } from '../stamps.ts';
 import type { DeleteFailure, DeleteOptions, ETag, ListedObject, ObjectStore } from '../store/port.ts';
 import type { Pause } from '../time.ts';
 import type { Policy, PolicyFinding } from './admission/policy.ts';
+import type { Once } from './once.ts';
 import type { Sightings } from './sightings.ts';
 import type { Touch } from './touches.ts';
 import type { VersionCache } from './version-cache.ts';
@@ -81,8 +82,14 @@ export interface CallOptions {
   readonly onTouch?: ((touch: Touch) => void) | undefined;
 }
 
+/** A call that may be one that takes effect once. */
+export interface OnceCall extends CallOptions {
+  /** The name under which a command that writes takes effect once, although a process that died may have made it. */
+  readonly once?: Once | undefined;
+}
+
 /** A call that may delete a text before it writes it elsewhere. */
-export interface KeptCall extends CallOptions {
+export interface KeptCall extends OnceCall {
   /** True to refuse the call as `misconfigured` once the tenant keeps no history. */
   readonly keptOnly?: true;
 }
@@ -111,7 +118,7 @@ export interface Progress {
 export interface Work {
   readonly tenant: Tenant;
   readonly keyring: LoadedKeyring;
-  readonly call: CallOptions;
+  readonly call: OnceCall;
   /** The history's part in every write, for a tenant that keeps history. */
   readonly saver?: HistorySaver | undefined;
 }
@@ -133,11 +140,11 @@ export async function openToWrite(tenant: Tenant, call: KeptCall): Promise<Work>
 export async function beginWork(
   tenant: Tenant,
   keyring: LoadedKeyring,
-  { signal, onProgress, actor, onTouch, keptOnly }: KeptCall,
+  { signal, onProgress, actor, onTouch, once, keptOnly }: KeptCall,
 ): Promise<Work> {
   if (keptOnly === true) refuseToLose(keyring);
   const saver = keyring.keepsHistory ? await tenant.loadSaver() : undefined;
-  return { tenant, keyring, call: { signal, onProgress, actor, onTouch }, saver };
+  return { tenant, keyring, call: { signal, onProgress, actor, onTouch, once }, saver };
 }
 
 /**
@@ -311,6 +318,12 @@ export interface HistorySaver {
     files: readonly ListedFile[],
     options: { readonly at: MemoryPath } & Pick<DeleteOptions, 'sendBy' | 'onTarget'>,
   ): Promise<readonly DeleteFailure[]> | undefined;
+  /**
+   * Tells whether a record is of a deed that this call drew an id for, at the path or of several paths, or of a rename
+   * that took a version of it from the path. Undefined: the records do not reach back to the time before the call. A
+   * LIST for each 1,000 records of the path and of several paths, and a GET for each young one of the latter.
+   */
+  isRecorded(work: Work, path: MemoryPath, once: Once): Promise<boolean | undefined>;
   /** Writes down that deleted files at or below a path are gone. A failure is logged and changes nothing. */
   noteDeleted(work: Work, at: MemoryPath, files: readonly EndedFile[]): Promise<void>;
   /** Writes down that a renamed file is gone from its old path. A failure is logged and changes nothing. */

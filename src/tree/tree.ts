@@ -10,9 +10,18 @@ import { type FileVersion, reviewFile } from './read-file.ts';
 import { createRecovery, createRenameRegister } from './rename/finish-renames.ts';
 import type { FileRename } from './rename/rename-file.ts';
 import { type PathStat, statPath } from './stat-path.ts';
-import { type CallOptions, openToWrite, openWork, refuseWriting, type Tenant, type Work } from './tenant.ts';
+import {
+  type CallOptions,
+  type OnceCall,
+  openToWrite,
+  openWork,
+  refuseWriting,
+  type Tenant,
+  type Work,
+} from './tenant.ts';
 import { versionName } from './touches.ts';
 import { type WalkedEntry, walkDirectory } from './walk-directory.ts';
+import type { Deed } from './was-made.ts';
 
 /**
  * One tenant's encrypted tree: files at memory paths, directories that exist while a file is below them. Every verb
@@ -58,13 +67,13 @@ export interface Tree {
    *
    * @throws MemoryError `already_exists`, `is_directory`, `limit_exceeded`; `invalid_path` for too many segments.
    */
-  create(path: MemoryPath, content: Uint8Array, options?: CallOptions & FormerPath): Promise<ETag>;
+  create(path: MemoryPath, content: Uint8Array, options?: OnceCall & FormerPath): Promise<ETag>;
   /**
    * Creates or replaces the file.
    *
    * @throws MemoryError `already_exists` below a file, `is_directory`, `limit_exceeded`.
    */
-  overwrite(path: MemoryPath, content: Uint8Array, options?: CallOptions): Promise<ETag>;
+  overwrite(path: MemoryPath, content: Uint8Array, options?: OnceCall): Promise<ETag>;
   /**
    * Replaces one version.
    *
@@ -81,19 +90,21 @@ export interface Tree {
    *
    * @throws MemoryError `not_found`, `limit_exceeded`, `version_conflict`, and any error of `edit`.
    */
-  edit<T>(path: MemoryPath, edit: Edit<T>, options?: CallOptions): Promise<T>;
+  edit<T>(path: MemoryPath, edit: Edit<T>, options?: OnceCall): Promise<T>;
   /**
    * Deletes a file, or a directory with everything below it; with `version` a file alone, and only as that version.
    *
    * @throws MemoryError `not_found`, `version_conflict`.
    */
-  remove(path: MemoryPath, options?: CallOptions & { readonly version?: ETag | undefined }): Promise<void>;
+  remove(path: MemoryPath, options?: OnceCall & { readonly version?: ETag | undefined }): Promise<void>;
   /**
    * Renames a file or a directory.
    *
    * @throws MemoryError `not_found`, `already_exists`, `invalid_command`, `invalid_path`, `version_conflict`.
    */
-  rename(rename: FileRename, options?: CallOptions & FormerPath): Promise<void>;
+  rename(rename: FileRename, options?: OnceCall & FormerPath): Promise<void>;
+  /** Tells whether a call that takes effect once was made before, as `wasMade` in `was-made.ts` does. */
+  wasMade(deed: Deed, options: OnceCall): Promise<boolean | undefined>;
 }
 
 /** The claim that a file lay at the path before: it may have as many segments as it has. */
@@ -124,7 +135,7 @@ export function createTree(context: Tenant): Tree {
       throw asOfRead(error);
     }
   };
-  const changing = async (options: CallOptions, before?: 'delete'): Promise<Work> => {
+  const changing = async (options: OnceCall, before?: 'delete'): Promise<Work> => {
     refuseWriting(context);
     const work = await openWork(context, options);
     if (work === undefined) throw new MemoryError('not_found', 'the tenant has no memory yet');
@@ -139,7 +150,7 @@ export function createTree(context: Tenant): Tree {
   const creating = async (
     path: MemoryPath,
     content: Uint8Array,
-    options: CallOptions,
+    options: OnceCall,
   ): Promise<readonly [Work, MemoryPath, Uint8Array]> => {
     refuseRoot(path);
     refuseWriting(context);
@@ -231,6 +242,12 @@ export function createTree(context: Tenant): Tree {
       const run = (): Promise<void> => renamePath(work, renames, rename, options);
       await (context.quota?.beside(run) ?? run());
       options.onTouch?.({ kind: 'renamed', path: rename.from, to: rename.to });
+    },
+    async wasMade(deed, options) {
+      const work = context.readOnly === true ? undefined : await openWork(context, options);
+      if (work === undefined) return false;
+      const { wasMade } = await import('./was-made.ts');
+      return wasMade(work, renames, deed);
     },
   };
 }

@@ -101,9 +101,10 @@ export function parseAnswer(content: Uint8Array): Fields {
 /** Decodes the fields of a progress. @throws MemoryError `integrity` for malformed content. */
 export function parseProgress(content: Uint8Array): Fields {
   const fields = decodeFields(content) ?? {};
-  const { usage, version } = fields;
+  const { usage, version, pending } = fields;
   const isVersion = version === undefined || numberIn(version) !== undefined;
-  if (isSaid(fields) && isObject(usage) && isVersion) return fields;
+  const isKept = pending === undefined || isPending(pending);
+  if (isSaid(fields) && isObject(usage) && isVersion && isKept) return fields;
   throw objectRefused();
 }
 
@@ -151,6 +152,12 @@ export function parsePrompt(content: Uint8Array): string {
 function isSaid({ messages, text, digest, trace }: Fields): boolean {
   const isTraced = trace === undefined || parseTurnTrace(trace) !== undefined;
   return Array.isArray(messages) && typeof text === 'string' && isPerhapsText(digest) && isTraced;
+}
+
+function isPending(value: unknown): boolean {
+  const { reply, key, since } = Object(value) as Fields;
+  const isReply = Array.isArray((Object(reply) as Fields)['content']);
+  return isReply && typeof key === 'string' && numberIn(since) !== undefined;
 }
 
 function isPerhapsText(value: unknown): boolean {

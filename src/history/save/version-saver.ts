@@ -2,10 +2,11 @@ import { hasCode, hasReason, MemoryError, unlessDamaged } from '../../errors.ts'
 import { sameBytes } from '../../format/encoding.ts';
 import { classKey } from '../../format/object-keys.ts';
 import { MAX_CONTENT_BYTES, MOST_KEPT_BYTES } from '../../format/sizes.ts';
-import { ID_BYTES, NO_ID, nextBound } from '../../format/wrap.ts';
+import { NO_ID, nextBound } from '../../format/wrap.ts';
 import type { MemoryPath } from '../../language/path.ts';
 import type { DeleteFailure, DeleteOptions, ETag, ObjectStore } from '../../store/port.ts';
 import { attempts, eachConcurrently, throwing } from '../../tree/concurrency.ts';
+import { drawId } from '../../tree/once.ts';
 import { type FileVersion, reviewFile, reviewListed } from '../../tree/read-file.ts';
 import { readRecord } from '../../tree/records/sealed-record.ts';
 import { changeWithRecords } from '../../tree/records/write-before-delete.ts';
@@ -26,6 +27,7 @@ import {
   historyRecordId,
   WHOLE_TREE,
 } from './history-record.ts';
+import { isRecorded } from './recorded.ts';
 import { type KeptRecord, writeKept } from './write-kept.ts';
 
 /** The most files that one record names, so that it stays small enough to be read; further files go into another. */
@@ -76,6 +78,7 @@ export const VERSION_SAVER: HistorySaver = {
     if (store.changeAll === undefined) return undefined;
     return deleteAsOne(work, files, { ...options, changeAll: store.changeAll.bind(store) });
   },
+  isRecorded,
   async noteDeleted(work, at, files) {
     await logFailure(work, saveEnds(uncancelled(work), files, deletedAt(work, at)));
   },
@@ -154,7 +157,7 @@ interface End {
 function deletedAt(work: Work, at: MemoryPath): (files: readonly EndedFile[]) => End {
   return (files) => ({
     path: files.length === 1 && files[0]?.[0] === at ? at : WHOLE_TREE,
-    id: work.tenant.random(ID_BYTES),
+    id: drawId(work),
     record: { kind: 'deleted', ...noted(work), files },
   });
 }

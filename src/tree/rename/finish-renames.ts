@@ -1,7 +1,7 @@
 import { hasCode, MemoryError, type MemoryErrorCode } from '../../errors.ts';
-import { ID_BYTES } from '../../format/wrap.ts';
 import { untilAborted } from '../../time.ts';
 import { beginWait } from '../../waits.ts';
+import { drawId } from '../once.ts';
 import { uncancelled, type Work } from '../tenant.ts';
 import type { RenameLease } from './lease.ts';
 import { LEASE_MS, type RegisterState, type RenameEntry, readRegister } from './register.ts';
@@ -81,7 +81,7 @@ export function createRenameRegister(): RenameRegister {
       const { takeLease } = await import('./lease.ts');
       for (let state = known ?? (await look(work)); ; state = await look(work)) {
         const { etag } = await lookUntilIdle(work, state);
-        const rename = { ...paths, id: work.tenant.random(ID_BYTES), by: work.saver?.writerOf(work) };
+        const rename = { ...paths, id: drawId(work), by: work.saver?.writerOf(work) };
         const lease = await takeLease(work, { rename, phase: 'copying', base: etag });
         if (lease !== 'overtaken') return remembering(lease);
       }

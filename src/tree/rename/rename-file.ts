@@ -1,10 +1,10 @@
 import { hasCode, hasReason, MemoryError } from '../../errors.ts';
 import { fileKey, logicalName, type ObjectKey } from '../../format/object-keys.ts';
-import { ID_BYTES } from '../../format/wrap.ts';
 import { ancestorsOf, type MemoryPath } from '../../language/path.ts';
 import type { DeleteFailure, ETag } from '../../store/port.ts';
 import { untilDone } from '../concurrency.ts';
 import { confirmedPut, deleteObjects, type Stamp } from '../confirmed-put.ts';
+import { drawId } from '../once.ts';
 import { copyVersion, laterOf, readFile, type SealedVersion } from '../read-file.ts';
 import { clashError, findClash } from '../staying/clashes.ts';
 import { keep } from '../staying/staying.ts';
@@ -38,7 +38,7 @@ export interface FileRename {
  */
 export async function renameFile(work: Work, from: FileRename, source: SealedVersion): Promise<void> {
   // The copy needs a mark of its own: another rename of the same file makes a copy of the same version.
-  const rename: MarkedRename = { ...from, id: work.tenant.random(ID_BYTES) };
+  const rename: MarkedRename = { ...from, id: drawId(work) };
   const key = fileKey(work.tenant.layout, work.keyring.names, rename.to);
   const written = await confirmedPut(work, {
     key,

@@ -1,3 +1,4 @@
+import { isThought } from '../../agent/resendable.ts';
 import { NO_USAGE } from '../../agent/turn-outcome.ts';
 import { leadingSummary, type TurnProgress } from '../../agent/turn-progress.ts';
 import { encodeFields } from '../../tree/records/sealed-record.ts';
@@ -64,6 +65,8 @@ export function createDeliveryProgress(options: {
       } catch (error) {
         log.warn('the progress of a turn could not be saved', { code: codeOf(error) });
       }
+      // The time that is left is judged behind the tools: a call that is not begun would have to be judged.
+      if (progress.pending) return isTakenOver ? 'stop' : 'go_on';
       const left = remainingMs();
       longestMs = Math.max(longestMs, leftBefore - left);
       leftBefore = left;
@@ -103,14 +106,22 @@ function resume({ version, ...saved }: SavedProgress, basis: TurnBasis): TurnPro
     return { messages, text: '', usage, digest, ...(touches && { touches }) };
   }
   const own = withoutOtherThoughts(digest, saved);
-  return { ...saved, messages: leadingSummary(own) ? own : [...before, ...own], digest };
+  const { pending } = saved;
+  const isOther = saved.digest !== undefined && saved.digest !== digest;
+  const content = pending?.reply.content.filter((block) => !(isOther && isThought(block)));
+  return {
+    ...saved,
+    messages: leadingSummary(own) ? own : [...before, ...own],
+    digest,
+    ...(pending && content && { pending: { ...pending, reply: { ...pending.reply, content } } }),
+  };
 }
 
 function decodeProgress(content: Uint8Array): SavedProgress {
   const { trace, ...fields } = parseProgress(content) as unknown as SavedProgress & {
     readonly trace?: TurnTouches;
   };
-  const { messages, text, usage, digest, version, reply } = fields;
+  const { messages, text, usage, digest, version, reply, pending } = fields;
   return {
     messages,
     text,
@@ -118,6 +129,7 @@ function decodeProgress(content: Uint8Array): SavedProgress {
     ...(digest !== undefined && { digest }),
     ...(version !== undefined && { version }),
     ...(reply !== undefined && { reply }),
+    ...(pending !== undefined && { pending }),
     ...(trace !== undefined && { touches: { list: trace.list, unlisted: trace.unlisted } }),
   };
 }

@@ -30,7 +30,7 @@ describe('writing a file', () => {
         withTenant(work, { stamps: inTime(clock) }),
         at(PATH),
         bytes('new'),
-        before,
+        { replaced: before },
       );
       return open({ keys, name, object: write.seal({ clock: clock(), after: write.after }) });
     };
