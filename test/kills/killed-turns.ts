@@ -1,4 +1,5 @@
 import Anthropic from '@anthropic-ai/sdk';
+import { expect } from 'vitest';
 import { open } from '../../src/format/object.ts';
 import { fileKey, logicalName } from '../../src/format/object-keys.ts';
 import { NO_ID } from '../../src/format/wrap.ts';
@@ -311,14 +312,16 @@ function judge(
     return { requests, answers: [], faults: [`the turn was not answered: ${JSON.stringify(delivery)}`] };
   }
   const results = delivery.answer.messages.flatMap(({ content }) =>
-    typeof content === 'object' ? content.filter((block) => block.type === 'tool_result') : [],
+    typeof content === 'object'
+      ? content.flatMap((block) => (block.type === 'tool_result' ? [block] : []))
+      : [],
   );
   const answers: Answer[] = [];
   const faults: string[] = [];
   for (const [index, input] of script.flat().entries()) {
     const mark = markOf(input);
     if (mark === undefined) continue;
-    const { is_error: isError, content } = results[index] ?? {};
+    const { is_error: isError, content } = results[index] ?? expect.unreachable();
     const said = JSON.stringify(content ?? 'nothing');
     const says = isError !== true ? 'ok' : said.includes(SENTENCE) ? 'it may have been applied' : 'an error';
     const times = made.get(mark) ?? 0;

@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { TurnRequest } from '../../../src/agent/index.ts';
+import type { TurnProgress, TurnRequest } from '../../../src/agent/index.ts';
 import { commands } from '../../stage/scripted-claude.ts';
 import { useTurnSite } from './turn-site.ts';
 
@@ -104,11 +104,13 @@ describe('a turn whose onStep never answers', () => {
     await vi.advanceTimersByTimeAsync(1);
     vi.useRealTimers();
     expect(await outcome).toMatchObject({ end: 'answered', isThere: true });
-    expect(steps).toBe(2);
+    expect(steps).toBe(3);
   });
 
   it('stops where it is told to, however that is told', async () => {
-    expect(await outcomeWith({ onStep: async () => 'stop' })).toMatchObject({ end: 'interrupted' });
-    expect(await outcomeWith({ onStep: (() => 'stop') as never })).toMatchObject({ end: 'interrupted' });
+    const behind = ({ pending }: TurnProgress) => (pending ? 'go_on' : 'stop');
+    const ways = [async (step: TurnProgress) => behind(step), behind as never];
+    for (const onStep of ways)
+      expect(await outcomeWith({ onStep })).toMatchObject({ end: 'interrupted', isThere: true });
   });
 });
