@@ -11,7 +11,7 @@ export {
 export type { Evidence, Feature, ProgressEntry } from './project-format.ts';
 export { runTurn } from './run-turn.ts';
 export type { CompactionFailure, TurnEnding, TurnOutcome, TurnUsage } from './turn-outcome.ts';
-export type { TurnProgress } from './turn-progress.ts';
+export type { PendingReply, TurnProgress } from './turn-progress.ts';
 export type {
   MessagesClient,
   ReplyStream,

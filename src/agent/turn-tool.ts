@@ -11,6 +11,7 @@ import { fromBase64url } from '../format/encoding.ts';
 import { type CommandName, echoOf } from '../language/command.ts';
 import type { Memory, MemoryResult, MemoryToolProps, ToolErrorClass } from '../tool/memory-tool.ts';
 import type { Once } from '../tree/once.ts';
+import type { OnceCall } from '../tree/tenant.ts';
 import { collectTouches, type Touches } from '../tree/touches.ts';
 import type { PendingReply } from './turn-progress.ts';
 
@@ -65,11 +66,8 @@ export function createTurnTool(options: {
   let onces: ReadonlyMap<string, Once> = new Map();
   const run = async (input: unknown, signal?: AbortSignal | null, once?: Once): Promise<MemoryResult> => {
     const started = performance.now();
-    const result = await memory.execute(input, {
-      signal: signal ?? undefined,
-      onTouch: collected.add,
-      ...(once && { once }),
-    });
+    const call: OnceCall = { signal: signal ?? undefined, onTouch: collected.add, once };
+    const result = await memory.execute(input, call);
     if (result.isError && MEMORY_IS_DOWN.has(result.error.code)) failure ??= result.error;
     onCommand?.({
       command: echoOf(input).command,

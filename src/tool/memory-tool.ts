@@ -5,7 +5,7 @@ import { failureSentence, type SentenceProfile } from '../language/sentences.ts'
 import { heardOptions, heardVerbs } from '../listeners.ts';
 import type { Logger } from '../logger.ts';
 import type { SessionOptions, Sessions } from '../sessions/sessions.ts';
-import type { OnceCall } from '../tree/tenant.ts';
+import type { CallOptions, OnceCall } from '../tree/tenant.ts';
 import type { Tree } from '../tree/tree.ts';
 import type { CommandOrder } from './command-order.ts';
 import { claimsOf, type MemoryContent, runCommand } from './commands.ts';
@@ -17,11 +17,8 @@ export type MemoryResult =
   /** `content` is for the model to read, `error` for the operator. */
   | { readonly isError: true; readonly content: string; readonly error: MemoryError };
 
-/**
- * The options by which a caller cancels, names the actor, hears of the command's progress and touches, and has it take
- * effect once.
- */
-export type ExecuteOptions = OnceCall;
+/** The options by which a caller cancels, names the actor, and hears of the command's progress and touches. */
+export type ExecuteOptions = CallOptions;
 
 /** Properties of the tool's definition that a caller may add, in the words of Claude's API. */
 export interface MemoryToolProps {
@@ -120,7 +117,7 @@ export function createMemory(options: MemoryToolOptions): Memory {
     if (closing !== undefined) throw new MemoryError('aborted', 'the memory is closed');
   };
 
-  const run = async (input: unknown, verbs: ExecuteOptions): Promise<MemoryContent> => {
+  const run = async (input: unknown, verbs: OnceCall): Promise<MemoryContent> => {
     const command = parseCommand(input);
     refuseWhenClosed();
     const context = {
@@ -132,7 +129,7 @@ export function createMemory(options: MemoryToolOptions): Memory {
     return order.run(claimsOf(command, verbs), () => runCommand(context, command), verbs.signal);
   };
 
-  const answer: Memory['execute'] = async (input, verbs = {}) => {
+  const answer = async (input: unknown, verbs: OnceCall = {}): Promise<MemoryResult> => {
     try {
       return { isError: false, content: await run(input, verbs) };
     } catch (cause) {
