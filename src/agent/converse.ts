@@ -6,7 +6,6 @@ import type {
   BetaRawMessageStreamEvent,
 } from '@anthropic-ai/sdk/resources/beta';
 import { inTime } from '../time.ts';
-import { KEY_BYTES } from '../tree/once.ts';
 import { isApiWord, ReplyCut } from './api-failure.ts';
 import { meaningOf } from './stop-reasons.ts';
 import { addCut } from './turn-outcome.ts';
@@ -26,6 +25,9 @@ import { type TurnTool, writesOf } from './turn-tool.ts';
  * The longest time without an event of a reply, in milliseconds: the API sends several a second while Claude speaks.
  */
 const LONGEST_SILENCE_MS = 60_000;
+
+/** Bytes of the key of a reply. */
+const KEY_BYTES = 16;
 
 /**
  * Runs the SDK's loop from `progress` to the end of the turn, until the memory is `down`, until `onStep` stops it, or

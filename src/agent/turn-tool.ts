@@ -10,8 +10,7 @@ import type { MemoryError, MemoryErrorCode } from '../errors.ts';
 import { fromBase64url } from '../format/encoding.ts';
 import { type CommandName, echoOf } from '../language/command.ts';
 import type { Memory, MemoryResult, MemoryToolProps, ToolErrorClass } from '../tool/memory-tool.ts';
-import type { Once } from '../tree/once.ts';
-import type { OnceCall } from '../tree/tenant.ts';
+import type { KeptCall } from '../tree/tenant.ts';
 import { collectTouches, type Touches } from '../tree/touches.ts';
 import type { PendingReply } from './turn-progress.ts';
 
@@ -63,10 +62,14 @@ export function createTurnTool(options: {
   const { memory, toolError: Failure, props, onCommand } = options;
   const collected = collectTouches(options.touches);
   let failure: MemoryError | undefined;
-  let onces: ReadonlyMap<string, Once> = new Map();
-  const run = async (input: unknown, signal?: AbortSignal | null, once?: Once): Promise<MemoryResult> => {
+  let onces: ReadonlyMap<string, KeptCall['once']> = new Map();
+  const run = async (
+    input: unknown,
+    signal?: AbortSignal | null,
+    once?: KeptCall['once'],
+  ): Promise<MemoryResult> => {
     const started = performance.now();
-    const call: OnceCall = { signal: signal ?? undefined, onTouch: collected.add, once };
+    const call: KeptCall = { signal: signal ?? undefined, onTouch: collected.add, once };
     const result = await memory.execute(input, call);
     if (result.isError && MEMORY_IS_DOWN.has(result.error.code)) failure ??= result.error;
     onCommand?.({

@@ -1,7 +1,7 @@
 import { type ErrorDetails, MemoryError } from '../errors.ts';
 import { isWithin, MEMORY_ROOT, type MemoryPath, rebase } from '../language/path.ts';
 import type { DirectoryListing, ListedEntry } from '../tree/list-directory.ts';
-import type { OnceCall } from '../tree/tenant.ts';
+import type { KeptCall } from '../tree/tenant.ts';
 import type { Touch } from '../tree/touches.ts';
 import type { Tree } from '../tree/tree.ts';
 import type { WalkedEntry } from '../tree/walk-directory.ts';
@@ -19,7 +19,7 @@ interface MountPlace {
   readonly inward: (path: MemoryPath) => MemoryPath;
   readonly outward: (path: MemoryPath) => MemoryPath;
   /** Maps the options of a call, so that its listener hears of paths as the caller knows them. */
-  readonly told: (options: OnceCall | undefined) => OnceCall;
+  readonly told: (options: KeptCall | undefined) => KeptCall;
 }
 
 /**

@@ -10,9 +10,8 @@ import { decodeText, encodeText } from '../language/text.ts';
 import { viewFile } from '../language/view.ts';
 import { letOthersRun } from '../time.ts';
 import type { DirectoryListing } from '../tree/list-directory.ts';
-import type { OnceCall } from '../tree/tenant.ts';
+import type { KeptCall } from '../tree/tenant.ts';
 import type { Tree } from '../tree/tree.ts';
-import type { Deed } from '../tree/was-made.ts';
 import type { Claim } from './command-order.ts';
 import { withMeant } from './meant-path.ts';
 import { watchRedactions } from './redactions.ts';
@@ -31,7 +30,7 @@ interface CommandContext {
   readonly profile: SentenceProfile;
   /** The answer of `create` where a file exists. */
   readonly onExists: 'error' | 'overwrite';
-  readonly options: OnceCall;
+  readonly options: KeptCall;
 }
 
 /** The most files that a listing shows; it says where it stopped. */
@@ -88,7 +87,9 @@ async function carryOutAgain(context: CommandContext, command: MemoryCommand): P
   return successSentence(command, snippet === undefined ? {} : { snippet });
 }
 
-function deedOf(command: Exclude<MemoryCommand, { readonly command: 'view' }>): Deed {
+function deedOf(
+  command: Exclude<MemoryCommand, { readonly command: 'view' }>,
+): Parameters<Tree['wasMade']>[0] {
   if (command.command === 'rename') {
     return { kind: 'renamed', path: command.source.path, to: command.destination.path };
   }
@@ -128,7 +129,7 @@ async function carryOut(context: CommandContext, command: MemoryCommand): Promis
  * Names the paths for which a command takes its place in the order. One that may have been made before lets none
  * overtake it.
  */
-export function claimsOf(command: MemoryCommand, { once }: Pick<OnceCall, 'once'> = {}): readonly Claim[] {
+export function claimsOf(command: MemoryCommand, { once }: Pick<KeptCall, 'once'> = {}): readonly Claim[] {
   switch (command.command) {
     case 'view':
       return [{ path: command.target.path, mode: 'read' }];
@@ -207,7 +208,7 @@ async function edit(context: CommandContext, command: EditCommand): Promise<stri
 
 /** Makes the options of the call, and tells the rules by which the policy had something replaced. */
 function watchingRedactions({ options }: CommandContext): {
-  readonly options: OnceCall;
+  readonly options: KeptCall;
   readonly redacted: () => readonly string[];
 } {
   const watched = watchRedactions(options);

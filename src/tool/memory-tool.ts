@@ -5,7 +5,7 @@ import { failureSentence, type SentenceProfile } from '../language/sentences.ts'
 import { heardOptions, heardVerbs } from '../listeners.ts';
 import type { Logger } from '../logger.ts';
 import type { SessionOptions, Sessions } from '../sessions/sessions.ts';
-import type { CallOptions, OnceCall } from '../tree/tenant.ts';
+import type { CallOptions, KeptCall } from '../tree/tenant.ts';
 import type { Tree } from '../tree/tree.ts';
 import type { CommandOrder } from './command-order.ts';
 import { claimsOf, type MemoryContent, runCommand } from './commands.ts';
@@ -117,7 +117,7 @@ export function createMemory(options: MemoryToolOptions): Memory {
     if (closing !== undefined) throw new MemoryError('aborted', 'the memory is closed');
   };
 
-  const run = async (input: unknown, verbs: OnceCall): Promise<MemoryContent> => {
+  const run = async (input: unknown, verbs: KeptCall): Promise<MemoryContent> => {
     const command = parseCommand(input);
     refuseWhenClosed();
     const context = {
@@ -129,7 +129,7 @@ export function createMemory(options: MemoryToolOptions): Memory {
     return order.run(claimsOf(command, verbs), () => runCommand(context, command), verbs.signal);
   };
 
-  const answer = async (input: unknown, verbs: OnceCall = {}): Promise<MemoryResult> => {
+  const answer = async (input: unknown, verbs: KeptCall = {}): Promise<MemoryResult> => {
     try {
       return { isError: false, content: await run(input, verbs) };
     } catch (cause) {

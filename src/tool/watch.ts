@@ -4,7 +4,7 @@ import { type MemoryPath, parseMemoryPath } from '../language/path.ts';
 import { heard } from '../listeners.ts';
 import type { ObjectStore } from '../store/port.ts';
 import { pause } from '../time.ts';
-import { checkActor, type OnceCall } from '../tree/tenant.ts';
+import { checkActor, type KeptCall } from '../tree/tenant.ts';
 import type { Tree } from '../tree/tree.ts';
 import {
   type CallCounts,
@@ -60,7 +60,7 @@ export interface Watch {
   closed(): Promise<void>;
 }
 
-type Execute<R extends CommandOutcome> = (input: unknown, options?: OnceCall) => Promise<R>;
+type Execute<R extends CommandOutcome> = (input: unknown, options?: KeptCall) => Promise<R>;
 
 type CommandOutcome = { readonly isError: false } | { readonly isError: true; readonly error: MemoryError };
 

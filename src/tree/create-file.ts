@@ -8,11 +8,11 @@ import type { ETag } from '../store/port.ts';
 import { refuseTooLarge } from './admission/admission.ts';
 import { untilDone } from './concurrency.ts';
 import { type ConditionalWrite, type ConfirmedPut, confirmedPut } from './confirmed-put.ts';
-import { drawId, type Once } from './once.ts';
+import { drawId } from './once.ts';
 import { clashError, findClash } from './staying/clashes.ts';
 import { headSized, keepWritten, recallStaying, sizedOf, untilStaysAs } from './staying/staying.ts';
 import { notTakenBack, orTakeBack, takePutBack, type Written } from './staying/take-back.ts';
-import { type Quota, type SizedVersion, uncancelled, type Work } from './tenant.ts';
+import { type Once, type Quota, type SizedVersion, uncancelled, type Work } from './tenant.ts';
 
 /**
  * Creates the file, atomically: of racing creators exactly one succeeds. One PUT, then one check for each level of the

@@ -1,7 +1,7 @@
 import { MemoryError } from '../errors.ts';
 import type { MemoryPath } from '../language/path.ts';
 import { type Edit, editTogether, type WaitingEdit, waitingEdit } from './edit-round.ts';
-import type { CallOptions, OnceCall, Work } from './tenant.ts';
+import type { CallOptions, KeptCall, Work } from './tenant.ts';
 
 interface EditQueue {
   /**
@@ -13,7 +13,7 @@ interface EditQueue {
    * @throws MemoryError `not_found`, `limit_exceeded`, `version_conflict` when others were faster at every attempt,
    * `outcome_unknown`, and any error of `edit`.
    */
-  edit<T>(path: MemoryPath, edit: Edit<T>, options?: OnceCall): Promise<T>;
+  edit<T>(path: MemoryPath, edit: Edit<T>, options?: KeptCall): Promise<T>;
 }
 
 /** @param open makes the tenant's work ready for requests under the given signal. */

@@ -5,10 +5,10 @@ import { LONGEST_ANSWER_MS } from '../time.ts';
 import { admitContent } from './admission/admission.ts';
 import { untilDone } from './concurrency.ts';
 import { putText } from './create-file.ts';
-import { bears, type Once } from './once.ts';
+import { bears } from './once.ts';
 import type { FileVersion } from './read-file.ts';
 import { keep, recallStaying, reviewStaying } from './staying/staying.ts';
-import type { OnceCall, Room, Work } from './tenant.ts';
+import type { KeptCall, Once, Room, Work } from './tenant.ts';
 import { versionName } from './touches.ts';
 
 /** The new content that an edit makes of a file, and the answer for its caller once it is written. */
@@ -42,7 +42,7 @@ interface JudgedRound {
 }
 
 /** An edit may be judged several times and is finished once. */
-export interface WaitingEdit extends Pick<OnceCall, 'actor' | 'once'> {
+export interface WaitingEdit extends Pick<KeptCall, 'actor' | 'once'> {
   readonly signal: AbortSignal | undefined;
   /** Judges the edit on `content` and answers with what the next one sees. */
   judge(work: Work, content: Uint8Array, round: JudgedRound): Promise<Judged>;
@@ -54,7 +54,7 @@ export interface WaitingEdit extends Pick<OnceCall, 'actor' | 'once'> {
 export function waitingEdit<T>(
   path: MemoryPath,
   edit: Edit<T>,
-  call: OnceCall,
+  call: KeptCall,
 ): { readonly promise: Promise<T>; readonly waiting: WaitingEdit } {
   const { promise, resolve, reject } = Promise.withResolvers<T>();
   let finish: WaitingEdit['finish'] = () => {};

@@ -1,28 +1,8 @@
 import { ID_BYTES, NO_ID } from '../format/wrap.ts';
-import type { Work } from './tenant.ts';
+import type { Once, Work } from './tenant.ts';
 
-/**
- * The name under which one of several calls takes effect once. The ids that the call draws bear it: of the version that
- * it writes, of its rename, of its delete.
- */
-export interface Once {
-  /** 12 random bytes, drawn for all of these calls together. */
-  readonly key: Uint8Array;
-  /** The place of the call among them, from 0 on. From 16 on its ids bear nothing. */
-  readonly index: number;
-  /** The state of things before the first of the calls; present where the call may have been made before. */
-  readonly again?: StateBefore | undefined;
-}
-
-interface StateBefore {
-  /** The time at which the key was drawn, milliseconds since the epoch. */
-  readonly since: number;
-  /** The names of versions that were met before that. */
-  readonly seen: ReadonlySet<string>;
-}
-
-/** Bytes of a key. */
-export const KEY_BYTES = 12;
+/** The bytes of a key that ids bear. */
+const KEY_BYTES = 12;
 /** The most calls whose ids bear the key: one bit of its first two bytes for each. */
 const MOST_CALLS = 16;
 const MARKS_BYTES = 2;

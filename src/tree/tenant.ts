@@ -9,7 +9,6 @@ import type { Stamps } from '../stamps.ts';
 import type { DeleteFailure, DeleteOptions, ETag, ListedObject, ObjectStore } from '../store/port.ts';
 import type { Pause } from '../time.ts';
 import type { Policy, PolicyFinding } from './admission/policy.ts';
-import type { Once } from './once.ts';
 import type { Sightings } from './sightings.ts';
 import type { Touch } from './touches.ts';
 import type { VersionCache } from './version-cache.ts';
@@ -82,14 +81,30 @@ export interface CallOptions {
   readonly onTouch?: ((touch: Touch) => void) | undefined;
 }
 
-/** A call that may be one that takes effect once. */
-export interface OnceCall extends CallOptions {
-  /** The name under which a command that writes takes effect once, although a process that died may have made it. */
-  readonly once?: Once | undefined;
+/**
+ * The name under which one of several calls takes effect once. The ids that the call draws bear it: of the version that
+ * it writes, of its rename, of its delete.
+ */
+export interface Once {
+  /** 12 random bytes or more, drawn for all of these calls together. */
+  readonly key: Uint8Array;
+  /** The place of the call among them, from 0 on. From 16 on its ids bear nothing. */
+  readonly index: number;
+  /** The state of things before the first of the calls; present where the call may have been made before. */
+  readonly again?:
+    | {
+        /** The time at which the key was drawn, milliseconds since the epoch. */
+        readonly since: number;
+        /** The names of versions that were met before that. */
+        readonly seen: ReadonlySet<string>;
+      }
+    | undefined;
 }
 
-/** A call that may delete a text before it writes it elsewhere. */
-export interface KeptCall extends OnceCall {
+/** A call of the library's own, with what no caller gives. */
+export interface KeptCall extends CallOptions {
+  /** The name under which a command takes effect once, although a process that died may have made it. */
+  readonly once?: Once | undefined;
   /** True to refuse the call as `misconfigured` once the tenant keeps no history. */
   readonly keptOnly?: true;
 }
@@ -118,7 +133,7 @@ export interface Progress {
 export interface Work {
   readonly tenant: Tenant;
   readonly keyring: LoadedKeyring;
-  readonly call: OnceCall;
+  readonly call: Omit<KeptCall, 'keptOnly'>;
   /** The history's part in every write, for a tenant that keeps history. */
   readonly saver?: HistorySaver | undefined;
 }
@@ -319,11 +334,18 @@ export interface HistorySaver {
     options: { readonly at: MemoryPath } & Pick<DeleteOptions, 'sendBy' | 'onTarget'>,
   ): Promise<readonly DeleteFailure[]> | undefined;
   /**
-   * Tells whether a record is of a deed that this call drew an id for, at the path or of several paths, or of a rename
-   * that took a version of it from the path. Undefined: the records do not reach back to the time before the call. A
-   * LIST for each 1,000 records of the path and of several paths, and a GET for each young one of the latter.
+   * Tells whether a record is of one of these ids, be it of a version at the path, of a delete or of a rename, or says
+   * that such a version was moved away from the path. Undefined: the records do not reach back to `since` (milliseconds
+   * since the epoch). A LIST for each 1,000 records of the path and of those of several paths, and a GET for each of the
+   * latter from three days before that time on.
+   *
+   * @param isOne judges an id, or its first six bytes.
    */
-  isRecorded(work: Work, path: MemoryPath, once: Once): Promise<boolean | undefined>;
+  isRecorded(
+    work: Work,
+    path: MemoryPath,
+    of: { readonly since: number; readonly isOne: (id: Uint8Array) => boolean },
+  ): Promise<boolean | undefined>;
   /** Writes down that deleted files at or below a path are gone. A failure is logged and changes nothing. */
   noteDeleted(work: Work, at: MemoryPath, files: readonly EndedFile[]): Promise<void>;
   /** Writes down that a renamed file is gone from its old path. A failure is logged and changes nothing. */

@@ -12,7 +12,7 @@ import type { FileRename } from './rename/rename-file.ts';
 import { type PathStat, statPath } from './stat-path.ts';
 import {
   type CallOptions,
-  type OnceCall,
+  type KeptCall,
   openToWrite,
   openWork,
   refuseWriting,
@@ -67,13 +67,13 @@ export interface Tree {
    *
    * @throws MemoryError `already_exists`, `is_directory`, `limit_exceeded`; `invalid_path` for too many segments.
    */
-  create(path: MemoryPath, content: Uint8Array, options?: OnceCall & FormerPath): Promise<ETag>;
+  create(path: MemoryPath, content: Uint8Array, options?: KeptCall & FormerPath): Promise<ETag>;
   /**
    * Creates or replaces the file.
    *
    * @throws MemoryError `already_exists` below a file, `is_directory`, `limit_exceeded`.
    */
-  overwrite(path: MemoryPath, content: Uint8Array, options?: OnceCall): Promise<ETag>;
+  overwrite(path: MemoryPath, content: Uint8Array, options?: KeptCall): Promise<ETag>;
   /**
    * Replaces one version.
    *
@@ -90,21 +90,21 @@ export interface Tree {
    *
    * @throws MemoryError `not_found`, `limit_exceeded`, `version_conflict`, and any error of `edit`.
    */
-  edit<T>(path: MemoryPath, edit: Edit<T>, options?: OnceCall): Promise<T>;
+  edit<T>(path: MemoryPath, edit: Edit<T>, options?: KeptCall): Promise<T>;
   /**
    * Deletes a file, or a directory with everything below it; with `version` a file alone, and only as that version.
    *
    * @throws MemoryError `not_found`, `version_conflict`.
    */
-  remove(path: MemoryPath, options?: OnceCall & { readonly version?: ETag | undefined }): Promise<void>;
+  remove(path: MemoryPath, options?: KeptCall & { readonly version?: ETag | undefined }): Promise<void>;
   /**
    * Renames a file or a directory.
    *
    * @throws MemoryError `not_found`, `already_exists`, `invalid_command`, `invalid_path`, `version_conflict`.
    */
-  rename(rename: FileRename, options?: OnceCall & FormerPath): Promise<void>;
+  rename(rename: FileRename, options?: KeptCall & FormerPath): Promise<void>;
   /** Tells whether a call that takes effect once was made before, as `wasMade` in `was-made.ts` does. */
-  wasMade(deed: Deed, options: OnceCall): Promise<boolean | undefined>;
+  wasMade(deed: Deed, options: KeptCall): Promise<boolean | undefined>;
 }
 
 /** The claim that a file lay at the path before: it may have as many segments as it has. */
@@ -135,7 +135,7 @@ export function createTree(context: Tenant): Tree {
       throw asOfRead(error);
     }
   };
-  const changing = async (options: OnceCall, before?: 'delete'): Promise<Work> => {
+  const changing = async (options: KeptCall, before?: 'delete'): Promise<Work> => {
     refuseWriting(context);
     const work = await openWork(context, options);
     if (work === undefined) throw new MemoryError('not_found', 'the tenant has no memory yet');
@@ -150,7 +150,7 @@ export function createTree(context: Tenant): Tree {
   const creating = async (
     path: MemoryPath,
     content: Uint8Array,
-    options: OnceCall,
+    options: KeptCall,
   ): Promise<readonly [Work, MemoryPath, Uint8Array]> => {
     refuseRoot(path);
     refuseWriting(context);

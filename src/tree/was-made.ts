@@ -4,10 +4,10 @@ import { NO_ID, nextBound } from '../format/wrap.ts';
 import { MEMORY_ROOT, type MemoryPath } from '../language/path.ts';
 import { DAY_MS } from '../time.ts';
 import { listDirectory } from './list-directory.ts';
-import { bears, bitOf, callsIn, type Once } from './once.ts';
+import { bears, bitOf, callsIn } from './once.ts';
 import { type FileVersion, readListed, reviewFile } from './read-file.ts';
 import type { RenameRegister } from './rename/finish-renames.ts';
-import type { Work } from './tenant.ts';
+import type { Once, Work } from './tenant.ts';
 import { versionName } from './touches.ts';
 
 /** What a command does to the tree. */
@@ -56,14 +56,14 @@ export async function wasMade(work: Work, renames: RenameRegister, deed: Deed): 
   return verdict;
 }
 
-interface Question {
+interface DeedQuery {
   readonly renames: RenameRegister;
   readonly deed: Deed;
   readonly once: Once;
   readonly found: FileVersion | undefined;
 }
 
-async function judge(work: Work, question: Question): Promise<boolean | undefined> {
+async function judge(work: Work, question: DeedQuery): Promise<boolean | undefined> {
   const { deed, once, found } = question;
   if (deed.kind === 'renamed') {
     const arrived = await hasArrived(work, question, deed.to);
@@ -71,14 +71,16 @@ async function judge(work: Work, question: Question): Promise<boolean | undefine
     if (arrived) return found === undefined ? true : undefined;
   }
   if (found && isOlder(found, once)) return false;
-  const recorded = await work.saver?.isRecorded(work, deed.path, once);
+  const { since = 0 } = once.again ?? {};
+  const isOne = (id: Uint8Array): boolean => bears(once, id);
+  const recorded = await work.saver?.isRecorded(work, deed.path, { since, isOne });
   if (recorded === true) return true;
   // A record of a delete or a rename is written behind it, and one of a version before it is replaced.
   return recorded === false && deed.kind === 'written' && found ? false : undefined;
 }
 
 /** Tells whether the target of the rename, or a file in it, is a copy that this call made. */
-async function hasArrived(work: Work, { renames, once, found }: Question, to: MemoryPath): Promise<boolean> {
+async function hasArrived(work: Work, { renames, once, found }: DeedQuery, to: MemoryPath): Promise<boolean> {
   const target = await reviewFile(work, to);
   if (target !== undefined || found !== undefined) return target !== undefined && bears(once, target.origin);
   // What a process that died has left of the rename is finished, or taken back, before its copies tell anything.

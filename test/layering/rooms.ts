@@ -130,6 +130,7 @@ export const FOLDERS = {
         'tree',
       ],
       'admin tree/rename': ['write-again'],
+      'history tree/rename': ['once'],
       open: ['walk-directory'],
       'open tree/rename tree/staying': ['version-cache'],
       'tree/records': ['confirmed-change'],

@@ -1,4 +1,3 @@
-import { isThought } from '../../agent/resendable.ts';
 import { NO_USAGE } from '../../agent/turn-outcome.ts';
 import { leadingSummary, type TurnProgress } from '../../agent/turn-progress.ts';
 import { encodeFields } from '../../tree/records/sealed-record.ts';
@@ -107,8 +106,12 @@ function resume({ version, ...saved }: SavedProgress, basis: TurnBasis): TurnPro
   }
   const own = withoutOtherThoughts(digest, saved);
   const { pending } = saved;
-  const isOther = saved.digest !== undefined && saved.digest !== digest;
-  const content = pending?.reply.content.filter((block) => !(isOther && isThought(block)));
+  const said = { role: 'assistant', content: pending?.reply.content ?? [] } as const;
+  const valid = withoutOtherThoughts(digest, { ...saved, messages: [said] }).flatMap(({ content: left }) =>
+    typeof left === 'object' ? left : [],
+  );
+  const isValid = new Set<unknown>(valid);
+  const content = pending?.reply.content.filter((block) => isValid.has(block));
   return {
     ...saved,
     messages: leadingSummary(own) ? own : [...before, ...own],

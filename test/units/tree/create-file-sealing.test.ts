@@ -26,12 +26,9 @@ describe('writing a file', () => {
     const keys = work.keyring.keys;
     const name = logicalName(at(PATH));
     const sealed = (before?: typeof replaced): OpenedObject => {
-      const { write } = textWrite(
-        withTenant(work, { stamps: inTime(clock) }),
-        at(PATH),
-        bytes('new'),
-        { replaced: before },
-      );
+      const { write } = textWrite(withTenant(work, { stamps: inTime(clock) }), at(PATH), bytes('new'), {
+        replaced: before,
+      });
       return open({ keys, name, object: write.seal({ clock: clock(), after: write.after }) });
     };
     const first = sealed();

@@ -3,8 +3,8 @@ import { MemoryError } from '../../../src/errors.ts';
 import { openHistory, openSessions } from '../../../src/open/wire-tenant.ts';
 import { createCommandOrder } from '../../../src/tool/command-order.ts';
 import { createMemory, type MemoryResult } from '../../../src/tool/memory-tool.ts';
-import { callsIn, drawId, type Once } from '../../../src/tree/once.ts';
-import type { OnceCall } from '../../../src/tree/tenant.ts';
+import { callsIn, drawId } from '../../../src/tree/once.ts';
+import type { KeptCall, Once } from '../../../src/tree/tenant.ts';
 import type { Touch } from '../../../src/tree/touches.ts';
 import { silentLogger } from '../../stage/silent-logger.ts';
 import { at, openSite, type TestClient } from '../../stage/test-tree.ts';
@@ -57,7 +57,7 @@ async function open({ keepsHistory = false, text = 'one\nend\n' } = {}): Promise
       logger: silentLogger,
       onClose: async () => {},
     });
-    const call: OnceCall = { once: given, onTouch: (touch) => touches.push(touch) };
+    const call: KeptCall = { once: given, onTouch: (touch) => touches.push(touch) };
     return memory.execute(input, call);
   };
   return {
