@@ -1,3 +1,4 @@
+import { playSteps, startLocalWorker, timeOf } from '../infra/local/lambda/local-worker.ts';
 import type { ObjectKey } from '../src/format/object-keys.ts';
 import type { Memory } from '../src/index.ts';
 import { encodeText } from '../src/language/text.ts';
@@ -13,11 +14,15 @@ import { command, memoryAt, memoryOptions, type Place, plainStore } from './stor
 const PLAIN = 'plain GET and PUT';
 const WARM = 'sealed memory, warm';
 const COLD = 'sealed memory, opened for the turn';
+const WORKED = 'sealed memory, a turn of the worker';
 const FILES = 10;
 
 /**
  * One turn of an agent: it looks at the root, reads three files, edits two of them and creates one. The reference keeps
- * the same files in a bucket as they are, through the same client: a LIST, GETs, and a GET and a PUT for each edit.
+ * the same files in a bucket as they are, through the same client: a LIST, GETs, and a GET and a PUT for each edit. The
+ * worker is asked by a caller that waits, and Claude calls for the turn in three replies, of which one writes: beside the
+ * requests of the commands it sends a PUT for the claim of the turn, for each reply, one more for a reply that writes,
+ * for the answer and for the end.
  */
 export async function turn(lab: Lab, findSites: FindSites): Promise<void> {
   const sites = await findSites(lab);
@@ -59,9 +64,12 @@ async function openContestants(
   const memory = await memoryAt(lab, await place());
   const colder = memoryOptions(await place());
   await using first = await openMemory(colder);
+  const { tenant, ...worked } = memoryOptions(await place());
+  await using second = await openMemory({ ...worked, tenant });
+  const local = lab.stack.use(await startLocalWorker(undefined, playSteps, { memory: worked }));
   for (let at = 0; at < FILES; at++) {
     await plain.put(plainKey('plain', `${at}.md`), encodeText(textOf(at, 0)), { mode: 'overwrite' });
-    for (const each of [memory, first]) await create(each, `${at}.md`, textOf(at, 0));
+    for (const each of [memory, first, second]) await create(each, `${at}.md`, textOf(at, 0));
   }
   return new Map<string, (round: number) => Promise<unknown>>([
     [PLAIN, (round) => plainTurn(plain, 'plain', round)],
@@ -71,6 +79,13 @@ async function openContestants(
       async (round) => {
         await using opened = await openMemory(colder);
         await sealedTurn(opened, round);
+      },
+    ],
+    [
+      WORKED,
+      async (round) => {
+        const prompt = JSON.stringify(repliesOf(round));
+        await local.worker.invoke({ tenant, turn: `turn-${round}`, prompt }, timeOf(60_000));
       },
     ],
   ]);
@@ -87,17 +102,19 @@ async function create(memory: Memory, name: string, text: string): Promise<void>
 
 /** The turn on files that `textOf` has made, before which files 0 and 1 were edited `round` times. */
 export async function sealedTurn(memory: Memory, round: number): Promise<void> {
-  await command(memory, { command: 'view', path: '/memories' });
-  for (let at = 0; at < 3; at++) await command(memory, { command: 'view', path: `/memories/${at}.md` });
-  for (let at = 0; at < 2; at++) {
-    await command(memory, {
-      command: 'str_replace',
-      path: `/memories/${at}.md`,
-      old_str: `edits: ${round};`,
-      new_str: `edits: ${round + 1};`,
-    });
-  }
-  await create(memory, `turn-${round}.md`, textOf(round, 0));
+  for (const input of repliesOf(round).flat()) await command(memory, input);
+}
+
+/** The commands of the turn, as Claude calls for them in three replies. */
+function repliesOf(round: number): readonly (readonly Readonly<Record<string, unknown>>[])[] {
+  const path = (at: number): string => `/memories/${at}.md`;
+  const replace = { command: 'str_replace', old_str: `edits: ${round};`, new_str: `edits: ${round + 1};` };
+  const create = { command: 'create', path: `/memories/turn-${round}.md`, file_text: textOf(round, 0) };
+  return [
+    [{ command: 'view', path: '/memories' }],
+    [0, 1, 2].map((at) => ({ command: 'view', path: path(at) })),
+    [...[0, 1].map((at) => ({ ...replace, path: path(at) })), create],
+  ];
 }
 
 export function plainKey(directory: string, name: string): ObjectKey {

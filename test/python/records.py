@@ -121,8 +121,9 @@ trace = object_of({"turn": text_of, "list": list_of(touch, MOST_TOUCHES), "unlis
 answer = object_of(
     {"outcome": one_of("answered", "refused", "truncated", "too_large"), "text": text_of, "messages": list_of(any_value)},
     {"reason": text_of, "model": text_of, "digest": text_of, "usage": any_object, "trace": trace})
+pending = object_of({"reply": object_of({"content": list_of(any_value)}), "key": text_of, "since": number})
 progress = object_of({"messages": list_of(any_value), "text": text_of, "usage": any_object},
-                     {"digest": text_of, "version": number, "trace": trace})
+                     {"digest": text_of, "version": number, "trace": trace, "pending": pending})
 
 def conversation_head(fields):
     need(("turn" in fields) == ("content" in fields))
