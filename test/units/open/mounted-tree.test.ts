@@ -38,6 +38,23 @@ describe('a tree with another one mounted in it', () => {
     expect(always.filter((path) => tree.isAlwaysDirectory(at(path)))).toEqual(['/memories', '/memories/org']);
   });
 
+  it('tells of a call that may have been made whether it was, in the tree where it was to be made', async () => {
+    const key = new Uint8Array(16).fill(9);
+    const ask = (index: number, deed: Parameters<Tree['wasMade']>[0], seen: readonly string[] = []) =>
+      tree.wasMade(deed, { once: { key, index, again: { since: site.time.clock(), seen: new Set(seen) } } });
+    await tree.create(at('/memories/org/d'), bytes('x'), { once: { key, index: 0 } });
+    await tree.rename(
+      { from: at('/memories/org/c'), to: at('/memories/org/e') },
+      { once: { key, index: 1 } },
+    );
+    expect(await ask(0, { kind: 'written', path: at('/memories/org/d') })).toBe(true);
+    expect(await ask(0, { kind: 'written', path: at('/memories/d') })).toBeUndefined();
+    const renamed = { kind: 'renamed', path: at('/memories/org/c') } as const;
+    expect(await ask(1, { ...renamed, to: at('/memories/org/e') })).toBe(true);
+    // A rename from one memory into another is refused, so it was never made.
+    expect(await ask(1, { ...renamed, to: at('/memories/e') })).toBe(false);
+  });
+
   it('tells its listener of each touch as the caller knows the path', async () => {
     const touches: Touch[] = [];
     const onTouch = (touch: Touch): void => void touches.push(touch);

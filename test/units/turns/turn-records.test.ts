@@ -173,6 +173,7 @@ describe('an answer', () => {
 
 describe('a progress', () => {
   const progress = { messages: [], text: '', usage: {} };
+  const pending = { reply: { content: [] }, key: 'k', since: 1 };
 
   it.each([
     {},
@@ -180,6 +181,7 @@ describe('a progress', () => {
     ...changing('digest', ['', 'd']),
     ...changing('usage', [{ outputTokens: 1 }]),
     ...changing('trace', [TRACE]),
+    ...changing('pending', [pending, { ...pending, more: 1 }]),
     ...changing('more', [null, 1]),
   ])('may have %j', (fields) => {
     expect(parseProgress(encodeFields({ ...progress, ...fields }))).toEqual({ ...progress, ...fields });
@@ -192,6 +194,13 @@ describe('a progress', () => {
     ...changing('usage', [undefined, ...NO_OBJECTS]),
     ...changing('version', [null, -1, 0.5, '1', {}]),
     ...changing('trace', [...NO_OBJECTS, {}]),
+    ...changing('pending', [
+      ...NO_OBJECTS,
+      {},
+      { ...pending, reply: {} },
+      { ...pending, key: 1 },
+      { ...pending, since: -1 },
+    ]),
   ];
 
   it.each(malformed)('has never %j', (fields) => {
