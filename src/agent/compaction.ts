@@ -4,7 +4,7 @@ import { describeFailure, errorCodeOf, isThoughtRefusal } from './api-failure.ts
 import { ON_DEMAND_BETA, type OnDemand } from './context-management.ts';
 import { withoutThoughts } from './conversation-digest.ts';
 import { openRunner, wholeReply } from './converse.ts';
-import { lacksOf } from './model-features.ts';
+import { lacksOf, refusedFeatures } from './model-features.ts';
 import { addCut, addReply, type CompactionFailure } from './turn-outcome.ts';
 import { leadingSummary, type TurnProgress, type TurnState } from './turn-progress.ts';
 import type { TurnRequest } from './turn-request.ts';
@@ -20,7 +20,8 @@ export interface Compactor {
    * Summarises the conversation in `progress`, with the parameters of the turn's other requests; undefined where no
    * summary was made.
    *
-   * @throws the client's error where the signal fired or the API refused thoughts, as it would without a summary.
+   * @throws the client's error where the signal fired, and where the API refused thoughts or the prompt cache, as it
+   * would without a summary: that is still due then.
    */
   compact(params: Omit<BetaToolRunnerParams, 'messages' | 'tools'>): Promise<TurnProgress | undefined>;
   failure(): CompactionFailure | undefined;
@@ -100,7 +101,8 @@ export function createCompactor(
           return { messages: next, text: '', usage: spent, digest, touches: tool.touches() };
         }
       } catch (error) {
-        if (request.signal?.aborted || isThoughtRefusal(error)) throw error;
+        isFull = isThoughtRefusal(error) || refusedFeatures(error, ['cache_control']).length > 0;
+        if (isFull || request.signal?.aborted) throw error;
         const { code, requestId } = describeFailure(error);
         const own = errorCodeOf(error);
         if (typeof own === 'string') return fail(own, requestId);

@@ -129,6 +129,18 @@ describe('A conversation that is long when a turn begins', () => {
     expect(unasked.sent).toHaveLength(1);
   });
 
+  it('is summarised without thoughts that the API refused, where they may go', async () => {
+    const first = await play([{ think: 'Hm.', say: 'Yes.' }], { messages: LONG_CONVERSATION.slice(0, 1) });
+    const messages = [...first.outcome.messages, ...LONG_CONVERSATION.slice(2)];
+    const changed = { messages, system: 'You sail.', claude: { summarise } };
+    const { outcome, sent } = await play([YES], { ...changed, whenPromptsChange: 'drop_thinking' });
+    expect(outcome).toMatchObject({ outcome: 'answered', usage: { requests: 2, compactions: 1 } });
+    expect(sent.map(({ body }) => 'compaction' in body)).toEqual([true, true, false]);
+    const kept = await play([YES], changed);
+    expect(kept.outcome).toMatchObject({ outcome: 'failed', code: 'conversation_changed' });
+    expect(kept.sent).toHaveLength(1);
+  });
+
   it('is primed behind its summary', async () => {
     const { outcome, sent } = await play([YES], { claude: { summarise }, prime: true });
     expect(outcome).toMatchObject({ outcome: 'answered' });
