@@ -29,7 +29,7 @@ export interface Compactor {
 
 /** The least bound on a summary and the thoughts before it, in tokens: a bound for short replies would cut it. */
 const SUMMARY_TOKENS = 8_192;
-/** The longest time without an event of a summary, in milliseconds: it arrives whole. */
+/** The longest time in which nothing of a summary comes, in milliseconds: it arrives whole. */
 const LONGEST_SILENCE_MS = 300_000;
 /** The bytes for a token; of most texts it is more of them. */
 const BYTES_PER_TOKEN = 3;
@@ -76,6 +76,7 @@ export function createCompactor(
         max_tokens: Math.max(kept.max_tokens, SUMMARY_TOKENS),
         messages: messages.slice(0, at),
         tool,
+        silenceMs: LONGEST_SILENCE_MS,
       });
       const { instructions } = wanted ?? {};
       runner.compactBeforeNextTurn({
@@ -86,7 +87,6 @@ export function createCompactor(
         for await (const stream of runner) {
           progress.usage = { ...usage, requests: usage.requests + 1 };
           const reply = await wholeReply(stream, {
-            silenceMs: LONGEST_SILENCE_MS,
             onCut(begun, characters) {
               progress.usage = addCut(progress.usage, begun, characters);
             },

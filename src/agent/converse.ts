@@ -7,6 +7,7 @@ import type {
 } from '@anthropic-ai/sdk/resources/beta';
 import { inTime } from '../time.ts';
 import { isApiWord, ReplyCut } from './api-failure.ts';
+import { endSilence } from './silence.ts';
 import { meaningOf } from './stop-reasons.ts';
 import { addCut } from './turn-outcome.ts';
 import {
@@ -20,11 +21,6 @@ import {
 } from './turn-progress.ts';
 import type { ReplyStream, TurnRequest, TurnRunner } from './turn-request.ts';
 import { type TurnTool, writesOf } from './turn-tool.ts';
-
-/**
- * The longest time without an event of a reply, in milliseconds: the API sends several a second while Claude speaks.
- */
-const LONGEST_SILENCE_MS = 60_000;
 
 /** Bytes of the key of a reply. */
 const KEY_BYTES = 16;
@@ -124,10 +120,13 @@ export function openRunner(
   {
     messages,
     tool,
+    silenceMs,
     ...params
   }: Omit<BetaToolRunnerParams, 'messages' | 'tools'> & {
     readonly messages: readonly BetaMessageParam[];
     readonly tool: TurnTool;
+    /** The longest time in which nothing of a reply comes, in milliseconds; a minute unless given. */
+    readonly silenceMs?: number;
   },
 ): TurnRunner {
   return request.client.beta.messages.toolRunner(
@@ -140,6 +139,7 @@ export function openRunner(
       runToolsEagerly: request.runToolsEagerly ?? false,
     },
     {
+      middleware: [endSilence(silenceMs)],
       ...(request.signal && { signal: request.signal }),
       ...(request.maxRetries !== undefined && { maxRetries: request.maxRetries }),
     },
@@ -195,31 +195,21 @@ export async function wholeReply(
   {
     onText,
     onCut,
-    silenceMs = LONGEST_SILENCE_MS,
   }: {
     readonly onText?: TurnRequest['onText'];
     /**
      * Hears of a reply that did not arrive whole: the part of it that the API has told, and how many characters came.
      */
     readonly onCut: (begun: BetaMessage, characters: number) => void;
-    /** The longest time without an event, in milliseconds; a minute unless given. */
-    readonly silenceMs?: number;
   },
 ): Promise<BetaMessage> {
   let [began, characters] = [false, 0];
   let begun: BetaMessage | undefined;
-  let silence: ReturnType<typeof setTimeout> | undefined;
-  const listenOn = (): void => {
-    clearTimeout(silence);
-    silence = setTimeout(() => stream.abort(), silenceMs);
-  };
   stream.on('connect', () => {
     began = true;
-    listenOn();
   });
   if (onText) stream.on('text', (delta) => onText(delta));
   stream.on('streamEvent', (event, snapshot) => {
-    listenOn();
     begun = snapshot;
     characters += charactersOf(event);
   });
@@ -228,8 +218,6 @@ export async function wholeReply(
   } catch (error) {
     if (begun !== undefined) onCut(begun, characters);
     throw began && !isApiWord(error) ? new ReplyCut(error) : error;
-  } finally {
-    clearTimeout(silence);
   }
 }
 

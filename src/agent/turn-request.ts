@@ -1,3 +1,4 @@
+import type { Middleware } from '@anthropic-ai/sdk/client';
 import type { BetaToolRunnerParams } from '@anthropic-ai/sdk/lib/tools/BetaToolRunner';
 import type {
   BetaMessage,
@@ -157,7 +158,11 @@ export interface MessagesClient {
     readonly messages: {
       toolRunner(
         params: BetaToolRunnerParams & { readonly stream: true },
-        options?: { readonly signal?: AbortSignal | null; readonly maxRetries?: number },
+        options?: {
+          readonly signal?: AbortSignal | null;
+          readonly maxRetries?: number;
+          readonly middleware?: readonly Middleware[];
+        },
       ): TurnRunner;
     };
   };
