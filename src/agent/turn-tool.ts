@@ -10,6 +10,7 @@ import type { MemoryError, MemoryErrorCode } from '../errors.ts';
 import { fromBase64url } from '../format/encoding.ts';
 import { type CommandName, echoOf } from '../language/command.ts';
 import type { Memory, MemoryResult, MemoryToolProps, ToolErrorClass } from '../tool/memory-tool.ts';
+import { createOnce } from '../tree/once.ts';
 import type { KeptCall } from '../tree/tenant.ts';
 import { collectTouches, type Touches } from '../tree/touches.ts';
 import type { PendingReply } from './turn-progress.ts';
@@ -95,7 +96,9 @@ export function createTurnTool(options: {
     begin({ reply, key: name, since }, before) {
       const key = fromBase64url(name) ?? new Uint8Array();
       const again = before && { since, seen: versionsIn(before) };
-      onces = new Map(writesOf(reply.content).map(({ id }, index) => [id, { key, index, again }]));
+      onces = new Map(
+        writesOf(reply.content).map(({ id }, index) => [id, createOnce({ key, index }, again)]),
+      );
     },
     failure: () => failure,
     touches: collected.touches,

@@ -66,47 +66,11 @@ function at([first, second]: readonly [MemoryPath, MemoryPath], command: MemoryC
   return { ...command, source, destination };
 }
 
-/**
- * Carries out a command that may have been made before, unless it was: then it is answered as it was answered, without
- * a note of what a policy replaced.
- *
- * @throws MemoryError `outcome_unknown` where nothing tells whether it was made.
- */
+/** Carries out a command that may have been made before, unless it was. */
 async function carryOutAgain(context: CommandContext, command: MemoryCommand): Promise<MemoryContent> {
-  const { tree, options } = context;
-  if (command.command === 'view') return carryOut(context, command);
-  const wasMade = await tree.wasMade(deedOf(command), options);
-  if (wasMade === undefined) {
-    throw new MemoryError(
-      'outcome_unknown',
-      'a process died, and nothing tells whether its command was made',
-    );
-  }
-  if (!wasMade) return carryOut(context, command);
-  const snippet = command.command === 'str_replace' ? await snippetNow(context, command) : undefined;
-  return successSentence(command, snippet === undefined ? {} : { snippet });
-}
-
-function deedOf(
-  command: Exclude<MemoryCommand, { readonly command: 'view' }>,
-): Parameters<Tree['wasMade']>[0] {
-  if (command.command === 'rename') {
-    return { kind: 'renamed', path: command.source.path, to: command.destination.path };
-  }
-  return { kind: command.command === 'delete' ? 'deleted' : 'written', path: command.target.path };
-}
-
-/** Shows a replacement that was made before, as it stands in the text now; undefined where it is not found once. */
-async function snippetNow(
-  { tree, options: { signal } }: CommandContext,
-  command: CommandOf<'str_replace'>,
-): Promise<string | undefined> {
-  const content = await tree.read(command.target.path, { signal });
-  try {
-    return content && applyEdit(textOf(content), { ...command, oldStr: command.newStr }).snippet;
-  } catch {
-    return undefined;
-  }
+  // Only what a process that died leaves behind loads this module.
+  const { answerMade } = await import('./answer-made.ts');
+  return (await answerMade(context, command)) ?? carryOut(context, command);
 }
 
 async function carryOut(context: CommandContext, command: MemoryCommand): Promise<MemoryContent> {

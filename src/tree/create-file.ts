@@ -8,7 +8,7 @@ import type { ETag } from '../store/port.ts';
 import { refuseTooLarge } from './admission/admission.ts';
 import { untilDone } from './concurrency.ts';
 import { type ConditionalWrite, type ConfirmedPut, confirmedPut } from './confirmed-put.ts';
-import { drawId } from './once.ts';
+import { drawId } from './draw-id.ts';
 import { clashError, findClash } from './staying/clashes.ts';
 import { headSized, keepWritten, recallStaying, sizedOf, untilStaysAs } from './staying/staying.ts';
 import { notTakenBack, orTakeBack, takePutBack, type Written } from './staying/take-back.ts';

@@ -5,7 +5,6 @@ import { LONGEST_ANSWER_MS } from '../time.ts';
 import { admitContent } from './admission/admission.ts';
 import { untilDone } from './concurrency.ts';
 import { putText } from './create-file.ts';
-import { bears } from './once.ts';
 import type { FileVersion } from './read-file.ts';
 import { keep, recallStaying, reviewStaying } from './staying/staying.ts';
 import type { KeptCall, Once, Room, Work } from './tenant.ts';
@@ -187,7 +186,7 @@ async function judgeAll(
   const judgedBy = performance.now() + LONGEST_ANSWER_MS;
   for (const edit of round.batch) {
     const { once } = edit;
-    if (once && (bears(once, version.id) || bears(once, version.previous))) {
+    if (once?.bears(version.id) || once?.bears(version.previous)) {
       edit.fail(new MemoryError('outcome_unknown', 'The edit was made before.'));
       continue;
     }

@@ -1,5 +1,4 @@
-import { ID_BYTES, NO_ID } from '../format/wrap.ts';
-import type { Once, Work } from './tenant.ts';
+import type { Once } from './tenant.ts';
 
 /** The bytes of a key that ids bear. */
 const KEY_BYTES = 12;
@@ -7,52 +6,41 @@ const KEY_BYTES = 12;
 const MOST_CALLS = 16;
 const MARKS_BYTES = 2;
 
-/** Answers the bit that stands for the call; 0 for one whose ids bear nothing. */
-export function bitOf({ index }: Once): number {
-  return index < MOST_CALLS ? 1 << index : 0;
-}
-
 /**
- * Reads the bits of the calls in an id, or in its beginning: of all calls that made a version what it is. 0: another
- * writer drew it.
- */
-export function callsIn({ key }: Once, id: Uint8Array): number {
-  const end = Math.min(KEY_BYTES, id.length);
-  for (let at = MARKS_BYTES; at < end; at++) if (id[at] !== key[at]) return 0;
-  return firstTwo(id) ^ firstTwo(key);
-}
-
-/** Tells whether the call drew the id, or one that the id followed on. */
-export function bears(once: Once, id: Uint8Array): boolean {
-  return (callsIn(once, id) & bitOf(once)) !== 0;
-}
-
-/**
- * Draws an id on behalf of calls. Four bytes of it are random in any case, so that each attempt has an id of its own.
+ * Makes the name of one of several calls.
  *
- * @param replaced the id of the version that the new one replaces.
+ * @param key 12 random bytes or more, drawn for all of these calls together.
+ * @param index the place of the call among them, from 0 on. From 16 on its ids bear nothing.
  */
-export function drawId(
-  { tenant, call }: Work,
-  { onces = call.once ? [call.once] : [], replaced = NO_ID }: DrawnFor = {},
-): Uint8Array {
-  const id = tenant.random(ID_BYTES);
-  let before = replaced;
-  for (const once of onces) {
-    if (bitOf(once) === 0) continue;
-    const calls = callsIn(once, before) | bitOf(once);
-    id.set(once.key.subarray(0, KEY_BYTES));
-    id[0] = (id[0] ?? 0) ^ (calls >> 8);
-    id[1] = (id[1] ?? 0) ^ (calls & 0xff);
-    before = id.slice();
-  }
-  return id;
-}
-
-interface DrawnFor {
-  /** The calls that have a part in it; that of the work unless given. */
-  readonly onces?: readonly Once[] | undefined;
-  readonly replaced?: Uint8Array | undefined;
+export function createOnce(
+  { key, index }: { readonly key: Uint8Array; readonly index: number },
+  again: Once['again'],
+): Once {
+  const bit = index < MOST_CALLS ? 1 << index : 0;
+  /** Reads the bits of the calls in an id, or in its beginning; 0: another writer drew it. */
+  const callsIn = (id: Uint8Array): number => {
+    const end = Math.min(KEY_BYTES, id.length);
+    for (let at = MARKS_BYTES; at < end; at++) if (id[at] !== key[at]) return 0;
+    return firstTwo(id) ^ firstTwo(key);
+  };
+  return {
+    isMarked: bit !== 0,
+    mark(drawn, replaced) {
+      if (bit === 0) return drawn;
+      const calls = callsIn(replaced) | bit;
+      const id = drawn.slice();
+      id.set(key.subarray(0, KEY_BYTES));
+      id[0] = (id[0] ?? 0) ^ (calls >> 8);
+      id[1] = (id[1] ?? 0) ^ (calls & 0xff);
+      return id;
+    },
+    bears: (id) => (callsIn(id) & bit) !== 0,
+    follows(id) {
+      const calls = callsIn(id);
+      return calls > 0 && calls < bit;
+    },
+    again,
+  };
 }
 
 function firstTwo([first = 0, second = 0]: Uint8Array): number {

@@ -82,18 +82,22 @@ export interface CallOptions {
 }
 
 /**
- * The name under which one of several calls takes effect once. The ids that the call draws bear it: of the version that
- * it writes, of its rename, of its delete.
+ * The name under which one of several calls takes effect once. The ids that the call draws bear its mark: of the version
+ * that it writes, of its rename, of its delete.
  */
 export interface Once {
-  /** 12 random bytes or more, drawn for all of these calls together. */
-  readonly key: Uint8Array;
-  /** The place of the call among them, from 0 on. From 16 on its ids bear nothing. */
-  readonly index: number;
+  /** False for a call whose ids bear no mark. */
+  readonly isMarked: boolean;
+  /** Answers a drawn id with the mark, and with those in the id of the version that is replaced. */
+  mark(drawn: Uint8Array, replaced: Uint8Array): Uint8Array;
+  /** Tells whether an id, or its first six bytes, bears the mark. */
+  bears(id: Uint8Array): boolean;
+  /** Tells whether an id bears marks of earlier ones of these calls alone. */
+  follows(id: Uint8Array): boolean;
   /** The state of things before the first of the calls; present where the call may have been made before. */
   readonly again?:
     | {
-        /** The time at which the key was drawn, milliseconds since the epoch. */
+        /** The time at which the key of the marks was drawn, milliseconds since the epoch. */
         readonly since: number;
         /** The names of versions that were met before that. */
         readonly seen: ReadonlySet<string>;

@@ -4,7 +4,6 @@ import { NO_ID, nextBound } from '../format/wrap.ts';
 import { MEMORY_ROOT, type MemoryPath } from '../language/path.ts';
 import { DAY_MS } from '../time.ts';
 import { listDirectory } from './list-directory.ts';
-import { bears, bitOf, callsIn } from './once.ts';
 import { type FileVersion, readListed, reviewFile } from './read-file.ts';
 import type { RenameRegister } from './rename/finish-renames.ts';
 import type { Once, Work } from './tenant.ts';
@@ -37,16 +36,16 @@ export async function wasMade(work: Work, renames: RenameRegister, deed: Deed): 
   const { once, onTouch } = work.call;
   const { path } = deed;
   if (once?.again === undefined || path === MEMORY_ROOT) return false;
-  if (bitOf(once) === 0) return undefined;
+  if (!once.isMarked) return undefined;
   const found = await reviewFile(work, path);
   if (deed.kind === 'written' && found) {
-    if (bears(once, found.id)) {
+    if (once.bears(found.id)) {
       if (!equalBytes(found.previous, NO_ID))
         onTouch?.({ kind: 'read', path, version: toBase64url(found.previous) });
       onTouch?.({ kind: 'written', path, version: versionName(found) });
       return true;
     }
-    if (bears(once, found.previous)) {
+    if (once.bears(found.previous)) {
       onTouch?.({ kind: 'written', path, version: toBase64url(found.previous) });
       return true;
     }
@@ -72,8 +71,7 @@ async function judge(work: Work, question: DeedQuery): Promise<boolean | undefin
   }
   if (found && isOlder(found, once)) return false;
   const { since = 0 } = once.again ?? {};
-  const isOne = (id: Uint8Array): boolean => bears(once, id);
-  const recorded = await work.saver?.isRecorded(work, deed.path, { since, isOne });
+  const recorded = await work.saver?.isRecorded(work, deed.path, { since, isOne: once.bears });
   if (recorded === true) return true;
   // A record of a delete or a rename is written behind it, and one of a version before it is replaced.
   return recorded === false && deed.kind === 'written' && found ? false : undefined;
@@ -82,13 +80,13 @@ async function judge(work: Work, question: DeedQuery): Promise<boolean | undefin
 /** Tells whether the target of the rename, or a file in it, is a copy that this call made. */
 async function hasArrived(work: Work, { renames, once, found }: DeedQuery, to: MemoryPath): Promise<boolean> {
   const target = await reviewFile(work, to);
-  if (target !== undefined || found !== undefined) return target !== undefined && bears(once, target.origin);
+  if (target !== undefined || found !== undefined) return target !== undefined && once.bears(target.origin);
   // What a process that died has left of the rename is finished, or taken back, before its copies tell anything.
   await renames.finishAbandoned(work);
   const { files } = await listDirectory(work, to, { maxFiles: MOST_COPIES });
   for (const file of files) {
     const copy = await readListed(work, file);
-    if (copy !== undefined && bears(once, copy.origin)) return true;
+    if (copy !== undefined && once.bears(copy.origin)) return true;
   }
   return false;
 }
@@ -99,6 +97,5 @@ function isOlder(found: FileVersion, once: Once): boolean {
   if (found.bound < nextBound(since - CERTAINLY_OLDER_MS)) return true;
   // A binding with an origin may have come back to a place that it had before.
   if (!equalBytes(found.origin, NO_ID)) return false;
-  const calls = callsIn(once, found.id);
-  return seen?.has(versionName(found)) === true || (calls > 0 && calls < bitOf(once));
+  return seen?.has(versionName(found)) === true || once.follows(found.id);
 }

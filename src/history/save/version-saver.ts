@@ -6,7 +6,7 @@ import { NO_ID, nextBound } from '../../format/wrap.ts';
 import type { MemoryPath } from '../../language/path.ts';
 import type { DeleteFailure, DeleteOptions, ETag, ObjectStore } from '../../store/port.ts';
 import { attempts, eachConcurrently, throwing } from '../../tree/concurrency.ts';
-import { drawId } from '../../tree/once.ts';
+import { drawId } from '../../tree/draw-id.ts';
 import { type FileVersion, reviewFile, reviewListed } from '../../tree/read-file.ts';
 import { readRecord } from '../../tree/records/sealed-record.ts';
 import { changeWithRecords } from '../../tree/records/write-before-delete.ts';

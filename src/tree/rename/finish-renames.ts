@@ -1,7 +1,7 @@
 import { hasCode, MemoryError, type MemoryErrorCode } from '../../errors.ts';
 import { untilAborted } from '../../time.ts';
 import { beginWait } from '../../waits.ts';
-import { drawId } from '../once.ts';
+import { drawId } from '../draw-id.ts';
 import { uncancelled, type Work } from '../tenant.ts';
 import type { RenameLease } from './lease.ts';
 import { LEASE_MS, type RegisterState, type RenameEntry, readRegister } from './register.ts';

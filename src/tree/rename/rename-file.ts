@@ -4,7 +4,7 @@ import { ancestorsOf, type MemoryPath } from '../../language/path.ts';
 import type { DeleteFailure, ETag } from '../../store/port.ts';
 import { untilDone } from '../concurrency.ts';
 import { confirmedPut, deleteObjects, type Stamp } from '../confirmed-put.ts';
-import { drawId } from '../once.ts';
+import { drawId } from '../draw-id.ts';
 import { copyVersion, laterOf, readFile, type SealedVersion } from '../read-file.ts';
 import { clashError, findClash } from '../staying/clashes.ts';
 import { keep } from '../staying/staying.ts';

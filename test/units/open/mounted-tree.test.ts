@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { MemoryError } from '../../../src/errors.ts';
 import { MEMORY_ROOT } from '../../../src/language/path.ts';
 import { createMountedTree } from '../../../src/open/mounted-tree.ts';
+import { createOnce } from '../../../src/tree/once.ts';
 import type { Touch } from '../../../src/tree/touches.ts';
 import type { Tree } from '../../../src/tree/tree.ts';
 import { at, bytes, createSite, type TestClient, type TestSite } from '../../stage/test-tree.ts';
@@ -41,11 +42,13 @@ describe('a tree with another one mounted in it', () => {
   it('tells of a call that may have been made whether it was, in the tree where it was to be made', async () => {
     const key = new Uint8Array(16).fill(9);
     const ask = (index: number, deed: Parameters<Tree['wasMade']>[0], seen: readonly string[] = []) =>
-      tree.wasMade(deed, { once: { key, index, again: { since: site.time.clock(), seen: new Set(seen) } } });
-    await tree.create(at('/memories/org/d'), bytes('x'), { once: { key, index: 0 } });
+      tree.wasMade(deed, {
+        once: createOnce({ key, index }, { since: site.time.clock(), seen: new Set(seen) }),
+      });
+    await tree.create(at('/memories/org/d'), bytes('x'), { once: createOnce({ key, index: 0 }, undefined) });
     await tree.rename(
       { from: at('/memories/org/c'), to: at('/memories/org/e') },
-      { once: { key, index: 1 } },
+      { once: createOnce({ key, index: 1 }, undefined) },
     );
     expect(await ask(0, { kind: 'written', path: at('/memories/org/d') })).toBe(true);
     expect(await ask(0, { kind: 'written', path: at('/memories/d') })).toBeUndefined();

@@ -3,7 +3,8 @@ import { MemoryError } from '../../../src/errors.ts';
 import { openHistory, openSessions } from '../../../src/open/wire-tenant.ts';
 import { createCommandOrder } from '../../../src/tool/command-order.ts';
 import { createMemory, type MemoryResult } from '../../../src/tool/memory-tool.ts';
-import { callsIn, drawId } from '../../../src/tree/once.ts';
+import { drawId } from '../../../src/tree/draw-id.ts';
+import { createOnce } from '../../../src/tree/once.ts';
 import type { KeptCall, Once } from '../../../src/tree/tenant.ts';
 import type { Touch } from '../../../src/tree/touches.ts';
 import { silentLogger } from '../../stage/silent-logger.ts';
@@ -20,7 +21,7 @@ const DELETE = { command: 'delete', path: A };
 const RENAME = { command: 'rename', old_path: A, new_path: B };
 const MAYBE = 'Error: The edit may have been applied. View /memories/a.md before trying again.';
 
-const once = (index = 0): Once => ({ key: KEY, index });
+const once = (index = 0, again?: Once['again']): Once => createOnce({ key: KEY, index }, again);
 
 interface Place {
   readonly other: TestClient;
@@ -67,7 +68,7 @@ async function open({ keepsHistory = false, text = 'one\nend\n' } = {}): Promise
     async judge(input, { index, seen = [] } = {}) {
       await site.time.pause(1_000);
       const again = { since, seen: new Set(seen) };
-      return String((await run(input, { ...once(index), again })).content);
+      return String((await run(input, once(index, again))).content);
     },
     async version(path = A) {
       const heard: Touch[] = [];
@@ -135,8 +136,7 @@ describe('a write that may have been made before', () => {
     const { tree } = await site.client();
     const deed = { kind: 'written', path: at(A) } as const;
     const day = 86_400_000;
-    const ask = (since: number) =>
-      tree.wasMade(deed, { once: { ...once(), again: { since, seen: new Set() } } });
+    const ask = (since: number) => tree.wasMade(deed, { once: once(0, { since, seen: new Set() }) });
     expect([await ask(NOW + 4 * day), await ask(NOW + 2 * day)]).toEqual([false, undefined]);
   });
 
@@ -332,12 +332,18 @@ it('an id bears the calls that a version is made of, and is another one at each 
   const work = await client.open();
   const draw = (index: number, replaced?: Uint8Array): Uint8Array =>
     drawId({ ...work, call: { once: once(index) } }, { replaced });
+  const bearing = (id: Uint8Array) =>
+    Array.from({ length: 17 }, (_, at) => at).filter((at) => once(at).bears(id));
   const first = draw(1);
-  expect(callsIn(once(), first)).toBe(0b10);
-  expect(callsIn(once(), draw(15, first))).toBe(0b1000_0000_0000_0010);
-  expect(callsIn(once(), first.subarray(0, 6))).toBe(0b10);
+  expect(bearing(first)).toEqual([1]);
+  expect(bearing(draw(15, first))).toEqual([1, 15]);
+  expect(bearing(first.subarray(0, 6))).toEqual([1]);
   expect(first).not.toEqual(draw(1));
-  expect(callsIn({ ...once(), key: KEY.map((byte) => byte + 1) }, first)).toBe(0);
-  expect(callsIn(once(), drawId(work))).toBe(0);
-  expect(callsIn(once(), draw(16, first))).toBe(0);
+  const other = createOnce({ key: KEY.map((byte) => byte + 1), index: 1 }, undefined);
+  expect(other.bears(first)).toBe(false);
+  expect([bearing(drawId(work)), bearing(draw(16, first))]).toEqual([[], []]);
+  expect([0, 1, 2].map((at) => once(at).follows(first))).toEqual([false, false, true]);
+  expect(once(2).follows(draw(3, first))).toBe(false);
+  const onces = [once(0), once(3)];
+  expect(bearing(drawId(work, { onces, replaced: first }))).toEqual([0, 1, 3]);
 });
