@@ -10,9 +10,9 @@ import type { MemoryError, MemoryErrorCode } from '../errors.ts';
 import { fromBase64url } from '../format/encoding.ts';
 import { type CommandName, echoOf } from '../language/command.ts';
 import type { Memory, MemoryResult, MemoryToolProps, ToolErrorClass } from '../tool/memory-tool.ts';
-import { createOnce } from '../tree/once.ts';
 import type { KeptCall } from '../tree/tenant.ts';
 import { collectTouches, type Touches } from '../tree/touches.ts';
+import { createOnce } from './once.ts';
 import type { PendingReply } from './turn-progress.ts';
 
 /** A report of one memory command of a turn, fit for a log: it has no path and no text. */

@@ -6,8 +6,6 @@ import { decodeText } from '../language/text.ts';
 import type { KeptCall } from '../tree/tenant.ts';
 import type { Tree } from '../tree/tree.ts';
 
-type ChangingCommand = Exclude<MemoryCommand, { readonly command: 'view' }>;
-
 interface AskedAgain {
   readonly tree: Tree;
   readonly options: KeptCall;
@@ -33,7 +31,9 @@ export async function answerMade(asked: AskedAgain, command: MemoryCommand): Pro
   return successSentence(command, snippet === undefined ? {} : { snippet });
 }
 
-function deedOf(command: ChangingCommand): Parameters<Tree['wasMade']>[0] {
+function deedOf(
+  command: Exclude<MemoryCommand, { readonly command: 'view' }>,
+): Parameters<Tree['wasMade']>[0] {
   if (command.command === 'rename') {
     return { kind: 'renamed', path: command.source.path, to: command.destination.path };
   }

@@ -130,7 +130,6 @@ export const FOLDERS = {
         'tree',
       ],
       'admin tree/rename': ['write-again'],
-      agent: ['once'],
       'history tree/rename': ['draw-id'],
       open: ['walk-directory'],
       'open tree/rename tree/staying': ['version-cache'],

@@ -58,6 +58,58 @@ export const TURN_BUGS: readonly SeededBug[] = [
     },
   },
   {
+    name: 'a command made again unjudged',
+    breaks: 'protocols: Edits of a reply that is answered again',
+    seenBy: inSuite(
+      'test/kills/killed-turns.test.ts',
+      'makes no edit twice $company, and loses none without a word',
+    ),
+    planted: {
+      file: 'src/tree/was-made.ts',
+      replaces: 'if (!once.isMarked) return undefined;',
+      by: 'if (once.again !== undefined) return false;',
+    },
+  },
+  {
+    name: 'a reply kept behind its tools',
+    breaks: 'protocols: Edits of a reply that is answered again',
+    seenBy: inSuite(
+      'test/units/agent/run-turn-steps.test.ts',
+      'tells a reply that writes before its tools run, and no other',
+    ),
+    planted: {
+      file: 'src/agent/converse.ts',
+      replaces: "if ((await answerTo(step, request)) === 'stop') return 'stopped';",
+      by: "await runner.generateToolResponse();\n      if ((await answerTo(step, request)) === 'stop') return 'stopped';",
+    },
+  },
+  {
+    name: 'a version that came back taken for the one before the call',
+    breaks: 'protocols: Edits of a reply that is answered again',
+    seenBy: inSuite(
+      'test/units/tree/was-made.test.ts',
+      'is not made on a version that may have come back to its path',
+    ),
+    planted: {
+      file: 'src/tree/was-made.ts',
+      replaces: 'if (!equalBytes(found.origin, NO_ID)) return false;',
+      by: '',
+    },
+  },
+  {
+    name: 'an edit of a process that stood still made twice',
+    breaks: 'protocols: Edits of a reply that is answered again',
+    seenBy: inSuite(
+      'test/units/tree/was-made.test.ts',
+      'fails in a process that stood still, once another one has made it',
+    ),
+    planted: {
+      file: 'src/tree/edit-round.ts',
+      replaces: 'if (once?.bears(version.id) || once?.bears(version.previous)) {',
+      by: 'if (once?.bears(version.previous)) {',
+    },
+  },
+  {
     name: 'an answer that is not the first counted',
     breaks: 'protocols: Receipts of turns',
     seenBy: inSuite(

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createOnce } from '../../../src/agent/once.ts';
 import { MemoryError } from '../../../src/errors.ts';
 import { MEMORY_ROOT } from '../../../src/language/path.ts';
 import { createMountedTree } from '../../../src/open/mounted-tree.ts';
-import { createOnce } from '../../../src/tree/once.ts';
 import type { Touch } from '../../../src/tree/touches.ts';
 import type { Tree } from '../../../src/tree/tree.ts';
 import { at, bytes, createSite, type TestClient, type TestSite } from '../../stage/test-tree.ts';

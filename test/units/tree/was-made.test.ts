@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
+import { createOnce } from '../../../src/agent/once.ts';
 import { MemoryError } from '../../../src/errors.ts';
 import { openHistory, openSessions } from '../../../src/open/wire-tenant.ts';
 import { createCommandOrder } from '../../../src/tool/command-order.ts';
 import { createMemory, type MemoryResult } from '../../../src/tool/memory-tool.ts';
 import { drawId } from '../../../src/tree/draw-id.ts';
-import { createOnce } from '../../../src/tree/once.ts';
 import type { KeptCall, Once } from '../../../src/tree/tenant.ts';
 import type { Touch } from '../../../src/tree/touches.ts';
 import { silentLogger } from '../../stage/silent-logger.ts';

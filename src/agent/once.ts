@@ -1,4 +1,7 @@
-import type { Once } from './tenant.ts';
+import type { KeptCall } from '../tree/tenant.ts';
+
+/** The name under which a call takes effect once. */
+type CallOnce = NonNullable<KeptCall['once']>;
 
 /** The bytes of a key that ids bear. */
 const KEY_BYTES = 12;
@@ -14,8 +17,8 @@ const MARKS_BYTES = 2;
  */
 export function createOnce(
   { key, index }: { readonly key: Uint8Array; readonly index: number },
-  again: Once['again'],
-): Once {
+  again: CallOnce['again'],
+): CallOnce {
   const bit = index < MOST_CALLS ? 1 << index : 0;
   /** Reads the bits of the calls in an id, or in its beginning; 0: another writer drew it. */
   const callsIn = (id: Uint8Array): number => {
