@@ -61,8 +61,8 @@ export const TURN_BUGS: readonly SeededBug[] = [
     name: 'a command made again unjudged',
     breaks: 'protocols: Edits of a reply that is answered again',
     seenBy: inSuite(
-      'test/kills/killed-turns.test.ts',
-      'makes no edit twice $company, and loses none without a word',
+      'test/units/tree/was-made.test.ts',
+      'is answered as it was where another writer has built on its version',
     ),
     planted: {
       file: 'src/tree/was-made.ts',
