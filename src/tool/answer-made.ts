@@ -1,7 +1,7 @@
 import { MemoryError } from '../errors.ts';
 import { applyEdit } from '../language/apply-edit.ts';
 import type { MemoryCommand } from '../language/command.ts';
-import { successSentence } from '../language/sentences.ts';
+import { successSentence } from '../language/success-sentences.ts';
 import { decodeText } from '../language/text.ts';
 import type { KeptCall } from '../tree/tenant.ts';
 import type { Tree } from '../tree/tree.ts';

@@ -1,7 +1,7 @@
 import { isForTheOperator, MemoryError } from '../errors.ts';
 import type { History } from '../history/history.ts';
 import { COMMAND_NAMES, type CommandName, parseCommand } from '../language/command.ts';
-import { failureSentence, type SentenceProfile } from '../language/sentences.ts';
+import type { SentenceProfile } from '../language/sentences.ts';
 import { heardOptions, heardVerbs } from '../listeners.ts';
 import type { Logger } from '../logger.ts';
 import type { SessionOptions, Sessions } from '../sessions/sessions.ts';
@@ -135,6 +135,8 @@ export function createMemory(options: MemoryToolOptions): Memory {
     } catch (cause) {
       const error = cause instanceof MemoryError ? cause : unexpected(cause);
       logFailure(logger, error);
+      // Only the first failure loads the sentences about failures.
+      const { failureSentence } = await import('../language/sentences.ts');
       return { isError: true, content: failureSentence({ error, input, profile }), error };
     }
   };

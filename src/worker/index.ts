@@ -19,5 +19,5 @@ export {
   sealPrompt,
 } from './turn/sealed-prompt.ts';
 export { type Answers, openAnswers, type TextAnswer, type TurnAnswer } from './turn/turn-answer.ts';
-export type { TurnMessage } from './turn/turn-message.ts';
+export type { AnswerForm, TurnMessage } from './turn/turn-message.ts';
 export { createWorker, type TurnName, type Worker, type WorkerOptions } from './worker.ts';

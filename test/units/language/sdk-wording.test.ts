@@ -8,7 +8,8 @@ import { type ErrorDetails, MemoryError, type MemoryErrorCode } from '../../../s
 import { parseCommand } from '../../../src/language/command.ts';
 import { insertAfterLine, replaceOnce } from '../../../src/language/edit.ts';
 import { parseMemoryPath } from '../../../src/language/path.ts';
-import { failureSentence, successSentence } from '../../../src/language/sentences.ts';
+import { failureSentence } from '../../../src/language/sentences.ts';
+import { successSentence } from '../../../src/language/success-sentences.ts';
 import { editSnippet, viewFile } from '../../../src/language/view.ts';
 import { viewDirectory } from './view-directory.ts';
 
