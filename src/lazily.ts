@@ -20,15 +20,26 @@ export function lazily<T extends object>(
   names: Readonly<Record<keyof NoInfer<T>, OptionsPlace>>,
 ): T {
   const loaded = once(load);
+  return within<T>((call, options) => run(async () => call(await loaded()), options), names);
+}
+
+/** A function that runs around a call, and gives it the object that is asked. */
+export type AroundOf<T> = <R>(
+  call: (target: T) => Promise<R>,
+  options: { readonly signal?: AbortSignal | undefined },
+) => Promise<R>;
+
+/** Makes an object of the named verbs. Each call is that of the object which `run` gives to it. */
+export function within<T extends object>(
+  run: AroundOf<T>,
+  names: Readonly<Record<keyof NoInfer<T>, OptionsPlace>>,
+): T {
   const verbs = Object.entries<OptionsPlace>(names).map(([name, [at]]) => {
-    const verb: LateVerb = (...given) => {
-      const call = async (): Promise<unknown> => {
-        const target: object = await loaded();
+    const verb: LateVerb = (...given) =>
+      run(async (target: object) => {
         const loadedVerb: LateVerb = Reflect.get(target, name);
         return Reflect.apply(loadedVerb, target, given);
-      };
-      return run(call, Object(given[at]));
-    };
+      }, Object(given[at]));
     return [name, verb] as const;
   });
   return Object.freeze(Object.fromEntries(verbs)) as T;

@@ -1,18 +1,27 @@
 import { MemoryError, misconfigured } from '../errors.ts';
 import type { TenantId } from '../format/object-keys.ts';
 import { type BaseStore, openBaseStore } from '../store/open-store.ts';
-import type { AwsCredentials, CredentialSource } from '../store/s3/callers-credentials.ts';
+import type { AwsCredentials } from '../store/s3/callers-credentials.ts';
 import { once } from '../time.ts';
 import type { Memory } from '../tool/memory-tool.ts';
 import { checkActor } from '../tree/tenant.ts';
 import { createVersionCaches } from '../tree/version-cache.ts';
+import type { PlaceNow } from './followed-tree.ts';
 import type { OpenMounts } from './mounts.ts';
 import { refuseUnknownNames } from './options/known-names.ts';
 import { judge, readTenant } from './options/option-table.ts';
 import type { MemoryOptions } from './options/options.ts';
-import { readMounts, readSettings } from './options/settings.ts';
-import { createWarmTenants, MOST_TENANTS, type WarmTenant } from './warm-tenants.ts';
-import { type OpenTenant, wireTenant } from './wire-tenant.ts';
+import { type MountPoint, readMounts, readSettings } from './options/settings.ts';
+import { openViews, type TenantView } from './tenant-views.ts';
+import {
+  createWarmTenants,
+  type KeyedTenant,
+  MOST_TENANTS,
+  type PartsUser,
+  type WarmParts,
+  type WarmTenant,
+} from './warm-tenants.ts';
+import { type MemoryPlace, type MemoryView, type OpenTenant, wireTenant } from './wire-tenant.ts';
 
 export interface PoolOpenOptions {
   /**
@@ -63,6 +72,18 @@ export interface MemoryPool extends AsyncDisposable {
 /** A tenant of the pool, and a memory of it that its user closes. */
 export interface PooledTenant extends OpenTenant {
   readonly memory: Memory;
+}
+
+/** A memory's hold on the parts of its tenant: calls run in it, and the last of them lets it go once it is left. */
+interface Hold {
+  readonly found: WarmTenant;
+  readonly entry: KeyedTenant;
+  readonly parts: WarmParts;
+  /** The memory's own view on them, and the place that this makes. */
+  readonly view: MemoryView;
+  readonly place: MemoryPlace;
+  calls: number;
+  isLeft: boolean;
 }
 
 /** A pool as entry points use it. */
@@ -133,14 +154,115 @@ export function createTenantPool(
     return mounts;
   });
 
-  const wire = async (found: WarmTenant, source: CredentialSource | undefined): Promise<OpenTenant> => {
+  const wire: Parameters<typeof createWarmTenants>[0]['wire'] = async (found, { source, view }) => {
     const shared = await openBase();
     const credentials = source?.provider;
-    const reached = credentials === undefined ? shared : shared.withCredentials(credentials);
-    return wireTenant({ ...found, settings, points, base: reached, credentials, cache: openCache() });
+    const base = credentials === undefined ? shared : shared.withCredentials(credentials);
+    const parts = await wireTenant({ ...found, ...view, base, credentials, cache: openCache() });
+    return { ...parts, mounts: view.points === points ? undefined : await openOwnMounts(view, shared) };
   };
 
-  const warm = createWarmTenants({ maxTenants, wire });
+  /** Opens the mounts of one tenant alone. */
+  const openOwnMounts = async (view: TenantView, shared: BaseStore): Promise<OpenMounts | undefined> => {
+    if (view.points.length === 0 || opens === 'tenants') return undefined;
+    for (const point of view.points) await refuseExpiring(point);
+    const { openMounts } = await import('./mounts.ts');
+    const { readOnly } = view.settings;
+    return openMounts(view.points, { base: shared, openCache, isReadOnly: readOnly, known: knownOf });
+  };
+
+  /**
+   * Refuses a mount that says of a tenant that it does not expire, unless that tenant says so itself: an expiry run asks
+   * the tenant's own settings alone.
+   */
+  const refuseExpiring = async ({ tenant, expires }: MountPoint): Promise<void> => {
+    if (expires !== false || settings.expireAfterDays === undefined) return;
+    const mounted = await warm.use(tenant).current.of();
+    if (mounted.settings.expireAfterDays === undefined) return;
+    throw misconfigured(
+      `The tenant ${tenant} is mounted with expires: false, and its own settings let its files expire: say expires: false there as well.`,
+    );
+  };
+
+  const warm = createWarmTenants({ maxTenants, viewOf: openViews(options, { settings, points }), wire });
+
+  /** Answers the tenant and its options as they are now. */
+  const lookUp = async (
+    tenant: TenantId,
+    signal?: AbortSignal,
+  ): Promise<{ readonly found: WarmTenant; readonly view: TenantView }> => {
+    for (;;) {
+      const found = warm.use(tenant);
+      const view = await found.current.of(signal);
+      // The tenant may have been evicted while its settings were read.
+      if (warm.use(tenant) === found) return { found, view };
+    }
+  };
+
+  /** Answers the warm parts for a memory, and counts the memory among theirs. */
+  const hold = async (
+    { found, view }: Awaited<ReturnType<typeof lookUp>>,
+    { request, user }: { readonly request: PoolOpenOptions; readonly user: PartsUser },
+  ): Promise<Hold> => {
+    const entry = warm.useKeyed(found, { ...request, view });
+    entry.opening++;
+    try {
+      await warm.evictSurplus(found);
+      const parts = await entry.parts;
+      refuseWhenClosed();
+      const isShared = points.length > 0 && view.points === points && opens === 'mounts';
+      const mounted = isShared ? await openMountsOnce() : parts.mounts;
+      await Promise.all([parts.reach(), mounted?.reach()]);
+      refuseWhenClosed();
+      entry.memories.add(user);
+      const own = { seen: mounted?.over(parts.tree), actor: request.actor };
+      return { found, entry, parts, view: own, place: parts.placeOf(own), calls: 0, isLeft: false };
+    } finally {
+      entry.opening--;
+    }
+  };
+
+  /** Lets a memory go from parts to others once its tenant's settings have changed, call by call. */
+  const createFollower = (
+    tenant: TenantId,
+    { first, ...user }: { readonly first: Hold; readonly request: PoolOpenOptions; readonly user: PartsUser },
+  ): { readonly now: PlaceNow<MemoryPlace>; held(): Hold } => {
+    let held = first;
+    let moving: { readonly view: TenantView; readonly ended: Promise<void> } | undefined;
+    const letGo = async (left: Hold): Promise<void> => {
+      if (!left.isLeft || left.calls > 0) return;
+      left.entry.memories.delete(user.user);
+      await warm.evictSurplus(left.found);
+    };
+    const move = async (looked: Awaited<ReturnType<typeof lookUp>>): Promise<void> => {
+      const next = await hold(looked, user);
+      const left = held;
+      held = next;
+      left.isLeft = true;
+      await letGo(left);
+    };
+    return {
+      held: () => held,
+      async now(call, { signal } = {}) {
+        const looked = await lookUp(tenant, signal);
+        if (looked.view !== held.entry.view) {
+          if (moving?.view !== looked.view) moving = { view: looked.view, ended: move(looked) };
+          const { ended } = moving;
+          await ended.finally(() => {
+            if (moving?.ended === ended) moving = undefined;
+          });
+        }
+        const at = held;
+        at.calls++;
+        try {
+          return await call(at.place);
+        } finally {
+          at.calls--;
+          await letGo(at);
+        }
+      },
+    };
+  };
 
   const closeAll = async (): Promise<void> => {
     await warm.closeAll();
@@ -165,28 +287,20 @@ export function createTenantPool(
       const tenant = readTenant(id, 'tenant');
       const { actor } = request;
       if (actor !== undefined) checkActor(actor, 'actor');
-      const found = warm.use(tenant);
-      warm.pin(found, request.minimumEpoch);
-      const entry = warm.useKeyed(found, request);
-      entry.opening++;
-      try {
+      warm.pin(warm.use(tenant), request.minimumEpoch);
+      let memory: Memory | undefined;
+      const user: PartsUser = { close: async () => memory?.close() };
+      const first = await hold(await lookUp(tenant), { request, user });
+      const follow =
+        options.tenants === undefined ? undefined : createFollower(tenant, { first, request, user });
+      const onClose = async (): Promise<void> => {
+        const { entry, found } = follow?.held() ?? first;
+        entry.memories.delete(user);
+        warm.touch(found);
         await warm.evictSurplus(found);
-        const parts = await entry.parts;
-        refuseWhenClosed();
-        const mounted = points.length === 0 || opens === 'tenants' ? undefined : await openMountsOnce();
-        await Promise.all([parts.reach(), mounted?.reach()]);
-        refuseWhenClosed();
-        const onClose = async (): Promise<void> => {
-          entry.memories.delete(memory);
-          warm.touch(found);
-          await warm.evictSurplus(found);
-        };
-        const memory = parts.openMemory(onClose, { seen: mounted?.over(parts.tree), actor });
-        entry.memories.add(memory);
-        return { ...parts, memory };
-      } finally {
-        entry.opening--;
-      }
+      };
+      memory = first.parts.openMemory(onClose, { ...first.view, actor, now: follow?.now });
+      return { ...first.parts, memory };
     },
     async tenants() {
       refuseWhenClosed();

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { TenantId } from '../format/object-keys.ts';
 import { createRollbackGuards, type RollbackGuard } from '../keys/rollback-guard.ts';
 import {
@@ -6,8 +7,9 @@ import {
   createCredentialSource,
 } from '../store/s3/callers-credentials.ts';
 import { type CommandOrder, createCommandOrder } from '../tool/command-order.ts';
-import type { Memory } from '../tool/memory-tool.ts';
 import { createSightings, type Sightings } from '../tree/sightings.ts';
+import type { OpenMounts } from './mounts.ts';
+import type { CurrentView, TenantView } from './tenant-views.ts';
 import type { OpenTenant } from './wire-tenant.ts';
 
 export interface WarmTenant {
@@ -15,16 +17,31 @@ export interface WarmTenant {
   readonly guard: RollbackGuard;
   readonly sightings: Sightings;
   readonly order: CommandOrder;
+  /** The options as they are for the tenant now. */
+  readonly current: CurrentView;
   minimumEpoch: number | undefined;
   /** The tenant under each credentials key, the least recently used one first. */
   readonly keyed: Map<string | undefined, KeyedTenant>;
 }
 
+/** Somebody who has a memory over warm parts, which a pool that closes closes as well. */
+export interface PartsUser {
+  close(): Promise<void>;
+}
+
+/** The warm parts of a tenant, and the memories that are mounted in it alone. */
+export interface WarmParts extends OpenTenant {
+  readonly mounts: OpenMounts | undefined;
+}
+
 /** The warm parts of a tenant under one credentials key. */
-interface KeyedTenant {
+export interface KeyedTenant {
   readonly source: CredentialSource | undefined;
-  readonly parts: Promise<OpenTenant>;
-  readonly memories: Set<Memory>;
+  /** The options with which the parts were wired. */
+  readonly view: TenantView;
+  readonly parts: Promise<WarmParts>;
+  /** Those for whom the parts stay warm. */
+  readonly memories: Set<PartsUser>;
   /** Calls of `open` that still wait for the parts. */
   opening: number;
 }
@@ -37,12 +54,16 @@ export interface WarmTenants {
   touch(found: WarmTenant): void;
   /** Pins a higher epoch than before: the cached keyrings, which may be below it, are loaded again. */
   pin(found: WarmTenant, epoch?: number): void;
-  /** Answers the warm parts under the credentials key, with the newest credentials; wires them where there are none. */
+  /**
+   * Answers the warm parts under the credentials key, with the newest credentials; wires them where there are none, or
+   * where these were wired with other options. Keys that other root keys wrap are wiped at once.
+   */
   useKeyed(
     found: WarmTenant,
     request: {
       readonly credentials?: AwsCredentials | undefined;
       readonly credentialsKey?: string | undefined;
+      readonly view: TenantView;
     },
   ): KeyedTenant;
   /** Wipes idle parts: those that are superseded, and those beyond the limits. */
@@ -58,11 +79,13 @@ const MOST_KEYS = 16;
 
 export function createWarmTenants({
   maxTenants,
+  viewOf,
   wire,
 }: {
   readonly maxTenants: number;
+  readonly viewOf: (tenant: TenantId) => CurrentView;
   /** Begins to load a tenant's parts. */
-  readonly wire: (found: WarmTenant, source: CredentialSource | undefined) => Promise<OpenTenant>;
+  readonly wire: (found: WarmTenant, given: Pick<KeyedTenant, 'source' | 'view'>) => Promise<WarmParts>;
 }): WarmTenants {
   /** The warm tenants, the least recently used one first. */
   const warm = new Map<TenantId, WarmTenant>();
@@ -75,17 +98,17 @@ export function createWarmTenants({
     const sightings = sightingsOf.get(guard) ?? createSightings();
     sightingsOf.set(guard, sightings);
     const order = createCommandOrder();
-    return { tenant, guard, sightings, order, minimumEpoch: undefined, keyed: new Map() };
+    const current = viewOf(tenant);
+    return { tenant, guard, sightings, order, current, minimumEpoch: undefined, keyed: new Map() };
   };
 
   const newKeyed = (
     found: WarmTenant,
     key: string | undefined,
-    credentials: AwsCredentials | undefined,
+    { source, view }: Pick<KeyedTenant, 'source' | 'view'>,
   ): KeyedTenant => {
-    const source = credentials && createCredentialSource(credentials);
-    const parts = wire(found, source);
-    const entry: KeyedTenant = { source, parts, memories: new Set(), opening: 0 };
+    const parts = wire(found, { source, view });
+    const entry: KeyedTenant = { source, view, parts, memories: new Set(), opening: 0 };
     parts.catch(() => {
       if (found.keyed.get(key) === entry) found.keyed.delete(key);
     });
@@ -94,8 +117,9 @@ export function createWarmTenants({
 
   const wipe = async (entry: KeyedTenant): Promise<void> => {
     superseded.delete(entry);
+    await wipeKeys(entry);
     const [parts] = await Promise.allSettled([entry.parts]);
-    if (parts.status === 'fulfilled') parts.value.wipe();
+    if (parts.status === 'fulfilled') await parts.value.mounts?.close();
   };
 
   return {
@@ -115,12 +139,18 @@ export function createWarmTenants({
       for (const entry of found.keyed.values()) superseded.add(entry);
       found.keyed.clear();
     },
-    useKeyed(found, { credentials, credentialsKey = '' }) {
+    useKeyed(found, { credentials, credentialsKey = '', view }) {
       const key = credentials === undefined ? undefined : credentialsKey;
       const known = found.keyed.get(key);
-      const entry = known ?? newKeyed(found, key, credentials);
+      const isCurrent = known?.view === view;
+      if (known !== undefined && !isCurrent) {
+        superseded.add(known);
+        if (!isDeepStrictEqual(known.view.given?.rootKey, view.given?.rootKey)) void wipeKeys(known);
+      }
+      const source = known?.source ?? (credentials && createCredentialSource(credentials));
+      const entry = known !== undefined && isCurrent ? known : newKeyed(found, key, { source, view });
       placeLast(found.keyed, key, entry);
-      if (known?.source?.replace(credentials)) void forgetFailure(known);
+      if (known?.source?.replace(credentials)) void forgetFailure(entry);
       return entry;
     },
     async evictSurplus({ keyed }) {
@@ -154,6 +184,12 @@ function surplusOf<K, V>(entries: Map<K, V>, most: number, isFree: (value: V) =>
     removed.push(value);
   }
   return removed;
+}
+
+/** Wipes the keys and the held files, and leaves what is open in it to refuse. */
+async function wipeKeys({ parts }: KeyedTenant): Promise<void> {
+  const [opened] = await Promise.allSettled([parts]);
+  if (opened.status === 'fulfilled') opened.value.wipe();
 }
 
 /** Makes a keyring cache forget a failed load, once the credentials behind it have been replaced. */

@@ -1,10 +1,11 @@
 import { createAccessRecords } from '../admin/expiry/access-records.ts';
 import { createLayout, type TenantId } from '../format/object-keys.ts';
+import { MAX_CONTENT_BYTES } from '../format/sizes.ts';
 import type { History } from '../history/history.ts';
 import { createKeyringCache, type LoadedKeyring } from '../keys/keyring-cache.ts';
 import { createRollbackGuard, type RollbackGuard } from '../keys/rollback-guard.ts';
 import type { RootKey } from '../keys/root-key.ts';
-import { type Around, lazily } from '../lazily.ts';
+import { type Around, lazily, within } from '../lazily.ts';
 import { heardLogger, heardVerbs } from '../listeners.ts';
 import type { Logger } from '../logger.ts';
 import type { Sessions } from '../sessions/sessions.ts';
@@ -21,6 +22,7 @@ import { type Tenant, turningHistoryOn } from '../tree/tenant.ts';
 import { createTree, type Tree } from '../tree/tree.ts';
 import { createVersionCaches, type VersionCache } from '../tree/version-cache.ts';
 import { createConsoleLogger } from './console-logger.ts';
+import { followTree, type PlaceNow } from './followed-tree.ts';
 import { HISTORY, refusingUnknown, SESSIONS } from './options/known-options.ts';
 import type { MountPoint, Settings } from './options/settings.ts';
 import type { Upkeep } from './upkeep.ts';
@@ -56,16 +58,27 @@ export interface OpenTenant extends Upkeep {
   wipe(): void;
   /** Opens a memory over this tenant; all of them share one order of commands. */
   openMemory(onClose: () => Promise<void>, options?: MemoryView): Memory;
+  /** Makes the place on which the calls of one memory stand. */
+  placeOf(options?: Omit<MemoryView, 'now'>): MemoryPlace;
   /** The watch to which events are told. */
   readonly watch: Watch | undefined;
 }
 
 /** The differences of one memory from others of its tenant. */
-interface MemoryView {
+export interface MemoryView {
   /** A tree that shows more than the tenant's own. */
   readonly seen?: Tree | undefined;
   /** The actor, instead of the one in the settings. */
   readonly actor?: string | undefined;
+  /** Runs around each call and gives it the place where it belongs, for a tenant whose settings may change. */
+  readonly now?: PlaceNow<MemoryPlace> | undefined;
+}
+
+/** What the calls of one memory stand on. */
+export interface MemoryPlace {
+  readonly tree: Tree;
+  readonly sessions: Sessions;
+  readonly history: History;
 }
 
 /** The parts from which one tenant is wired. */
@@ -123,6 +136,8 @@ export function openSessions(context: Tenant, run: Around): Sessions {
     (await import('../sessions/sessions.ts')).createSessions(context);
   return lazily(run, load, SESSIONS);
 }
+
+const plainly: Around = (call) => call();
 
 /** Opens the history of one tenant, which the first call loads. */
 export function openHistory(
@@ -209,6 +224,18 @@ export async function wireTenant(wiring: TenantWiring): Promise<OpenTenant> {
     concurrentBytes: CONCURRENT_BYTES,
   };
   const tree = createTree(context);
+  const placeOf: OpenTenant['placeOf'] = ({ seen = tree, actor = settings.actor } = {}) => ({
+    tree: watch?.tree(seen) ?? seen,
+    sessions: openSessions(context, plainly),
+    history: openHistory(plainly, {
+      context,
+      tree,
+      seen,
+      actor,
+      versions: base.versions,
+      retentionDays: historyDays,
+    }),
+  });
   return {
     tree,
     wipe() {
@@ -239,26 +266,33 @@ export async function wireTenant(wiring: TenantWiring): Promise<OpenTenant> {
       if (!settings.lazy) await loading;
     },
     watch,
-    openMemory: (onClose, { seen = tree, actor = settings.actor } = {}) =>
-      refusingUnknown(
+    placeOf,
+    openMemory(onClose, { now, ...view } = {}) {
+      const place = placeOf(view);
+      const asked = now ?? ((call) => call(place));
+      return refusingUnknown(
         createMemory({
-          tree: watch?.tree(seen) ?? seen,
+          tree: now === undefined ? place.tree : followTree(now, place.tree),
           watch,
-          actor,
+          actor: view.actor ?? settings.actor,
           order,
-          createSessions: (run) => openSessions(context, run),
+          createSessions: (run) =>
+            within(
+              (call, request) => run(() => asked(({ sessions }) => call(sessions), request), request),
+              SESSIONS,
+            ),
           createHistory: (run) =>
-            openHistory(run, {
-              context,
-              tree,
-              seen,
-              actor,
-              versions: base.versions,
-              retentionDays: historyDays,
-            }),
+            heardVerbs(
+              within(
+                (call, request) => run(() => asked(({ history }) => call(history), request), request),
+                HISTORY,
+              ),
+              logger,
+            ),
           profile,
           onExists,
-          maxFileBytes: limits.fileBytes,
+          // The tree of another view has another limit, and judges by it.
+          maxFileBytes: now === undefined ? limits.fileBytes : MAX_CONTENT_BYTES,
           logger,
           toolError,
           async onClose() {
@@ -266,6 +300,7 @@ export async function wireTenant(wiring: TenantWiring): Promise<OpenTenant> {
             await watch?.closed();
           },
         }),
-      ),
+      );
+    },
   };
 }

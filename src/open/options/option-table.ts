@@ -12,7 +12,7 @@ import type { MemoryOptions } from './options.ts';
 import { memberOf } from './origins.ts';
 
 /** A rule that judges the value of an option. `check` throws `misconfigured`, naming `label` and never the text. */
-type Rule =
+export type Rule =
   | { readonly kind: 'text'; readonly check: (text: string, label: string) => unknown }
   | { readonly kind: 'choice'; readonly of: readonly string[] }
   | { readonly kind: 'flag' }
@@ -143,6 +143,7 @@ export const OPTION_TABLE = {
   },
   's3.client': { variable: 'SEALED_MEMORY_S3_CLIENT', rule: { kind: 'choice', of: ['lean', 'sdk'] } },
   mounts: {},
+  tenants: {},
   credentials: {},
   logger: {},
   onRequest: {},

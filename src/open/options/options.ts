@@ -95,6 +95,12 @@ export interface MemoryOptions {
         readonly days?: number | undefined;
       }
     | undefined;
+  /**
+   * Answers the settings that a tenant has of its own. It is asked once for each tenant and five minutes, and a change
+   * takes hold within that time. While it fails, the last answer serves until its five minutes are over; then every call
+   * fails as `unavailable`. Default: all tenants have the same settings.
+   */
+  readonly tenants?: TenantSource | undefined;
   /** Endpoint, region and kind of an S3 store. */
   readonly s3?: S3Options | undefined;
   /** The credentials for an S3 store and for root keys in KMS; default the SDK's own search. */
@@ -129,6 +135,41 @@ export interface MemoryOptions {
    */
   readonly toolError?: ToolErrorClass | undefined;
 }
+
+/**
+ * The settings that one tenant has of its own. Each takes the place of the memory's: mounts, limits and root keys as a
+ * whole. Those of a turn count in a worker, before the worker's own and behind the message's.
+ */
+export interface TenantSettings
+  extends Partial<
+    Pick<
+      MemoryOptions,
+      'rootKey' | 'readOnly' | 'limits' | 'policy' | 'mounts' | 'history' | 'expireAfterDays'
+    >
+  > {
+  /** False: neither files nor sessions of the tenant expire, whatever the days are. */
+  readonly expires?: false | undefined;
+  /** The model of its turns. */
+  readonly model?: string | undefined;
+  /** The system prompt of its turns. */
+  readonly system?: string | undefined;
+  /** The most tokens of one reply, 1–1,000,000. */
+  readonly maxTokens?: number | undefined;
+  /** The effort that Claude puts into its turns. */
+  readonly effort?: 'low' | 'medium' | 'high' | 'xhigh' | 'max' | undefined;
+  /** The most tokens that its turns may take on a day (UTC). */
+  readonly tokensPerDay?: number | undefined;
+}
+
+/**
+ * Answers the settings of a tenant; undefined where it has none of its own. It answers the same object where nothing has
+ * changed, and never changes one that it has answered. It must not ask the store of the memories: who writes there must
+ * not choose keys.
+ */
+export type TenantSource = (
+  tenant: string,
+  request: { readonly signal: AbortSignal },
+) => TenantSettings | undefined | Promise<TenantSettings | undefined>;
 
 /** Another memory below a directory of this one. */
 export interface MountOptions

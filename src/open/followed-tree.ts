@@ -1,0 +1,49 @@
+import type { CallOptions } from '../tree/tenant.ts';
+import type { Tree } from '../tree/tree.ts';
+
+/** A function that runs around a call, and gives it the place that counts when it begins. */
+export type PlaceNow<Place = { readonly tree: Tree }> = <T>(
+  call: (place: Place) => Promise<T>,
+  request?: Pick<CallOptions, 'signal'>,
+) => Promise<T>;
+
+/**
+ * Makes a tree whose every verb is that of the tree which counts when it is called. `first` answers what asks no store
+ * until a verb has met another tree.
+ */
+export function followTree(now: PlaceNow, first: Tree): Tree {
+  let known = first;
+  const at = <T>(options: CallOptions | undefined, verb: (tree: Tree) => Promise<T>): Promise<T> =>
+    now(({ tree }) => {
+      known = tree;
+      return verb(tree);
+    }, options);
+  return {
+    wasDirectory: (path) => known.wasDirectory(path),
+    isAlwaysDirectory: (path) => known.isAlwaysDirectory(path),
+    read: (path, options) => at(options, (tree) => tree.read(path, options)),
+    readVersion: (path, options) => at(options, (tree) => tree.readVersion(path, options)),
+    stat: (path, options) => at(options, (tree) => tree.stat(path, options)),
+    async *walk(directory, options) {
+      // A listing ends on the tree on which it began, which stays open as long.
+      const [found, end] = [Promise.withResolvers<Tree>(), Promise.withResolvers<void>()];
+      const walking = at(options, (tree) => {
+        found.resolve(tree);
+        return end.promise;
+      });
+      walking.catch(found.reject);
+      try {
+        yield* (await found.promise).walk(directory, options);
+      } finally {
+        end.resolve();
+      }
+    },
+    list: (directory, options) => at(options, (tree) => tree.list(directory, options)),
+    create: (path, content, options) => at(options, (tree) => tree.create(path, content, options)),
+    overwrite: (path, content, options) => at(options, (tree) => tree.overwrite(path, content, options)),
+    replace: (path, replacement, options) => at(options, (tree) => tree.replace(path, replacement, options)),
+    edit: (path, edit, options) => at(options, (tree) => tree.edit(path, edit, options)),
+    remove: (path, options) => at(options, (tree) => tree.remove(path, options)),
+    rename: (rename, options) => at(options, (tree) => tree.rename(rename, options)),
+  };
+}

@@ -1,0 +1,221 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { MemoryOptions, TenantSettings, TenantSource } from '../../../src/open/options/options.ts';
+import { createMemoryPool, type MemoryPool } from '../../../src/open/pool.ts';
+import type { ObjectStore } from '../../../src/store/port.ts';
+import { openSqliteObjectStore } from '../../../src/store/sqlite/sqlite-store.ts';
+import { silentLogger } from '../../stage/silent-logger.ts';
+import { TOKEN } from '../policy/made-up-token.ts';
+
+const MINUTE = 60_000;
+const POOL_KEY = new Uint8Array(32).fill(1);
+const keyOf = (n: number) => new Uint8Array(32).fill(n);
+const refusal = (code: string, message?: string) =>
+  expect.objectContaining({
+    name: 'MemoryError',
+    code,
+    ...(message && { message: expect.stringContaining(message) }),
+  });
+
+let store: ObjectStore;
+let settings: Record<string, TenantSettings | undefined>;
+let asked: string[];
+let pools: MemoryPool[];
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['Date', 'performance'], now: Date.UTC(2026, 10, 28) });
+  store = openSqliteObjectStore({ path: ':memory:' });
+  [settings, asked, pools] = [{}, [], []];
+});
+afterEach(async () => {
+  vi.useRealTimers();
+  await Promise.all(pools.map((pool) => pool.close()));
+  await store[Symbol.asyncDispose]();
+});
+
+const pass = (ms: number): void => void vi.advanceTimersByTime(ms);
+const ask: TenantSource = async (tenant) => {
+  asked.push(tenant);
+  return settings[tenant];
+};
+function poolOf(tenants: TenantSource = ask, more: Partial<MemoryOptions> = {}): MemoryPool {
+  const pool = createMemoryPool({ store, rootKey: POOL_KEY, logger: silentLogger, tenants, ...more });
+  pools.push(pool);
+  return pool;
+}
+
+describe('the settings of a tenant', () => {
+  it('count for it alone: keys, limits, policy, mounts, and whether it is written at all', async () => {
+    settings = {
+      keyed: { rootKey: keyOf(7) },
+      small: { limits: { fileBytes: 10 } },
+      strict: { policy: 'secrets' },
+      shown: { mounts: [{ at: '/memories/handbook', tenant: 'org', readOnly: true, expires: false }] },
+      closed: { readOnly: true },
+    };
+    const pool = poolOf();
+    const org = await pool.open('org');
+    await org.files.write('/memories/rules.md', 'be kind');
+    for (const tenant of ['plain', 'keyed', 'small', 'strict', 'shown']) {
+      const { files } = await pool.open(tenant);
+      await files.write('/memories/a.md', 'hello');
+      const long = files.write('/memories/long.md', 'x'.repeat(11));
+      await (tenant === 'small' ? expect(long).rejects.toEqual(refusal('limit_exceeded')) : long);
+      const leak = files.write('/memories/leak.md', `key ${TOKEN}`);
+      if (tenant === 'strict') await expect(leak).rejects.toEqual(refusal('policy_refused'));
+      else if (tenant === 'small') await expect(leak).rejects.toEqual(refusal('limit_exceeded'));
+      else await leak;
+      const shared = await files.read('/memories/handbook/rules.md');
+      expect(shared?.text()).toBe(tenant === 'shown' ? 'be kind' : undefined);
+    }
+    const closed = await pool.open('closed');
+    await expect(closed.files.write('/memories/a.md', 'a')).rejects.toEqual(refusal('read_only'));
+    const others = createMemoryPool({ store, rootKey: POOL_KEY, logger: silentLogger });
+    pools.push(others);
+    await expect(others.open('keyed')).rejects.toEqual(refusal('key_unavailable'));
+    await expect(others.open('plain')).resolves.toBeDefined();
+  });
+
+  it('are asked for once in five minutes, by however many calls, and beside the answer in the last of them', async () => {
+    const pool = poolOf();
+    const memories = await Promise.all(Array.from({ length: 50 }, () => pool.open('acme')));
+    expect(asked).toEqual(['acme']);
+    pass(4 * MINUTE - 1);
+    await Promise.all(memories.map(({ files }) => files.exists('/memories/a.md')));
+    expect(asked).toHaveLength(1);
+    pass(1);
+    await Promise.all(memories.map(({ files }) => files.exists('/memories/a.md')));
+    expect(asked).toHaveLength(2);
+    pass(5 * MINUTE);
+    await Promise.all(memories.map(({ files }) => files.exists('/memories/a.md')));
+    expect(asked).toHaveLength(3);
+  });
+
+  it('take hold in open memories, call by call, while these go on', async () => {
+    const pool = poolOf();
+    const memory = await pool.open('acme', { actor: 'ann' });
+    const tool = memory.tool();
+    await memory.files.write('/memories/a.md', 'one');
+    settings = { acme: { readOnly: true, history: { days: 3 } } };
+    await memory.files.write('/memories/a.md', 'two', { mode: 'replace' });
+    pass(5 * MINUTE);
+    const writing = memory.files.write('/memories/a.md', 'three', { mode: 'replace' });
+    await expect(writing).rejects.toEqual(refusal('read_only'));
+    expect((await memory.files.read('/memories/a.md'))?.text()).toBe('two');
+    await expect(tool.run({ command: 'delete', path: '/memories/a.md' })).rejects.toThrow('can be read only');
+    await expect(memory.sessions.append({ projectKey: 'p', sessionId: 's' }, ['{}'])).rejects.toEqual(
+      refusal('read_only'),
+    );
+    settings = {};
+    pass(5 * MINUTE);
+    await memory.files.write('/memories/a.md', 'four', { mode: 'replace' });
+    expect((await memory.files.read('/memories/a.md'))?.text()).toBe('four');
+    await memory.close();
+    await expect(memory.files.read('/memories/a.md')).rejects.toEqual(refusal('aborted'));
+  });
+
+  it('end a listing on the tree on which it began', async () => {
+    const pool = poolOf();
+    const { files } = await pool.open('acme');
+    for (let i = 0; i < 1_005; i++) await files.write(`/memories/f${i}.md`, '');
+    const listing = files.list('/memories')[Symbol.asyncIterator]();
+    const paths = [(await listing.next()).value?.path];
+    settings = { acme: { limits: { files: 2_000 } } };
+    pass(5 * MINUTE);
+    await files.write('/memories/g.md', '');
+    for (let next = await listing.next(); !next.done; next = await listing.next())
+      paths.push(next.value.path);
+    expect(new Set(paths).size).toBeGreaterThanOrEqual(1_005);
+  });
+
+  it('with another root key drop the keys of the last one at once, and no text opens without it', async () => {
+    settings = { acme: { rootKey: [keyOf(7)] } };
+    const pool = poolOf();
+    const memory = await pool.open('acme');
+    await memory.files.write('/memories/a.md', 'one');
+    settings = { acme: { rootKey: [keyOf(8)] } };
+    pass(5 * MINUTE);
+    await expect(memory.files.read('/memories/a.md')).rejects.toEqual(refusal('key_unavailable'));
+    await expect(pool.open('acme')).rejects.toEqual(refusal('key_unavailable'));
+    settings = { acme: { rootKey: [keyOf(8), keyOf(7)] } };
+    pass(5 * MINUTE);
+    expect((await memory.files.read('/memories/a.md'))?.text()).toBe('one');
+  });
+
+  it('that cannot be read serve until their time is over, and are never the pool’s own then', async () => {
+    settings = { acme: { readOnly: true } };
+    let fails = false;
+    const pool = poolOf(async (tenant) => {
+      if (fails) throw new Error('throttled');
+      return settings[tenant];
+    });
+    const memory = await pool.open('acme');
+    fails = true;
+    pass(5 * MINUTE - 1);
+    await expect(memory.files.write('/memories/a.md', 'a')).rejects.toEqual(refusal('read_only'));
+    pass(1);
+    const failed = refusal('unavailable', 'The settings of tenant acme could not be read.');
+    await expect(memory.files.write('/memories/a.md', 'a')).rejects.toEqual(failed);
+    await expect(pool.open('acme')).rejects.toEqual(failed);
+    await expect(pool.open('globex')).rejects.toEqual(refusal('unavailable'));
+    expect(await memory.execute({ command: 'view', path: '/memories' })).toMatchObject({
+      isError: true,
+      content: 'Error: The memory is temporarily unavailable, try again',
+    });
+    fails = false;
+    pass(1_000);
+    await expect(memory.files.write('/memories/a.md', 'a')).rejects.toEqual(refusal('read_only'));
+  });
+
+  it('hold up no other tenant while one is not answered', async () => {
+    const never = new Promise<TenantSettings>(() => {});
+    const pool = poolOf((tenant) => (tenant === 'slow' ? never : undefined));
+    void pool.open('slow').catch(() => {});
+    const { files } = await pool.open('acme');
+    await files.write('/memories/a.md', 'a');
+    expect((await files.read('/memories/a.md'))?.text()).toBe('a');
+  });
+
+  it.each<readonly [string, unknown, string]>([
+    [
+      'a name that is none',
+      { rootkey: keyOf(2) },
+      'rootkey is not a setting of a tenant (acme). Did you mean rootKey?',
+    ],
+    ['an option of the pool', { store: 'memory:' }, 'store is not a setting of a tenant'],
+    ['a wrong type', { readOnly: 'yes' }, 'readOnly in the settings of tenant acme must be true or false'],
+    ['a number out of its bounds', { expireAfterDays: 0 }, 'expireAfterDays in the settings of tenant acme'],
+    ['an unknown limit', { limits: { bytes: 3 } }, 'limits.bytes is not an option'],
+    [
+      'expiry turned on by the wrong name',
+      { expires: true },
+      'expires in the settings of tenant acme must be false',
+    ],
+    ['no object', 'readOnly', 'The settings of tenant acme are no object'],
+    ['a list', [], 'The settings of tenant acme are no object'],
+    ['null', null, 'The settings of tenant acme are no object'],
+    ['a root key that is none', { rootKey: new Uint8Array(5) }, 'rootKey in the settings of tenant acme'],
+    ['a budget of nothing', { tokensPerDay: 0 }, 'tokensPerDay in the settings of tenant acme'],
+    ['no model', { model: '' }, 'model in the settings of tenant acme must not be empty'],
+    ['an unknown effort', { effort: 'most' }, 'effort in the settings of tenant acme must be low or'],
+    [
+      'a mount whose expiry is open',
+      { mounts: [{ at: '/memories/x', tenant: 'org' }] },
+      'must say expires: true or false',
+    ],
+  ])('are refused with %s, and the others served', async (_, given, message) => {
+    const pool = poolOf((tenant) => (tenant === 'acme' ? (given as never) : undefined));
+    await expect(pool.open('acme')).rejects.toEqual(refusal('misconfigured', message));
+    await expect(pool.open('globex')).resolves.toBeDefined();
+  });
+
+  it('mount no tenant whose files expire by its own, as a run of the expiry does not see the mount', async () => {
+    const mounts = [{ at: '/memories/handbook', tenant: 'org', readOnly: true, expires: false }];
+    settings = { acme: { mounts } };
+    const pool = poolOf(ask, { expireAfterDays: 90 });
+    await expect(pool.open('acme')).rejects.toEqual(
+      refusal('misconfigured', 'say expires: false there as well'),
+    );
+    settings = { acme: { mounts: [...mounts] }, org: { expires: false } };
+    pass(5 * MINUTE);
+    await expect(pool.open('acme')).resolves.toBeDefined();
+  });
+});
