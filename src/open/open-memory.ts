@@ -10,6 +10,7 @@ import {
   requireTenant,
   type Settings,
 } from './options/settings.ts';
+import { openViews } from './tenant-views.ts';
 import { type OpenTenant, wireTenant } from './wire-tenant.ts';
 
 /**
@@ -21,6 +22,7 @@ import { type OpenTenant, wireTenant } from './wire-tenant.ts';
  * `access_denied`, `key_unavailable`, `unavailable` and the like. The message says what to do next.
  */
 export async function openMemory(options: MemoryOptions): Promise<Memory> {
+  if (Object(options).tenants !== undefined) return (await import('./pool.ts')).openPooled(options);
   const opened = await openMounted(options);
   try {
     await opened.reach();
@@ -91,9 +93,11 @@ export async function openTenant(given: MemoryOptions): Promise<{
 }> {
   // A caller without types may give anything else than an object.
   const options: MemoryOptions = Object(given);
-  const settings = readSettings(options);
-  const tenant = requireTenant(settings);
-  const points = readMounts(options);
+  const judged = readSettings(options);
+  const tenant = requireTenant(judged);
+  const shared = { settings: judged, points: readMounts(options) };
+  // What is opened so lives for a few verbs: the tenant's settings are asked for once.
+  const { settings, points } = await openViews(options, shared)(tenant).of();
   const base = await openBaseStore(settings);
   const openCache = createVersionCaches(settings.cache.bytes);
   const parts = await wireTenant({ settings, points, base, tenant, cache: openCache() });

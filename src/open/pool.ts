@@ -1,7 +1,7 @@
 import { MemoryError, misconfigured } from '../errors.ts';
 import type { TenantId } from '../format/object-keys.ts';
 import { type BaseStore, openBaseStore } from '../store/open-store.ts';
-import type { AwsCredentials } from '../store/s3/callers-credentials.ts';
+import { type AwsCredentials, answeredInTime } from '../store/s3/callers-credentials.ts';
 import { once } from '../time.ts';
 import type { Memory } from '../tool/memory-tool.ts';
 import { checkActor } from '../tree/tenant.ts';
@@ -11,8 +11,14 @@ import type { OpenMounts } from './mounts.ts';
 import { refuseUnknownNames } from './options/known-names.ts';
 import { judge, readTenant } from './options/option-table.ts';
 import type { MemoryOptions } from './options/options.ts';
-import { type MountPoint, readMounts, readSettings } from './options/settings.ts';
-import { openViews, type TenantView } from './tenant-views.ts';
+import {
+  type MountPoint,
+  readMounts,
+  readSettings,
+  requireTenant,
+  type Settings,
+} from './options/settings.ts';
+import { type OwnTurn, openViews, type TenantView } from './tenant-views.ts';
 import {
   createWarmTenants,
   type KeyedTenant,
@@ -72,6 +78,8 @@ export interface MemoryPool extends AsyncDisposable {
 /** A tenant of the pool, and a memory of it that its user closes. */
 export interface PooledTenant extends OpenTenant {
   readonly memory: Memory;
+  /** The settings of the tenant's turns. */
+  readonly turn: OwnTurn;
 }
 
 /** A memory's hold on the parts of its tenant: calls run in it, and the last of them lets it go once it is left. */
@@ -89,6 +97,12 @@ interface Hold {
 /** A pool as entry points use it. */
 export interface TenantPool extends AsyncDisposable {
   open(tenant: string, options?: PoolOpenOptions): Promise<PooledTenant>;
+  /**
+   * Answers the settings of a tenant's turns, without opening it.
+   *
+   * @throws MemoryError where its settings are malformed or cannot be read.
+   */
+  turnOf(tenant: TenantId): Promise<OwnTurn>;
   /**
    * Lists the tenants that have a keyring, as far as the credentials of the process can list them. One LIST per 1,000.
    */
@@ -117,13 +131,42 @@ export function createMemoryPool(options: PoolOptions): MemoryPool {
 }
 
 /**
+ * Opens one tenant's memory whose settings may change, over a pool of its own.
+ *
+ * @throws MemoryError as `openMemory`.
+ */
+export async function openPooled(all: MemoryOptions): Promise<Memory> {
+  const tenant = requireTenant(readSettings(all));
+  const { tenant: _tenant, ...options } = all;
+  const pool = createTenantPool({ ...options, maxTenants: 1 });
+  try {
+    const { memory } = await pool.open(tenant);
+    const close = async (): Promise<void> => {
+      await memory.close();
+      await pool.close();
+    };
+    return Object.freeze<Memory>({ ...memory, close, [Symbol.asyncDispose]: close });
+  } catch (error) {
+    await pool.close();
+    throw error;
+  }
+}
+
+/**
  * Makes a pool. `opens: 'tenants'`: mounts in the options only tell the expiry about their tenants, and stay closed.
  *
  * @throws MemoryError `misconfigured` when an option is missing, unknown or malformed.
  */
 export function createTenantPool(
   { maxTenants = DEFAULT_TENANTS, ...options }: PoolOptions,
-  { opens = 'mounts' }: { readonly opens?: 'mounts' | 'tenants' } = {},
+  {
+    opens = 'mounts',
+    mountCredentials,
+  }: {
+    readonly opens?: 'mounts' | 'tenants';
+    /** Gives the credentials for a mounted tenant, where its mount has none. */
+    readonly mountCredentials?: ((tenant: TenantId) => AwsCredentials) | undefined;
+  } = {},
 ): TenantPool {
   const settings = readSettings(options);
   if (settings.tenant !== undefined) {
@@ -147,28 +190,47 @@ export function createTenantPool(
   };
 
   const openMountsOnce = once(() => {
-    mounts = openBase().then(async (shared) => {
-      const { openMounts } = await import('./mounts.ts');
-      return openMounts(points, { base: shared, openCache, isReadOnly: settings.readOnly, known: knownOf });
-    });
+    mounts = openAll(points, settings);
     return mounts;
   });
+
+  const openAll = async (
+    all: readonly MountPoint[],
+    { readOnly }: Pick<Settings, 'readOnly'>,
+  ): Promise<OpenMounts> => {
+    const shared = await openBase();
+    const { openMounts } = await import('./mounts.ts');
+    const resolved = await Promise.all(all.map(resolveMount));
+    return openMounts(resolved, { base: shared, openCache, isReadOnly: readOnly, known: knownOf });
+  };
+
+  /** Gives a mount what its tenant has of its own, where the mount itself does not say otherwise. */
+  const resolveMount = async (point: MountPoint): Promise<MountPoint> => {
+    const { tenant, given } = point;
+    const { view } = await lookUp(tenant);
+    const credentials = given.credentials ?? answeredInTime(mountCredentials?.(tenant));
+    const isKeyed = given.rootKey !== undefined || given.store !== undefined;
+    return {
+      ...point,
+      given: { ...given, credentials },
+      settings: {
+        ...point.settings,
+        ...(!isKeyed && { rootKeys: view.settings.rootKeys }),
+        ...(credentials !== undefined && { credentials }),
+      },
+    };
+  };
 
   const wire: Parameters<typeof createWarmTenants>[0]['wire'] = async (found, { source, view }) => {
     const shared = await openBase();
     const credentials = source?.provider;
     const base = credentials === undefined ? shared : shared.withCredentials(credentials);
-    const parts = await wireTenant({ ...found, ...view, base, credentials, cache: openCache() });
-    return { ...parts, mounts: view.points === points ? undefined : await openOwnMounts(view, shared) };
-  };
-
-  /** Opens the mounts of one tenant alone. */
-  const openOwnMounts = async (view: TenantView, shared: BaseStore): Promise<OpenMounts | undefined> => {
-    if (view.points.length === 0 || opens === 'tenants') return undefined;
-    for (const point of view.points) await refuseExpiring(point);
-    const { openMounts } = await import('./mounts.ts');
-    const { readOnly } = view.settings;
-    return openMounts(view.points, { base: shared, openCache, isReadOnly: readOnly, known: knownOf });
+    const own = { settings: view.settings, points, base, credentials, cache: openCache() };
+    const parts = await wireTenant({ ...found, ...own });
+    const hasOwn = view.points !== points && view.points.length > 0 && opens === 'mounts';
+    if (!hasOwn) return { ...parts, mounts: undefined };
+    await Promise.all(view.points.map(refuseExpiring));
+    return { ...parts, mounts: await openAll(view.points, view.settings) };
   };
 
   /**
@@ -176,9 +238,9 @@ export function createTenantPool(
    * the tenant's own settings alone.
    */
   const refuseExpiring = async ({ tenant, expires }: MountPoint): Promise<void> => {
-    if (expires !== false || settings.expireAfterDays === undefined) return;
-    const mounted = await warm.use(tenant).current.of();
-    if (mounted.settings.expireAfterDays === undefined) return;
+    if (expires !== false) return;
+    const { view } = await lookUp(tenant);
+    if (view.settings.expireAfterDays === undefined) return;
     throw misconfigured(
       `The tenant ${tenant} is mounted with expires: false, and its own settings let its files expire: say expires: false there as well.`,
     );
@@ -300,7 +362,10 @@ export function createTenantPool(
         await warm.evictSurplus(found);
       };
       memory = first.parts.openMemory(onClose, { ...first.view, actor, now: follow?.now });
-      return { ...first.parts, memory };
+      return { ...first.parts, memory, turn: first.entry.view.turn };
+    },
+    async turnOf(tenant) {
+      return (await lookUp(tenant)).view.turn;
     },
     async tenants() {
       refuseWhenClosed();

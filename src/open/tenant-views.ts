@@ -1,7 +1,15 @@
 import { isDeepStrictEqual } from 'node:util';
 import { MemoryError, misconfigured } from '../errors.ts';
 import type { TenantId } from '../format/object-keys.ts';
-import { type AgeClocks, createAges, type Instant, inTime, type SharedWork, shareWork } from '../time.ts';
+import {
+  type AgeClocks,
+  createAges,
+  type Instant,
+  inTime,
+  once,
+  type SharedWork,
+  shareWork,
+} from '../time.ts';
 import { refuseUnknownNames } from './options/known-names.ts';
 import { judge, type Rule } from './options/option-table.ts';
 import type { MemoryOptions, TenantSettings, TenantSource } from './options/options.ts';
@@ -67,7 +75,16 @@ export function openViews(
   if (source === undefined) return () => ({ of: async () => common });
   const judged = (tenant: TenantId, given: unknown): TenantView =>
     given === undefined ? common : judgeOwn(tenant, given, own);
-  return (tenant) => watchView(tenant, { source, judged, clocks });
+  const asked = typeof source === 'string' ? sourceAt(source) : source;
+  return (tenant) => watchView(tenant, { source: asked, judged, clocks });
+}
+
+/** Makes the source that a text stands for, which the first question loads. */
+function sourceAt(text: string): TenantSource {
+  const load = once(async () =>
+    (await import('./tenant-file.ts')).openTenantFile(text.slice('file:'.length)),
+  );
+  return async (...asked) => (await load())(...asked);
 }
 
 function watchView(

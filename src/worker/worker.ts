@@ -4,7 +4,7 @@ import type { SQSBatchResponse, SQSEvent } from 'aws-lambda';
 import { NO_USAGE, type TurnUsage } from '../agent/turn-outcome.ts';
 import type { MessagesClient, TurnRequest } from '../agent/turn-request.ts';
 import { checkWholeNumber, MemoryError } from '../errors.ts';
-import { parseTenantId, type TenantId } from '../format/object-keys.ts';
+import type { TenantId } from '../format/object-keys.ts';
 import type { LogFields } from '../logger.ts';
 import type { MemoryOptions } from '../open/options/options.ts';
 import { createTenantPool, type TenantPool } from '../open/pool.ts';
@@ -139,11 +139,13 @@ export function createWorker(given: WorkerOptions): Worker {
     lazy: true,
     ...options.memory,
     onEvent: options.memory.onEvent ?? createLazyTelemetry(),
-    mounts: mountsOf(options),
     logger: log,
     onRequest,
   };
-  const pool = createTenantPool(memory);
+  const { credentials } = options;
+  const pool = createTenantPool(memory, {
+    mountCredentials: credentials && ((tenant) => () => credentials(tenant)()),
+  });
   const gate = createClaudeGate();
   const deliver = async (given: unknown, request: DeliveryTime): Promise<Delivery> => {
     let message: TurnMessage;
@@ -191,15 +193,6 @@ function listenersOf(
   } catch {
     return {};
   }
-}
-
-/** Gives each mount the credentials of its own tenant. */
-function mountsOf({ memory, credentials }: WorkerOptions): MemoryOptions['mounts'] {
-  if (credentials === undefined) return memory.mounts;
-  return memory.mounts?.map((mount) => ({
-    ...mount,
-    credentials: mount.credentials ?? (() => credentials(parseTenantId(mount.tenant ?? ''))()),
-  }));
 }
 
 /** The time of a delivery; a caller that waits has no message in a queue. */
@@ -277,10 +270,13 @@ interface DeliveryWatch {
 }
 
 /** Delivers a message of a queue through the gate, and one of a caller that waits past it. */
-function throughGate(delivery: MessageDelivery, watch: DeliveryWatch): Promise<Delivery> {
+async function throughGate(delivery: MessageDelivery, watch: DeliveryWatch): Promise<Delivery> {
   const deliver = (): Promise<Delivery> => deliverOne(delivery, watch);
-  const { gate, options, message, waitedMs } = delivery;
-  return waitedMs === undefined ? deliver() : gate(message.model ?? options.model, deliver);
+  const { gate, options, pool, message, waitedMs } = delivery;
+  if (waitedMs === undefined) return deliver();
+  // The delivery tells why the settings of a tenant cannot be read.
+  const own = await pool.turnOf(message.tenant).catch(() => undefined);
+  return gate(message.model ?? own?.model ?? options.model, deliver);
 }
 
 async function deliverOne(
@@ -294,7 +290,11 @@ async function deliverOne(
   try {
     // The credentials are asked for here, so that a refusal keeps its own code.
     const credentials = await credentialsOf(options.credentials, tenant, signal);
-    const { memory, context: place } = await pool.open(tenant, {
+    const {
+      memory,
+      context: place,
+      turn: own,
+    } = await pool.open(tenant, {
       credentials,
       actor: turnActor(message.turn),
     });
@@ -303,7 +303,11 @@ async function deliverOne(
       watch.onNamed({ turn: await receipts.nameOf(message.turn, { signal }) });
       const opened = await openPrompt(place, message, { signal });
       if (opened === 'refused') return PROMPT_REFUSED;
-      const { tokensPerDay } = options;
+      const {
+        tokensPerDay = options.tokensPerDay,
+        maxTokens = options.maxTokens,
+        model = options.model,
+      } = own;
       const budget = tokensPerDay === undefined ? undefined : createTokenBudget(place, { tokensPerDay });
       let spent: TurnUsage = NO_USAGE;
       let reservation: TokenReservation | undefined;
@@ -328,8 +332,10 @@ async function deliverOne(
         client: options.client,
         turn: {
           ...options.turnOptions,
-          model: options.model,
-          ...(options.maxTokens !== undefined && { maxTokens: options.maxTokens }),
+          ...(own.system !== undefined && { system: own.system }),
+          ...(own.effort !== undefined && { effort: own.effort }),
+          model,
+          ...(maxTokens !== undefined && { maxTokens }),
           ...listenersOf(options, message),
           // The queue waits better than a function that is paid for meanwhile.
           ...(waitedMs !== undefined && { maxRetries: 0 }),

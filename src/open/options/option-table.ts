@@ -85,6 +85,11 @@ export const OPTION_TABLE = {
   },
   eventPaths: { variable: 'SEALED_MEMORY_EVENT_PATHS', rule: { kind: 'flag' }, fallback: false },
   actor: { variable: 'SEALED_MEMORY_ACTOR', rule: { kind: 'text', check: checkActor as Check } },
+  tenants: {
+    variable: 'SEALED_MEMORY_TENANTS',
+    rule: { kind: 'text', check: checkTenants as Check },
+    or: 'function',
+  },
   createTenants: {
     variable: 'SEALED_MEMORY_CREATE_TENANTS',
     rule: { kind: 'flag' },
@@ -143,7 +148,6 @@ export const OPTION_TABLE = {
   },
   's3.client': { variable: 'SEALED_MEMORY_S3_CLIENT', rule: { kind: 'choice', of: ['lean', 'sdk'] } },
   mounts: {},
-  tenants: {},
   credentials: {},
   logger: {},
   onRequest: {},
@@ -269,6 +273,10 @@ function checkEndpoint(text: string, label: string): void {
 
 function refuseEmpty(text: string, label: string): void {
   if (text === '') throw misconfigured(`${label} must not be empty.`);
+}
+
+function checkTenants(text: string, label: string): void {
+  if (!/^file:./.test(text)) throw misconfigured(`${label} must be file: and the path of a file.`);
 }
 
 function checkRegion(text: string, label: string): void {

@@ -1,6 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { openAdmin } from '../../../src/open/open-admin.ts';
+import { openMemory } from '../../../src/open/open-memory.ts';
 import type { MemoryOptions, TenantSettings, TenantSource } from '../../../src/open/options/options.ts';
-import { createMemoryPool, type MemoryPool } from '../../../src/open/pool.ts';
+import { createMemoryPool, createTenantPool, type MemoryPool } from '../../../src/open/pool.ts';
 import type { ObjectStore } from '../../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { silentLogger } from '../../stage/silent-logger.ts';
@@ -205,6 +207,46 @@ describe('the settings of a tenant', () => {
     const pool = poolOf((tenant) => (tenant === 'acme' ? (given as never) : undefined));
     await expect(pool.open('acme')).rejects.toEqual(refusal('misconfigured', message));
     await expect(pool.open('globex')).resolves.toBeDefined();
+  });
+
+  it('count for a memory that is opened alone, while it is open, and for its administration', async () => {
+    settings = { acme: { rootKey: keyOf(7) } };
+    const options = { store, tenant: 'acme', rootKey: POOL_KEY, logger: silentLogger, tenants: ask };
+    await using memory = await openMemory(options);
+    await memory.files.write('/memories/a.md', 'one');
+    await using admin = await openAdmin(options);
+    expect((await admin.verify()).findings).toEqual([]);
+    expect((await admin.rewrapRoot()).rewrapped).toBe(false);
+    settings = { acme: { rootKey: keyOf(7), readOnly: true } };
+    pass(5 * MINUTE);
+    await expect(memory.files.write('/memories/b.md', 'b')).rejects.toEqual(refusal('read_only'));
+    expect((await memory.files.read('/memories/a.md'))?.text()).toBe('one');
+    await memory.close();
+    await expect(openMemory({ ...options, tenant: undefined as never })).rejects.toEqual(
+      refusal('misconfigured', 'tenant is not set'),
+    );
+  });
+
+  it('say of a tenant whether it expires, and after how many days', async () => {
+    settings = { kept: { expires: false }, short: { expireAfterDays: 2 } };
+    const pool = createTenantPool(
+      { store, rootKey: POOL_KEY, logger: silentLogger, tenants: ask, expireAfterDays: 30 },
+      { opens: 'tenants' },
+    );
+    pools.push(pool as never);
+    const marked: Record<string, number> = {};
+    for (const tenant of ['kept', 'short', 'plain']) {
+      const { memory } = await pool.open(tenant);
+      await memory.files.write('/memories/a.md', 'a');
+      await memory.close();
+    }
+    pass(5 * 24 * 60 * MINUTE);
+    for (const tenant of ['kept', 'short', 'plain']) {
+      const { memory, expire } = await pool.open(tenant);
+      marked[tenant] = (await expire()).marked;
+      await memory.close();
+    }
+    expect(marked).toEqual({ kept: 0, short: 1, plain: 0 });
   });
 
   it('mount no tenant whose files expire by its own, as a run of the expiry does not see the mount', async () => {

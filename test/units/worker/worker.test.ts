@@ -67,6 +67,41 @@ describe('the worker', () => {
     ]);
   });
 
+  it('runs the turns of a tenant with its own model, prompt and limits, which a message goes before', async () => {
+    const rootKey = randomBytes(32);
+    const own = {
+      model: 'claude-opus-5-5',
+      system: 'Be brief.',
+      maxTokens: 500,
+      effort: 'low',
+      tokensPerDay: 1,
+    } as const;
+    const tenants = (tenant: string) => (tenant === 'acme' ? own : undefined);
+    await start(undefined, { memory: { store, rootKey, tenants }, turnOptions: { system: 'Be long.' } });
+    await site.deliver([TURN, { ...TURN, tenant: 'globex' }]);
+    const [second, first] = site.scenes.toSorted((a, b) => a.model.localeCompare(b.model));
+    expect([second?.model, second?.system, second?.maxTokens]).toEqual(['claude-opus-5-5', 'Be brief.', 500]);
+    expect([first?.system]).toEqual(['Be long.']);
+    expect(await site.deliver([{ ...TURN, turn: 'turn-2' }])).toEqual(FIRST_BACK);
+    expect(site.lines.join()).toContain('"code":"tokens_per_day"');
+    await site.deliver([
+      { ...TURN, tenant: 'globex', turn: 'turn-2', system: 'Sing.', model: 'claude-fable-5-1' },
+    ]);
+    expect(site.scenes.at(-1)).toMatchObject({ model: 'claude-fable-5-1', system: 'Sing.' });
+  });
+
+  it('keeps a turn in the queue while the settings of its tenant cannot be read', async () => {
+    const tenants = (tenant: string) => {
+      if (tenant === 'acme') throw new Error('throttled');
+      return undefined;
+    };
+    await start(undefined, { memory: { store, rootKey: randomBytes(32), tenants } });
+    expect(await site.deliver([TURN])).toEqual(FIRST_BACK);
+    expect(site.lines.join()).toContain('"code":"unavailable"');
+    expect(await site.deliver([{ ...TURN, tenant: 'globex' }])).toEqual(NO_FAILURES);
+    expect(site.scenes).toHaveLength(1);
+  });
+
   it('tells the listeners of each turn its words and its calls of tools, and nothing of one that is answered again', async () => {
     const told: unknown[] = [];
     await start(noting, {

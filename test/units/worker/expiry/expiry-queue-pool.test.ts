@@ -20,6 +20,7 @@ vi.mock('../../../../src/open/pool.ts', () => ({
     given = options;
     const close = async () => void events.push('the pool is closed');
     return {
+      turnOf: async () => ({}),
       tenants: () => tenants(),
       async open() {
         const memory = { close: async () => void events.push('a memory is closed') };
