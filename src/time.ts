@@ -207,7 +207,7 @@ interface Bound {
   isPast(): boolean;
 }
 
-export interface AgeClocks {
+interface AgeClocks {
   /** Milliseconds since the epoch; may be set back. */
   readonly clock: () => number;
   /** Milliseconds that never go back; they may stand still while the process is frozen. */

@@ -44,6 +44,7 @@ export function followTree(now: PlaceNow, first: Tree): Tree {
     replace: (path, replacement, options) => at(options, (tree) => tree.replace(path, replacement, options)),
     edit: (path, edit, options) => at(options, (tree) => tree.edit(path, edit, options)),
     remove: (path, options) => at(options, (tree) => tree.remove(path, options)),
+    wasMade: (deed, options) => at(options, (tree) => tree.wasMade(deed, options)),
     rename: (rename, options) => at(options, (tree) => tree.rename(rename, options)),
   };
 }

@@ -2,6 +2,7 @@ import { type BaseStore, openBaseStore } from '../store/open-store.ts';
 import type { Memory } from '../tool/memory-tool.ts';
 import type { Tree } from '../tree/tree.ts';
 import { createVersionCaches, type VersionCache } from '../tree/version-cache.ts';
+import { openViews } from './current-view.ts';
 import type { MemoryOptions } from './options/options.ts';
 import {
   type MountPoint,
@@ -10,7 +11,6 @@ import {
   requireTenant,
   type Settings,
 } from './options/settings.ts';
-import { openViews } from './tenant-views.ts';
 import { type OpenTenant, wireTenant } from './wire-tenant.ts';
 
 /**

@@ -6,6 +6,7 @@ import { once } from '../time.ts';
 import type { Memory } from '../tool/memory-tool.ts';
 import { checkActor } from '../tree/tenant.ts';
 import { createVersionCaches } from '../tree/version-cache.ts';
+import { type OwnTurn, openViews, type TenantView } from './current-view.ts';
 import type { PlaceNow } from './followed-tree.ts';
 import type { OpenMounts } from './mounts.ts';
 import { refuseUnknownNames } from './options/known-names.ts';
@@ -18,7 +19,6 @@ import {
   requireTenant,
   type Settings,
 } from './options/settings.ts';
-import { type OwnTurn, openViews, type TenantView } from './tenant-views.ts';
 import {
   createWarmTenants,
   type KeyedTenant,

@@ -1,42 +1,12 @@
 import { isDeepStrictEqual } from 'node:util';
 import { MemoryError, misconfigured } from '../errors.ts';
 import type { TenantId } from '../format/object-keys.ts';
-import {
-  type AgeClocks,
-  createAges,
-  type Instant,
-  inTime,
-  once,
-  type SharedWork,
-  shareWork,
-} from '../time.ts';
+import { createAges, type Instant, inTime, once, type SharedWork, shareWork } from '../time.ts';
+import type { CurrentView, OwnTurn, TenantView } from './current-view.ts';
 import { refuseUnknownNames } from './options/known-names.ts';
 import { judge, type Rule } from './options/option-table.ts';
 import type { MemoryOptions, TenantSettings, TenantSource } from './options/options.ts';
-import { type MountPoint, readMounts, readSettings, type Settings } from './options/settings.ts';
-
-/** The settings of the turns of one tenant. */
-export type OwnTurn = Pick<TenantSettings, 'model' | 'system' | 'maxTokens' | 'effort' | 'tokensPerDay'>;
-
-/** The options as they are for one tenant. An answer that changed makes another one. */
-export interface TenantView {
-  readonly settings: Settings;
-  readonly points: readonly MountPoint[];
-  readonly turn: OwnTurn;
-  /** The answer from which it was made; undefined: the tenant has no settings of its own. */
-  readonly given: TenantSettings | undefined;
-}
-
-/** The view of one tenant, as it is now. */
-export interface CurrentView {
-  /**
-   * Answers the view, from the last answer within its time to live; then, and from its last fifth on beside the answer,
-   * it asks again. Calls at the same time share one question.
-   *
-   * @throws MemoryError `misconfigured` for settings that are malformed; `unavailable` where they cannot be read.
-   */
-  of(signal?: AbortSignal): Promise<TenantView>;
-}
+import { readMounts, readSettings } from './options/settings.ts';
 
 /** The time for which an answer counts, in milliseconds. */
 const TTL_MS = 300_000;
@@ -64,53 +34,47 @@ const OF_TENANT: ReadonlySet<string> = new Set<keyof TenantSettings>([
   ...(Object.keys(TURN_RULES) as (keyof OwnTurn)[]),
 ]);
 
-/** Makes the function that gives a tenant its view. Without `tenants` in the options all have the same one. */
-export function openViews(
-  options: Partial<MemoryOptions>,
-  shared: Pick<TenantView, 'settings' | 'points'>,
-  clocks: AgeClocks = { clock: Date.now, monotonic: () => performance.now() },
-): (tenant: TenantId) => CurrentView {
-  const { tenants: source, ...own } = options;
-  const common: TenantView = { ...shared, turn: {}, given: undefined };
-  if (source === undefined) return () => ({ of: async () => common });
-  const judged = (tenant: TenantId, given: unknown): TenantView =>
-    given === undefined ? common : judgeOwn(tenant, given, own);
-  const asked = typeof source === 'string' ? sourceAt(source) : source;
-  return (tenant) => watchView(tenant, { source: asked, judged, clocks });
-}
-
-/** Makes the source that a text stands for, which the first question loads. */
-function sourceAt(text: string): TenantSource {
+/** Opens the source that the option names; for a text the first question loads it. */
+export function openSource(given: TenantSource | string): TenantSource {
+  if (typeof given !== 'string') return given;
   const load = once(async () =>
-    (await import('./tenant-file.ts')).openTenantFile(text.slice('file:'.length)),
+    (await import('./tenant-file.ts')).openTenantFile(given.slice('file:'.length)),
   );
   return async (...asked) => (await load())(...asked);
 }
 
-function watchView(
+/** Watches the settings of one tenant: asks for them, judges them, and tells when they are others. */
+export function watchView(
   tenant: TenantId,
   {
     source,
-    judged,
-    clocks,
+    common,
+    options,
   }: {
     readonly source: TenantSource;
-    readonly judged: (tenant: TenantId, given: unknown) => TenantView;
-    readonly clocks: AgeClocks;
+    /** The view of tenants without settings of their own. */
+    readonly common: TenantView;
+    /** The options of the pool. */
+    readonly options: Partial<MemoryOptions>;
   },
 ): CurrentView {
-  const { now, isWithin } = createAges(clocks);
+  const { now, isWithin } = createAges({ clock: Date.now, monotonic: () => performance.now() });
   let last: { readonly view: TenantView; readonly since: Instant } | undefined;
   let failure: { readonly error: MemoryError; readonly since: Instant } | undefined;
   let running: SharedWork<TenantView> | undefined;
 
+  const viewOf = (given: unknown): TenantView => {
+    if (last !== undefined && isDeepStrictEqual(given, last.view.given)) return last.view;
+    const view = given === undefined ? common : judgeOwn(tenant, given, options);
+    const staysKeyed = isDeepStrictEqual(view.given?.rootKey, last?.view.given?.rootKey);
+    return last !== undefined && staysKeyed ? { ...view, keys: last.view.keys } : view;
+  };
   const ask = async (signal: AbortSignal): Promise<TenantView> => {
     const since = now();
     try {
       const late = (): MemoryError => unreadable(tenant);
       const given = await inTime(() => source(tenant, { signal }), { signal, late });
-      const isSame = last !== undefined && isDeepStrictEqual(given, last.view.given);
-      const view = isSame && last !== undefined ? last.view : judged(tenant, given);
+      const view = viewOf(given);
       last = { view, since };
       failure = undefined;
       return view;
@@ -178,7 +142,7 @@ function judgeOwn(tenant: TenantId, given: unknown, options: Partial<MemoryOptio
       `Each of ${nameOf('mounts')} must say expires: true or false: a run of the expiry does not see them.`,
     );
   }
-  return { settings, points, turn, given: given as TenantSettings };
+  return { settings, points, turn, keys: {}, given: given as TenantSettings };
 }
 
 function pick(own: Readonly<Record<string, unknown>>, names: readonly string[]): Record<string, unknown> {

@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from 'node:util';
 import type { TenantId } from '../format/object-keys.ts';
 import { createRollbackGuards, type RollbackGuard } from '../keys/rollback-guard.ts';
 import {
@@ -8,8 +7,8 @@ import {
 } from '../store/s3/callers-credentials.ts';
 import { type CommandOrder, createCommandOrder } from '../tool/command-order.ts';
 import { createSightings, type Sightings } from '../tree/sightings.ts';
+import type { CurrentView, TenantView } from './current-view.ts';
 import type { OpenMounts } from './mounts.ts';
-import type { CurrentView, TenantView } from './tenant-views.ts';
 import type { OpenTenant } from './wire-tenant.ts';
 
 export interface WarmTenant {
@@ -145,7 +144,7 @@ export function createWarmTenants({
       const isCurrent = known?.view === view;
       if (known !== undefined && !isCurrent) {
         superseded.add(known);
-        if (!isDeepStrictEqual(known.view.given?.rootKey, view.given?.rootKey)) void wipeKeys(known);
+        if (known.view.keys !== view.keys) void wipeKeys(known);
       }
       const source = known?.source ?? (credentials && createCredentialSource(credentials));
       const entry = known !== undefined && isCurrent ? known : newKeyed(found, key, { source, view });
