@@ -1,4 +1,4 @@
-import { writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build, type Plugin } from 'esbuild';
@@ -20,6 +20,8 @@ const NO_BROWSER = fileURLToPath(new URL('worker/no-browser.ts', import.meta.url
 
 const NO_DEBUG = fileURLToPath(new URL('worker/no-debug.ts', import.meta.url));
 
+const NO_ENDPOINT_DISCOVERY = fileURLToPath(new URL('worker/no-endpoint-discovery.ts', import.meta.url));
+
 const NO_AGENT_TOOLSET = fileURLToPath(new URL('worker/no-agent-toolset.ts', import.meta.url));
 
 /** Leaves out the tools of an agent's own machine, which the Anthropic SDK loads where it runs one. */
@@ -30,15 +32,32 @@ const withoutAgentToolset: Plugin = {
   },
 };
 
+/** Leaves of a client's `package.json` the version, which the AWS SDK tells the service. */
+const versionsAlone: Plugin = {
+  name: 'versions alone',
+  setup({ onLoad }) {
+    onLoad({ filter: /\/@aws-sdk\/[^/]+\/package\.json$/ }, async ({ path }) => {
+      const { version } = JSON.parse(await readFile(path, 'utf8'));
+      return { contents: JSON.stringify({ version }), loader: 'json' };
+    });
+  },
+};
+
 /** The most bytes that a function loads before its first invocation. */
 export const MOST_EAGER_BYTES = 750_000;
 
 /** Writes a bundle as `writeBundle` does, without what no function of the deployment needs. */
 export function bundle(request: Pick<BundleRequest, 'entry' | 'folder'>): Promise<BundleReport> {
-  const alias = { '@aws-sdk/credential-provider-node': CREDENTIALS, bowser: NO_BROWSER, debug: NO_DEBUG };
+  const alias = {
+    '@aws-sdk/credential-provider-node': CREDENTIALS,
+    '@aws-sdk/middleware-endpoint-discovery': NO_ENDPOINT_DISCOVERY,
+    bowser: NO_BROWSER,
+    debug: NO_DEBUG,
+  };
   return writeBundle({
     ...request,
-    build: (options) => build({ ...options, plugins: [...(options.plugins ?? []), withoutAgentToolset] }),
+    build: (options) =>
+      build({ ...options, plugins: [...(options.plugins ?? []), withoutAgentToolset, versionsAlone] }),
     alias,
   });
 }

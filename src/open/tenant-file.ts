@@ -3,17 +3,16 @@ import { open } from 'node:fs/promises';
 import { MemoryError, misconfigured } from '../errors.ts';
 import { parseTenantId } from '../format/object-keys.ts';
 import { nameFileCode, redactedFileCause } from '../store/failures.ts';
+import { holdsSecrets } from './clear-keys.ts';
 import type { TenantSource } from './options/options.ts';
 
 /** The most bytes of the file. */
 const MAX_FILE_BYTES = 16_777_216;
 const OTHERS = 0o077;
-/** The beginnings of root keys that are names alone. */
-const NAMED_KEY = /^(aws-kms|vault):/;
 
 /**
  * Answers the settings of tenants from a file of JSON: an object that has a member for each tenant with settings of its
- * own. The file is read again when it has changed. One that holds a root key itself must be readable by its owner alone.
+ * own. The file is read again when it has changed. One that holds a root key itself, or credentials, must be readable by its owner alone.
  *
  * The source throws MemoryError `unavailable` for a file that cannot be read, and `misconfigured` for one that holds
  * something else; no message repeats what it holds.
@@ -30,8 +29,10 @@ export function openTenantFile(path: string): TenantSource {
       if (read?.state !== state) {
         const tenants = parseTenants(await file.readFile('utf8'));
         const isOpen = process.platform !== 'win32' && (mode & OTHERS) !== 0;
-        if (isOpen && [...tenants.values()].some(holdsKey)) {
-          throw malformed('holds root keys and may be read by other users: run "chmod 600" on it');
+        if (isOpen && [...tenants.values()].some(holdsSecrets)) {
+          throw malformed(
+            'holds root keys or credentials and may be read by other users: run "chmod 600" on it',
+          );
         }
         read = { state, tenants };
       }
@@ -79,11 +80,6 @@ function isTenant(text: string): boolean {
   } catch {
     return false;
   }
-}
-
-function holdsKey(given: unknown): boolean {
-  const { rootKey } = Object(given);
-  return [rootKey].flat().some((key) => typeof key === 'string' && !NAMED_KEY.test(key));
 }
 
 function malformed(what: string): MemoryError {

@@ -37,8 +37,12 @@ const OF_TENANT: ReadonlySet<string> = new Set<keyof TenantSettings>([
 /** Opens the source that the option names; for a text the first question loads it. */
 export function openSource(given: TenantSource | string): TenantSource {
   if (typeof given !== 'string') return given;
+  const [kind = ''] = given.split(':', 1);
+  const place = given.slice(kind.length + 1);
   const load = once(async () =>
-    (await import('./tenant-file.ts')).openTenantFile(given.slice('file:'.length)),
+    kind === 'file'
+      ? (await import('./tenant-file.ts')).openTenantFile(place)
+      : (await import('./tenant-table.ts')).openTenantTable(place),
   );
   return async (...asked) => (await load())(...asked);
 }

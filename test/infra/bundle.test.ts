@@ -1,10 +1,13 @@
-import { spawnSync } from 'node:child_process';
+import { execFile, spawnSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { promisify } from 'node:util';
 import { afterEach, describe, expect, it } from 'vitest';
 import { bundle, MOST_EAGER_BYTES, WORKER_ENTRY } from '../../infra/bundle.ts';
+import manifest from '../../package.json' with { type: 'json' };
+import { startFakeDynamo } from '../stage/fake-dynamodb.ts';
 
 /** What a deployment of the worker holds in all, most of it loaded when it is needed first, if at all. */
 const MOST_BYTES = 1_600_000;
@@ -121,6 +124,28 @@ describe('the bundle of the worker', () => {
     const texts = readdirSync(folder).map((name) => readFileSync(join(folder, name), 'utf8'));
     expect(texts.filter((text) => text.includes('toolRunner'))).toHaveLength(1);
     expect(texts.filter((text) => text.includes('betaBashTool'))).toEqual([]);
+  });
+
+  it('asks a table of tenants, and tells the version of the SDK that does', async () => {
+    await using dynamo = await startFakeDynamo();
+    dynamo.put('acme', { readOnly: true });
+    const folder = newFolder();
+    await bundle({ entry: 'src/open/tenant-table.ts', folder });
+    const script = `
+      const { openTenantTable } = await import(${JSON.stringify(pathToFileURL(join(folder, 'index.mjs')).href)});
+      const request = { signal: new AbortController().signal };
+      console.log(JSON.stringify(await openTenantTable('${dynamo.table}')('acme', request)));`;
+    const env = { ...dynamo.env, AWS_ENABLE_ENDPOINT_DISCOVERY: 'true' };
+    const { stdout } = await promisify(execFile)(
+      process.execPath,
+      ['--input-type=module', '--eval', script],
+      {
+        env,
+      },
+    );
+    expect(JSON.parse(stdout)).toEqual({ readOnly: true });
+    const { devDependencies } = manifest;
+    expect(dynamo.requests[0]?.agent).toContain(`aws-sdk-js/${devDependencies['@aws-sdk/client-dynamodb']}`);
   });
 
   it('keeps its budget, exports the functions of the deployment, and needs nothing beside it', async () => {

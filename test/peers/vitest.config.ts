@@ -13,6 +13,7 @@ export default defineConfig({
       'test/units/cli/serve/mcp-*.test.ts',
       'test/units/hosts/{ai-sdk,claude-agent-sdk,langchain,mastra,openai-agents,unstorage}.test.ts',
       'test/units/keys/kms/kms-root-key{,.moto}.test.ts',
+      'test/units/open/tenant-table{,.moto}.test.ts',
       'test/units/mcp/**/*.test.ts',
       'test/units/policy/**/*.test.ts',
       'test/units/tool/memory-tool-runner.test.ts',

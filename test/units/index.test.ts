@@ -148,6 +148,8 @@ describe('the built package without its optional peers', () => {
     const sealed = await openMemory({ store: 'memory:', tenant: 'acme', rootKey: arn });
     const { error } = await sealed.execute({ command: 'create', path, file_text: 'x' });
     console.log(error.code, error.message);
+    await openMemory({ store: 'memory:', tenant: 'acme', rootKey, tenants: 'dynamodb:settings' })
+      .catch(({ code, message }) => console.log(code, message));
     const replies = createReplies({ sqs: {}, queueUrl: 'https://queue.example', mode: 'inline' });
     await replies.send({ tenant: 'acme', turn: 'one' }, { outcome: 'answered', text: '' }).catch(({ message }) => console.log(message));
   `;
@@ -164,6 +166,7 @@ describe('the built package without its optional peers', () => {
           'false',
           'ToolError',
           'misconfigured A package is not installed that a root key in AWS KMS needs: run "npm install @aws-sdk/client-kms".',
+          'misconfigured A package is not installed that a table of tenants needs: run "npm install @aws-sdk/client-dynamodb".',
           'A package is not installed that the worker needs: run "npm install @aws-sdk/client-sqs".',
         ]);
       } finally {

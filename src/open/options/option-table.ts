@@ -275,8 +275,13 @@ function refuseEmpty(text: string, label: string): void {
   if (text === '') throw misconfigured(`${label} must not be empty.`);
 }
 
+const TENANTS = /^(file:.+|dynamodb:(arn:aws[a-z-]*:dynamodb:[a-z0-9-]+:[0-9]{12}:table\/)?[\w.-]{3,255})$/s;
+
 function checkTenants(text: string, label: string): void {
-  if (!/^file:./.test(text)) throw misconfigured(`${label} must be file: and the path of a file.`);
+  if (TENANTS.test(text)) return;
+  throw misconfigured(
+    `${label} must be file: and the path of a file, or dynamodb: and the name or ARN of a table.`,
+  );
 }
 
 function checkRegion(text: string, label: string): void {

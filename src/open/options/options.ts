@@ -98,8 +98,8 @@ export interface MemoryOptions {
   /**
    * Answers the settings that a tenant has of its own. It is asked once for each tenant and five minutes, and a change
    * takes hold within that time. While it fails, the last answer serves until its five minutes are over; then every call
-   * fails as `unavailable`. `file:PATH` stands for a file of JSON with a member for each tenant. Default: all tenants have
-   * the same settings.
+   * fails as `unavailable`. `file:PATH` stands for a file of JSON with a member for each tenant, and `dynamodb:TABLE`, with the
+   * table's name or ARN, for a table with an item for each. Default: all tenants have the same settings.
    */
   readonly tenants?: TenantSource | string | undefined;
   /** Endpoint, region and kind of an S3 store. */

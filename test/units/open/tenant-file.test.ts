@@ -102,7 +102,7 @@ describe('a file of tenants', () => {
     await expect(memory.files.write('/memories/a', 'a')).rejects.toMatchObject({ code: 'read_only' });
     const wrong = { ...env, SEALED_MEMORY_TENANTS: path };
     expect(() => optionsFromEnvironment(wrong)).toThrow(
-      'SEALED_MEMORY_TENANTS must be file: and the path of a file.',
+      'SEALED_MEMORY_TENANTS must be file: and the path of a file, or dynamodb: and the name or ARN of a table.',
     );
   });
 });

@@ -1,0 +1,78 @@
+import {
+  CreateTableCommand,
+  DeleteTableCommand,
+  DynamoDBClient,
+  PutItemCommand,
+} from '@aws-sdk/client-dynamodb';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { inTests } from '../../../infra/local/programs/install-options.ts';
+import { startMoto } from '../../../infra/local/servers/moto.ts';
+import { openTenantTable } from '../../../src/open/tenant-table.ts';
+
+const install = inTests(process.env, (line) => console.log(`DynamoDB: ${line}`));
+const moto = await startMoto(process.env, install);
+if ('reason' in moto) {
+  if (install.mayInstall) throw new Error(`the suite on moto cannot run: ${moto.reason}`);
+  install.say(`the suite on moto did NOT RUN: ${moto.reason}`);
+}
+
+describe.skipIf('reason' in moto)(`On moto${'version' in moto ? ` ${moto.version}` : ''}`, () => {
+  const endpoint = 'endpoint' in moto ? moto.endpoint : '';
+  const credentials = { accessKeyId: 'AKIDOFTHETESTS', secretAccessKey: 'secret' };
+  const client = new DynamoDBClient({ region: 'eu-central-1', endpoint, credentials });
+  const request = { signal: new AbortController().signal };
+
+  beforeAll(() => {
+    vi.stubEnv('AWS_ENDPOINT_URL_DYNAMODB', endpoint);
+    vi.stubEnv('AWS_REGION', 'eu-central-1');
+    vi.stubEnv('AWS_ACCESS_KEY_ID', credentials.accessKeyId);
+    vi.stubEnv('AWS_SECRET_ACCESS_KEY', credentials.secretAccessKey);
+  });
+  afterAll(async () => {
+    vi.unstubAllEnvs();
+    client.destroy();
+    if ('stop' in moto) await moto.stop();
+  });
+
+  async function createTable(TableName: string, key = 'tenant'): Promise<string> {
+    const { TableDescription } = await client.send(
+      new CreateTableCommand({
+        TableName,
+        BillingMode: 'PAY_PER_REQUEST',
+        AttributeDefinitions: [{ AttributeName: key, AttributeType: 'S' }],
+        KeySchema: [{ AttributeName: key, KeyType: 'HASH' }],
+      }),
+    );
+    return TableDescription?.TableArn ?? '';
+  }
+
+  it('a table has the settings of those that have an item, by its name and by its ARN', async () => {
+    const arn = await createTable('settings');
+    const Item = { tenant: { S: 'acme' }, settings: { S: '{"readOnly":true}' }, note: { N: '1' } };
+    await client.send(new PutItemCommand({ TableName: 'settings', Item }));
+    vi.stubEnv('AWS_REGION', 'us-east-1');
+    const byArn = openTenantTable(arn);
+    expect(await byArn('acme', request)).toEqual({ readOnly: true });
+    vi.stubEnv('AWS_REGION', 'eu-central-1');
+    const source = openTenantTable('settings');
+    expect(await source('acme', request)).toEqual({ readOnly: true });
+    expect(await source('globex', request)).toBeUndefined();
+  });
+
+  it('a table that is not there, vanishes, or has another key is told', async () => {
+    await expect(openTenantTable('others')('acme', request)).rejects.toMatchObject({ code: 'unavailable' });
+    await createTable('brief');
+    const source = openTenantTable('brief');
+    expect(await source('acme', request)).toBeUndefined();
+    await client.send(new DeleteTableCommand({ TableName: 'brief' }));
+    await expect(source('acme', request)).rejects.toMatchObject({
+      code: 'unavailable',
+      message: 'The table of the tenants does not exist in this region and account.',
+    });
+    await createTable('keyed', 'customer');
+    await expect(openTenantTable('keyed')('acme', request)).rejects.toMatchObject({
+      code: 'misconfigured',
+      message: 'The key of the table of the tenants must be tenant, a string.',
+    });
+  });
+});
