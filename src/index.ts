@@ -62,7 +62,7 @@ export type { LogFields, Logger } from './logger.ts';
 export { openAdmin } from './open/open-admin.ts';
 export { openMemory } from './open/open-memory.ts';
 export { type Environment, optionsFromEnvironment } from './open/options/environment.ts';
-export type { MemoryOptions, MountOptions } from './open/options/options.ts';
+export type { MemoryOptions, MountOptions, TenantSettings, TenantSource } from './open/options/options.ts';
 export { createMemoryPool, type MemoryPool, type PoolOpenOptions, type PoolOptions } from './open/pool.ts';
 export type { TenantAdmin } from './open/tenant-admin.ts';
 export type { PolicyInput } from './policy/policy-words.ts';
