@@ -32,6 +32,7 @@ export function createApp({
     DeadLetterQueueUrl: memory.queues.deadLetters.queueUrl,
     ReplyQueueUrl: memory.queues.replies.queueUrl,
     ...(memory.queueKey && { QueueKeyArn: memory.queueKey.keyArn }),
+    ...(memory.tenantSettings && { TenantSettingsName: memory.tenantSettings.tableName }),
     ApiKeySecretArn: memory.apiKey.secretArn,
     WorkerName: memory.worker.run.functionName,
     ...(memory.directWorker && { DirectWorkerName: memory.directWorker.run.functionName }),

@@ -20,7 +20,19 @@ interface Source {
   /** The beginning of the logical id. */
   readonly id: string;
   readonly member: string;
+  /** The one statement of the document, by its name; by default all of them. */
+  readonly sid?: string;
 }
+
+/** A key for the synthesis, in whose place the documents have a name. */
+const CUSTOMER_KEY_ARN = 'arn:aws:kms:us-east-1:444455556666:key/*';
+
+/** What only some deployments have: its documents stand beside the others. */
+const MORE: Readonly<Record<string, string>> = {
+  tenantSettings: 'true',
+  customerKeyArns: CUSTOMER_KEY_ARN,
+  operatorRoleArns: '<OPERATOR_ROLE_ARN>',
+};
 
 const SOURCES: Readonly<Record<string, Source>> = {
   'worker-role': { type: 'AWS::IAM::Policy', id: 'MemoryWorkerRole', member: 'PolicyDocument' },
@@ -38,6 +50,26 @@ const SOURCES: Readonly<Record<string, Source>> = {
   'turns-queue': { type: 'AWS::SQS::QueuePolicy', id: 'MemoryTurns', member: 'PolicyDocument' },
 };
 
+const SOURCES_OF_MORE: Readonly<Record<string, Source>> = {
+  'tenant-settings': {
+    type: 'AWS::IAM::Policy',
+    id: 'MemoryWorkerRole',
+    member: 'PolicyDocument',
+    sid: 'ReadTenantSettings',
+  },
+  'tenant-settings-table': {
+    type: 'AWS::DynamoDB::Table',
+    id: 'MemoryTenantSettings',
+    member: 'ResourcePolicy',
+  },
+  'customer-keys': {
+    type: 'AWS::IAM::Policy',
+    id: 'MemoryTenantRole',
+    member: 'PolicyDocument',
+    sid: 'OwnKeyringUnderKeysOfCustomers',
+  },
+};
+
 /** The names that stand for resources, by the beginning of their logical ids; the first match counts. */
 const NAMES: readonly (readonly [id: string, name: string])[] = [
   ['MemoryBucket', 'BUCKET_ARN'],
@@ -53,6 +85,7 @@ const NAMES: readonly (readonly [id: string, name: string])[] = [
   ['MemoryReplies', 'REPLY_QUEUE_ARN'],
   ['MemoryExpiryQueue', 'EXPIRY_QUEUE_ARN'],
   ['MemoryApiKey', 'API_KEY_SECRET_ARN'],
+  ['MemoryTenantSettings', 'TENANT_SETTINGS_ARN'],
 ];
 const PSEUDO: Readonly<Record<string, string>> = {
   'AWS::AccountId': '<ACCOUNT>',
@@ -65,28 +98,41 @@ const PSEUDO: Readonly<Record<string, string>> = {
 export async function iamDocuments(): Promise<ReadonlyMap<string, string>> {
   const folder = await mkdtemp(join(tmpdir(), 'sealed-memory-iam-'));
   try {
-    const context = { 'sealed-memory:prefix': 'memories' };
     const bundle = join(folder, 'bundle');
     await mkdir(bundle);
-    const app = createApp({ bundle, checks: false, outdir: join(folder, 'out'), context });
-    const template = app.synth().getStackByName('SealedMemory').template as Template;
-    const documents = Object.entries(SOURCES).map(([name, source]) => {
-      const document = named(documentOf(template, source));
-      return [`${name}.json`, `${JSON.stringify(document, undefined, 2)}\n`] as const;
-    });
-    return new Map(documents);
+    const documentsOf = (sources: typeof SOURCES, settings: typeof MORE) => {
+      const given = Object.entries({ prefix: 'memories', ...settings });
+      const context = Object.fromEntries(given.map(([name, value]) => [`sealed-memory:${name}`, value]));
+      const app = createApp({
+        bundle,
+        checks: false,
+        outdir: join(folder, Object.keys(settings).join()),
+        context,
+      });
+      const template = app.synth().getStackByName('SealedMemory').template as Template;
+      return Object.entries(sources).map(([name, source]) => {
+        const document = named(documentOf(template, source));
+        const text = JSON.stringify(document, undefined, 2).replace(CUSTOMER_KEY_ARN, '<CUSTOMER_KEY_ARN>');
+        return [`${name}.json`, `${text}\n`] as const;
+      });
+    };
+    return new Map([...documentsOf(SOURCES, {}), ...documentsOf(SOURCES_OF_MORE, MORE)]);
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
 }
 
-function documentOf({ Resources }: Template, { type, id, member }: Source): unknown {
+function documentOf({ Resources }: Template, { type, id, member, sid }: Source): unknown {
   const found = Object.entries(Resources).filter(
     ([logicalId, { Type }]) => Type === type && logicalId.startsWith(id),
   );
   const [entry] = found;
   if (entry === undefined || found.length > 1) throw new Error(`${found.length} resources ${type} ${id}*`);
-  return entry[1].Properties[member];
+  const value = entry[1].Properties[member];
+  const { PolicyDocument: document = value } = Object(value);
+  if (sid === undefined) return document;
+  const { Statement: statements } = Object(document);
+  return { ...document, Statement: [statements].flat().filter(({ Sid }) => Sid === sid) };
 }
 
 /** Puts a name in angle brackets in the place of each reference. */

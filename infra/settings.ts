@@ -1,5 +1,6 @@
 import { Duration } from 'aws-cdk-lib';
 import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions';
+import { Table } from 'aws-cdk-lib/aws-dynamodb';
 import { ManagedPolicy } from 'aws-cdk-lib/aws-iam';
 import { Key } from 'aws-cdk-lib/aws-kms';
 import { Topic } from 'aws-cdk-lib/aws-sns';
@@ -37,6 +38,12 @@ const READERS: Readonly<Record<string, Reader>> = {
     alarmAction: new SnsAction(Topic.fromTopicArn(scope, 'AlarmTopic', text)),
   }),
   operatorRoleArns: (text) => ({ operatorRoleArns: list(text) }),
+  tenantSettings: (text, scope) => ({
+    tenantSettings: text.startsWith('arn:')
+      ? Table.fromTableArn(scope, 'GivenTenantSettings', text)
+      : flag(text),
+  }),
+  customerKeyArns: (text) => ({ customerKeyArns: list(text) }),
   adoptedBucketName: (text) => ({ adoptedBucketName: text }),
   rootKeyArn: (text, scope) => ({ rootKey: Key.fromKeyArn(scope, 'GivenRootKey', text) }),
   queueKey: (text, scope) => ({

@@ -12,6 +12,7 @@ import type { TenantResources } from './tenant-resources.ts';
 export function acknowledgeFindings({
   bucket,
   tenantRole,
+  customerKeyArns,
   resources,
   queues,
   apiKey,
@@ -19,6 +20,8 @@ export function acknowledgeFindings({
 }: {
   readonly bucket: IBucket;
   readonly tenantRole: Role;
+  /** Keys of customers, some of them as patterns. */
+  readonly customerKeyArns: readonly string[];
   readonly resources: TenantResources;
   readonly queues: Queues;
   /** The secret of the API key; absent when the deployment brings its own. */
@@ -31,6 +34,13 @@ export function acknowledgeFindings({
     `IAM5[Resource::${asNamed(bucket, resources.objects)}]`,
     'All objects of one tenant and of no other: the tag in the pattern is the session’s own, without it nothing matches.',
   );
+  for (const arn of new Set(customerKeyArns.filter((each) => /\*/.test(each)))) {
+    acknowledge(
+      tenantRole,
+      `IAM5[Resource::${arn}]`,
+      'Keys in accounts of customers, under the encryption context of the session’s own tenant; each key’s policy has the last word.',
+    );
+  }
   if (bucket.node.defaultChild instanceof CfnBucket) {
     acknowledge(bucket, 'S1', NO_ACCESS_LOGS);
   }

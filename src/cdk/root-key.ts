@@ -78,29 +78,39 @@ function tenantRoleUses(tenantRole: IRole): PolicyStatement {
   });
 }
 
+/** ARNs of keys in KMS, as patterns; an alias is no root key. */
+const KEY_ARN = /^arn:aws[a-z-]*:kms:[a-z0-9*?-]+:[0-9*?]+:key\/[a-z0-9*?-]+$/;
+
 /**
  * Makes the statements by which the role uses the keys, as `tenantRoleUses` does in the key's policy. Former root keys
  * only open the keyrings that they still wrap.
+ *
+ * @throws RangeError for a customer's key that is no ARN of a key in KMS.
  */
 export function rootKeyStatements({
   rootKeyArn,
   formerRootKeyArns,
+  customerKeyArns,
 }: {
   readonly rootKeyArn: string;
   readonly formerRootKeyArns: readonly string[];
+  readonly customerKeyArns: readonly string[];
 }): readonly PolicyStatement[] {
-  const use = new PolicyStatement({
-    sid: 'OwnKeyring',
-    actions: ['kms:Decrypt', 'kms:GenerateDataKey'],
-    resources: [rootKeyArn],
-    conditions: OWN_CONTEXT,
-  });
-  if (formerRootKeyArns.length === 0) return [use];
-  const open = new PolicyStatement({
-    sid: 'OwnKeyringUnderFormerRootKeys',
-    actions: ['kms:Decrypt'],
-    resources: [...formerRootKeyArns],
-    conditions: OWN_CONTEXT,
-  });
-  return [use, open];
+  if (customerKeyArns.some((arn) => !KEY_ARN.test(arn))) {
+    throw new RangeError(
+      'customerKeyArns takes ARNs of keys, such as arn:aws:kms:eu-central-1:111122223333:key/*',
+    );
+  }
+  const statement = (sid: string, actions: string[], resources: readonly string[]): PolicyStatement =>
+    new PolicyStatement({ sid, actions, resources: [...resources], conditions: OWN_CONTEXT });
+  const use = ['kms:Decrypt', 'kms:GenerateDataKey'];
+  return [
+    statement('OwnKeyring', use, [rootKeyArn]),
+    ...(formerRootKeyArns.length === 0
+      ? []
+      : [statement('OwnKeyringUnderFormerRootKeys', ['kms:Decrypt'], formerRootKeyArns)]),
+    ...(customerKeyArns.length === 0
+      ? []
+      : [statement('OwnKeyringUnderKeysOfCustomers', use, customerKeyArns)]),
+  ];
 }

@@ -1,5 +1,6 @@
 import type { Duration } from 'aws-cdk-lib';
 import type { IAlarmAction } from 'aws-cdk-lib/aws-cloudwatch';
+import type { ITable } from 'aws-cdk-lib/aws-dynamodb';
 import type { IManagedPolicy } from 'aws-cdk-lib/aws-iam';
 import type { IKey } from 'aws-cdk-lib/aws-kms';
 import type { IBucket } from 'aws-cdk-lib/aws-s3';
@@ -48,7 +49,10 @@ export interface SealedMemoryProps extends Partial<WorkerSettings> {
    * default, to be filled after deployment.
    */
   readonly apiKey?: ISecret;
-  /** ARNs of roles whose holders may become a tenant, for the drills of docs/deployment.md; none by default. */
+  /**
+   * ARNs of roles whose holders may become a tenant, for the drills of docs/deployment.md, and write the table of
+   * `tenantSettings`; none by default.
+   */
   readonly operatorRoleArns?: readonly string[];
   /**
    * A bucket of yours, with versions; one of its own by default. `noncurrentDays` is then the bucket's own business.
@@ -58,6 +62,16 @@ export interface SealedMemoryProps extends Partial<WorkerSettings> {
   readonly adoptedBucketName?: string;
   /** A KMS key of yours, or of an earlier stack; one of its own by default. */
   readonly rootKey?: IKey;
+  /**
+   * True for a table with settings of tenants of their own, which the functions read and the operators write
+   * (docs/tenants.md); or a table of yours, whose policy is your own business. None by default.
+   */
+  readonly tenantSettings?: boolean | ITable;
+  /**
+   * ARNs of KMS keys in accounts of customers, `*` and `?` allowed, that settings of tenants may name as root keys; none
+   * by default. The policy of each key must let the tenant role use it too.
+   */
+  readonly customerKeyArns?: readonly string[];
   /** Encrypts the messages of the queues; a key of its own by default. `'sqs'`: SQS does it, with a key of AWS. */
   readonly queueKey?: IKey | 'sqs';
   /**

@@ -1,5 +1,6 @@
 import { Duration } from 'aws-cdk-lib';
 import type { Dashboard } from 'aws-cdk-lib/aws-cloudwatch';
+import type { ITable } from 'aws-cdk-lib/aws-dynamodb';
 import { ArnPrincipal, PermissionsBoundary, type PolicyStatement, type Role } from 'aws-cdk-lib/aws-iam';
 import type { IKey } from 'aws-cdk-lib/aws-kms';
 import { Code } from 'aws-cdk-lib/aws-lambda';
@@ -23,6 +24,7 @@ import { placeRootKey, rootKeyStatements } from './root-key.ts';
 import type { SealedMemoryProps } from './sealed-memory-props.ts';
 import { tenantResources } from './tenant-resources.ts';
 import { assumeTenantRole, bucketKeyStatement, createTenantRole, tenantStatements } from './tenant-role.ts';
+import { placeTenantSettings, readTenantSettings } from './tenant-settings.ts';
 import { createDirectWorker, createWorker, workerStatements } from './worker.ts';
 import {
   checkSettings,
@@ -44,6 +46,8 @@ export class SealedMemory extends Construct {
   /** The key of the queues; undefined where SQS encrypts by itself. */
   readonly queueKey: IKey | undefined;
   readonly tenantRole: Role;
+  /** The table of the settings of tenants; undefined where all have the same ones. */
+  readonly tenantSettings: ITable | undefined;
   readonly queues: Queues;
   readonly worker: BundledFunction;
   readonly directWorker: BundledFunction | undefined;
@@ -58,7 +62,7 @@ export class SealedMemory extends Construct {
     super(scope, id);
     const { prefix = '', oldestMessage = Duration.minutes(15), alarmTokensPerHour = 5_000_000 } = props;
     const { formerRootKeyArns = [], operatorRoleArns = [], directConcurrency = 10 } = props;
-    const { accountKey } = props;
+    const { accountKey, customerKeyArns = [], tenantSettings = false } = props;
     const timeout = props.timeout ?? Duration.seconds(WORKER_DEFAULTS.timeoutSeconds);
     const settings = { ...WORKER_DEFAULTS, ...props };
     const { memorySize, maxConcurrency } = settings;
@@ -102,7 +106,7 @@ export class SealedMemory extends Construct {
     grant(this.tenantRole, [
       ...tenantStatements({ bucketArn, resources }),
       ...(encryptionKey === undefined ? [] : [bucketKeyStatement(encryptionKey.keyArn)]),
-      ...rootKeyStatements({ rootKeyArn, formerRootKeyArns }),
+      ...rootKeyStatements({ rootKeyArn, formerRootKeyArns, customerKeyArns }),
     ]);
 
     if (accountKey !== undefined) useAccountKey(this, accountKey);
@@ -114,8 +118,14 @@ export class SealedMemory extends Construct {
       key: this.queueKey,
     });
     this.apiKey = props.apiKey ?? createApiKey(this, accountKey);
+    const ownSettings =
+      tenantSettings === false
+        ? undefined
+        : placeTenantSettings(this, { given: tenantSettings, operators, operatorRoleArns });
+    this.tenantSettings = ownSettings?.table;
     const common = [
       ...(this.queueKey === undefined ? [] : [queueKeyStatement(this.queueKey.keyArn)]),
+      ...(ownSettings === undefined ? [] : [readTenantSettings(ownSettings.table)]),
       assumeTenantRole(this.tenantRole),
     ];
     const tenants = this.queues.expiry;
@@ -133,6 +143,7 @@ export class SealedMemory extends Construct {
       replyQueueUrl: this.queues.replies.queueUrl,
       apiKeySecretArn: this.apiKey.secretArn,
       expiryQueueUrl: tenants.queueUrl,
+      tenantSettings: ownSettings?.source,
     } as const;
     this.storeUrl = storeUrl(places);
     const code = Code.fromAsset(props.bundle ?? packedBundle());
@@ -177,6 +188,7 @@ export class SealedMemory extends Construct {
     acknowledgeFindings({
       bucket: this.bucket,
       tenantRole: this.tenantRole,
+      customerKeyArns,
       resources,
       queues,
       apiKey: props.apiKey === undefined ? this.apiKey : undefined,

@@ -182,10 +182,15 @@ export interface WorkerPlaces {
   readonly replyQueueUrl: string;
   readonly apiKeySecretArn: string;
   readonly expiryQueueUrl: string;
+  /** The settings of tenants, as `SEALED_MEMORY_TENANTS` takes them; undefined: all have the same ones. */
+  readonly tenantSettings?: string | undefined;
 }
 
 type FunctionEnvironment = Record<string, string>;
-type MemoryPlaces = Pick<WorkerPlaces, 'bucketName' | 'prefix' | 'rootKeyArns' | 'tenantRoleArn'>;
+type MemoryPlaces = Pick<
+  WorkerPlaces,
+  'bucketName' | 'prefix' | 'rootKeyArns' | 'tenantRoleArn' | 'tenantSettings'
+>;
 
 /** Makes the environment of the functions that run turns. */
 export function workerEnvironment(
@@ -221,6 +226,7 @@ function memoryEnvironment(places: MemoryPlaces): FunctionEnvironment {
     SEALED_MEMORY_STORE: storeUrl(places),
     SEALED_MEMORY_ROOT_KEY: places.rootKeyArns.map((arn) => `aws-kms:${arn}`).join(','),
     SEALED_MEMORY_WORKER_TENANT_ROLE_ARN: places.tenantRoleArn,
+    ...(places.tenantSettings !== undefined && { SEALED_MEMORY_TENANTS: places.tenantSettings }),
   };
 }
 

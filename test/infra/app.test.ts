@@ -79,6 +79,7 @@ describe('cdk-nag', { timeout: 60_000 }, () => {
     {},
     { prefix: 'memories', fifo: 'true', direct: 'true' },
     { operatorRoleArns: 'arn:aws:iam::111122223333:role/operator', queueKey: 'sqs' },
+    { tenantSettings: 'true', customerKeyArns: 'arn:aws:kms:eu-central-1:444455556666:key/*' },
     ADOPTED,
   ])('finds nothing without a reason, with the settings %j', (settings) => {
     const { error, violations } = validate(settings);

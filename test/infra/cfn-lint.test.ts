@@ -14,6 +14,8 @@ const EVERYTHING = {
   expireAfterDays: '90',
   alarmTopicArn: 'arn:aws:sns:eu-central-1:111122223333:alarms',
   operatorRoleArns: 'arn:aws:iam::111122223333:role/operator',
+  tenantSettings: 'true',
+  customerKeyArns: 'arn:aws:kms:*:444455556666:key/*',
   formerRootKeyArns: 'arn:aws:kms:eu-central-1:111122223333:key/11111111-2222-3333-4444-555555555555',
 };
 

@@ -4,6 +4,7 @@ import { MemoryError, type MemoryErrorCode } from '../../src/errors.ts';
 import { optionsFromEnvironment } from '../../src/open/options/environment.ts';
 import { readExpiryConfig, readWorkerConfig } from '../../src/worker/settings.ts';
 import { failureOf, KEY_REFUSED } from '../../src/worker/turn/delivery.ts';
+import { deploy, tenantSession } from './iam/deployment.ts';
 import { onlyResource, type Template } from './iam/template.ts';
 import { synthesize } from './synthesized.ts';
 
@@ -77,6 +78,85 @@ describe('the root key', () => {
       RotationPeriodInDays: 365,
       PendingWindowInDays: 30,
     });
+  });
+});
+
+describe('the table of the settings of tenants', () => {
+  const OPERATOR = 'arn:aws:iam::111122223333:role/operator';
+  const READING = ['GetItem', 'BatchGetItem', 'Query', 'Scan', 'PartiQLSelect'];
+  const WRITING = ['PutItem', 'UpdateItem', 'DeleteItem', 'BatchWriteItem', 'PartiQLInsert', 'PartiQLUpdate'];
+  const of = synthesize({ tenantSettings: 'true', direct: 'true', operatorRoleArns: OPERATOR });
+  const operator = { roleArn: OPERATOR, tags: {} };
+
+  it('is made where it is asked for, on demand, encrypted, restorable, and outlives the stack', () => {
+    const { id, properties } = onlyResource(of, 'AWS::DynamoDB::Table');
+    expect(properties).toMatchObject({
+      BillingMode: 'PAY_PER_REQUEST',
+      SSESpecification: { SSEEnabled: true },
+      PointInTimeRecoverySpecification: { PointInTimeRecoveryEnabled: true },
+      KeySchema: [{ AttributeName: 'tenant', KeyType: 'HASH' }],
+      AttributeDefinitions: [{ AttributeName: 'tenant', AttributeType: 'S' }],
+    });
+    expect(of.Resources[id]).toMatchObject({ DeletionPolicy: 'Retain', UpdateReplacePolicy: 'Retain' });
+    expect(Object.values(template.Resources).map(({ Type }) => Type)).not.toContain('AWS::DynamoDB::Table');
+    expect(environmentOf('Worker')).not.toHaveProperty('SEALED_MEMORY_TENANTS');
+  });
+
+  it('is what every function reads, item by item', () => {
+    const { id } = onlyResource(of, 'AWS::DynamoDB::Table');
+    for (const name of ['Worker', 'DirectWorker', 'Expiry']) {
+      const env = environmentOf(name, of);
+      expect(env['SEALED_MEMORY_TENANTS']).toBe(`dynamodb:${id}`);
+      expect(optionsFromEnvironment(env)).toMatchObject({ tenants: `dynamodb:${id}` });
+    }
+    const cloud = deploy(of);
+    for (const role of ['WorkerRole', 'ExpiryRole']) {
+      const session = cloud.functionSession(role);
+      const allowed = [...READING, ...WRITING].filter(
+        (action) => cloud.table(session, `dynamodb:${action}`) === 'allowed',
+      );
+      expect(allowed).toEqual(['GetItem']);
+    }
+  });
+
+  it('is written by operators alone: not by a tenant, a function, or an administrator', () => {
+    const admin = {
+      Admin: { Type: 'AWS::IAM::Role', Properties: {} },
+      AdminPolicy: {
+        Type: 'AWS::IAM::Policy',
+        Properties: {
+          Roles: [{ Ref: 'Admin' }],
+          PolicyDocument: {
+            Version: '2012-10-17',
+            Statement: [{ Effect: 'Allow', Action: '*', Resource: '*' }],
+          },
+        },
+      },
+    };
+    const administrator = { roleArn: 'arn:aws:iam::111122223333:role/Admin', tags: {} };
+    for (const operatorRoleArns of [OPERATOR, undefined]) {
+      const each = synthesize({ tenantSettings: 'true', ...(operatorRoleArns && { operatorRoleArns }) });
+      const cloud = deploy({ ...each, Resources: { ...each.Resources, ...admin } });
+      const others = [tenantSession(cloud, 'acme'), cloud.functionSession('WorkerRole'), administrator];
+      for (const action of WRITING) {
+        for (const session of others)
+          expect(cloud.table(session, `dynamodb:${action}`), action).toBe('denied');
+      }
+      const written = WRITING.filter((action) => cloud.table(operator, `dynamodb:${action}`) === 'allowed');
+      expect(written).toEqual(operatorRoleArns === undefined ? [] : ['UpdateItem', 'DeleteItem']);
+      expect(cloud.table(tenantSession(cloud, 'acme'), 'dynamodb:GetItem')).toBe('not allowed');
+    }
+  });
+
+  it('may be one that is there', () => {
+    const arn = 'arn:aws:dynamodb:eu-central-1:111122223333:table/of-earlier';
+    const adopted = synthesize({ tenantSettings: arn });
+    expect(environmentOf('Worker', adopted)['SEALED_MEMORY_TENANTS']).toBe(`dynamodb:${arn}`);
+    const cloud = deploy(adopted);
+    const worker = cloud.functionSession('WorkerRole');
+    expect(cloud.other(worker, 'dynamodb:GetItem', arn)).toBe('allowed');
+    expect(cloud.other(worker, 'dynamodb:GetItem', `${arn}-2`)).toBe('not allowed');
+    expect(() => synthesize({ tenantSettings: 'yes' })).toThrow('sealed-memory:tenantSettings');
   });
 });
 

@@ -4,6 +4,7 @@ import { synthesize } from './synthesized.ts';
 
 const OPERATOR = 'arn:aws:iam::111122223333:role/operator';
 const STRANGER = 'arn:aws:iam::111122223333:role/stranger';
+const CUSTOMER = 'arn:aws:kms:us-east-1:444455556666:key/';
 const FORMER_KEY = 'arn:aws:kms:eu-central-1:111122223333:key/11111111-2222-3333-4444-555555555555';
 
 describe('the role of the tenants', { timeout: 60_000 }, () => {
@@ -157,6 +158,47 @@ describe('the root key, to a session of one tenant', { timeout: 60_000 }, () => 
     'does not serve for kms:%s',
     (action) => {
       expect(cloud.kms(acme, `kms:${action}`, encryptionContextOf('acme'))).toBe('not allowed');
+    },
+  );
+});
+
+describe('a key in a customer’s account, to a session of one tenant', { timeout: 60_000 }, () => {
+  const cloud = deploy(synthesize({ customerKeyArns: `${CUSTOMER}*` }));
+  const acme = tenantSession(cloud, 'acme');
+  const key = `${CUSTOMER}11111111-2222-3333-4444-555555555555`;
+
+  it('serves for keyrings of its own, as far as the key lets it', () => {
+    for (const action of ['kms:GenerateDataKey', 'kms:Decrypt']) {
+      expect(cloud.kms(acme, action, encryptionContextOf('acme'), key)).toBe('allowed');
+    }
+  });
+
+  it('serves for nothing else, and no other account’s key does', () => {
+    const more = { ...encryptionContextOf('acme'), more: 'x' };
+    for (const pairs of [encryptionContextOf('globex'), more, {}]) {
+      expect(cloud.kms(acme, 'kms:Decrypt', pairs, key)).toBe('not allowed');
+    }
+    for (const action of ['kms:Encrypt', 'kms:CreateGrant', 'kms:DisableKey']) {
+      expect(cloud.kms(acme, action, encryptionContextOf('acme'), key)).toBe('not allowed');
+    }
+    const others = key.replace('444455556666', '777788889999');
+    expect(cloud.kms(acme, 'kms:Decrypt', encryptionContextOf('acme'), others)).toBe('not allowed');
+    const closed = deploy(synthesize());
+    const session = tenantSession(closed, 'acme');
+    expect(closed.kms(session, 'kms:Decrypt', encryptionContextOf('acme'), key)).toBe('not allowed');
+  });
+
+  it('is used by the sessions of tenants alone', () => {
+    for (const role of ['WorkerRole', 'ExpiryRole']) {
+      const session = cloud.functionSession(role);
+      expect(cloud.kms(session, 'kms:Decrypt', encryptionContextOf('acme'), key)).toBe('not allowed');
+    }
+  });
+
+  it.each(['*', 'arn:aws:kms:us-east-1:444455556666:alias/acme', 'arn:aws:s3:::bucket', '444455556666'])(
+    'is not named %s',
+    (customerKeyArns) => {
+      expect(() => synthesize({ customerKeyArns })).toThrow('customerKeyArns');
     },
   );
 });

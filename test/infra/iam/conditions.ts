@@ -24,6 +24,7 @@ const OPERATORS = {
   StringLike: { test: matchesPattern, negated: false },
   StringNotLike: { test: matchesPattern, negated: true },
   ArnEquals: { test: matchesPattern, negated: false },
+  ArnNotEquals: { test: matchesPattern, negated: true },
   Bool: { test: (value, expected) => value.toLowerCase() === expected.toLowerCase(), negated: false },
   NumericLessThan: { test: (value, expected) => Number(value) < Number(expected), negated: false },
   Null: { test: () => false, negated: false },

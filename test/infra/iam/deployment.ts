@@ -24,6 +24,8 @@ export interface Deployment {
   kms(session: Session, action: string, pairs: Readonly<Record<string, string>>, keyArn?: string): Verdict;
   /** An action on the key of the queues, through SQS unless said. */
   queueKey(session: Session, action: string, via?: string): Verdict;
+  /** An action on the table of the settings of tenants, where there is one. */
+  table(session: Session, action: string): Verdict;
   /** Any other action, judged by the policies of the role and of the queue, if it is one. */
   other(session: Session, action: string, resource: string, facts?: Facts): Verdict;
   /** STS: a session of a role for a session, or why not. */
@@ -106,6 +108,16 @@ export function deploy(template: Template): Deployment {
         policy: queueKeyPolicy,
         resourceDecides: true,
       }),
+    table(session, action) {
+      const { id, properties } = onlyResource(template, 'AWS::DynamoDB::Table', 'MemoryTenantSettings');
+      const { PolicyDocument: document } = Object(properties['ResourcePolicy']);
+      const resource = String(resolveValue(template, { 'Fn::GetAtt': [id, 'Arn'] }));
+      return ask(session, action, resource, {
+        facts: {},
+        policy: parsePolicy(document),
+        resourceDecides: false,
+      });
+    },
     other: (session, action, resource, facts = {}) =>
       ask(session, action, resource, { facts, policy: [], resourceDecides: false }),
     assume(session, roleArn, tags) {

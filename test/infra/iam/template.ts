@@ -33,6 +33,7 @@ const NAMED: Readonly<Record<string, Named>> = {
     ref: (id) => `https://sqs.${REGION}.amazonaws.com/${ACCOUNT}/${id}`,
     arn: (id) => arn('sqs', id),
   },
+  'AWS::DynamoDB::Table': { ref: (id) => id, arn: (id) => arn('dynamodb', `table/${id}`) },
   'AWS::SecretsManager::Secret': { ref: (id) => arn('secretsmanager', `secret:${id}`) },
   'AWS::Logs::LogGroup': { ref: (id) => id, arn: (id) => arn('logs', `log-group:${id}:*`) },
   'AWS::Lambda::Function': { ref: (id) => id, arn: (id) => arn('lambda', `function:${id}`) },
