@@ -14,7 +14,8 @@ export type Awaited =
   | 'store'
   /** A store that has too much to do, and said when to ask again. */
   | 'busy store'
-  | 'KMS';
+  | 'KMS'
+  | 'Vault';
 
 export interface LongWait {
   readonly for: Awaited;

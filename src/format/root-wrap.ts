@@ -40,20 +40,23 @@ export function createRootWrap(secret: Uint8Array): RootWrap {
     generate(context, random) {
       const nonce = random(NONCE_BYTES);
       const key = random(KEY_BYTES);
-      const box = sealBox(key, { key: wrapKey, nonce, additional: bindingOf(context) });
+      const box = sealBox(key, { key: wrapKey, nonce, additional: rootBinding(context) });
       return { key, wrapped: concat(nonce, box) };
     },
     unwrap(wrapped, context) {
       if (wrapped.length !== WRAPPED_BYTES) return undefined;
       const nonce = wrapped.subarray(0, NONCE_BYTES);
-      const additional = bindingOf(context);
+      const additional = rootBinding(context);
       return openBox(wrapped.subarray(NONCE_BYTES), { key: wrapKey, nonce, additional });
     },
   };
 }
 
-/** Encodes the context in the order of the format, in whatever order its object was written. */
-function bindingOf({ app, keyring, kind, tenant, version }: WrapContext): Uint8Array {
+/**
+ * Encodes the context in the order of the format, in whatever order its object was written: the additional data of a
+ * root wrap.
+ */
+export function rootBinding({ app, keyring, kind, tenant, version }: WrapContext): Uint8Array {
   const pairs = Object.entries({ app, keyring, kind, tenant, version });
   const texts = pairs.flat().map((text) => lengthPrefixed(encodeText(text)));
   return concat(ROOT, u32(pairs.length), ...texts);

@@ -10,13 +10,15 @@ import { envRootKey } from './env-root-key.ts';
 import { KMS_SCHEME, parseKeyArn } from './kms/kms-key-arn.ts';
 import { readPrivateFile } from './private-file.ts';
 import type { RootKey } from './root-key.ts';
+import { vaultEnvironment } from './vault/vault-environment.ts';
+import { parseVaultKey, VAULT_SCHEME } from './vault/vault-key-url.ts';
 
 /** The advice of every message about a root key that is missing or malformed. */
-export const HOW_TO_MAKE_ONE: string = `A root key is base64 of ${KEY_BYTES} bytes, which "openssl rand -base64 ${KEY_BYTES}" makes ("sealed-memory init" writes a file with it), or "${KMS_SCHEME}" and a key ARN.`;
+export const HOW_TO_MAKE_ONE: string = `A root key is base64 of ${KEY_BYTES} bytes, which "openssl rand -base64 ${KEY_BYTES}" makes ("sealed-memory init" writes a file with it), or "${KMS_SCHEME}" and a key ARN, or "${VAULT_SCHEME}" and the URL of a Transit key.`;
 
 /**
- * A root key as it is configured: padded base64 of 32 bytes, `aws-kms:` and a key ARN, the 32 bytes, or another root
- * key of the caller's.
+ * A root key as it is configured: padded base64 of 32 bytes, `aws-kms:` and a key ARN, `vault:` and the URL of a Transit
+ * key, the 32 bytes, or another root key of the caller's.
  */
 export type RootKeyInput = string | Uint8Array | RootKey;
 
@@ -45,8 +47,18 @@ export function openRootKeys(
   });
 
   function open(input: RootKeyInput, index: number): (credentials: AwsCredentials | undefined) => RootKey {
-    requireRootKey(input, keyAt(index, { label, of: inputs }));
-    if (isKms(input)) {
+    const which = keyAt(index, { label, of: inputs });
+    requireRootKey(input, which);
+    if (hasScheme(input, VAULT_SCHEME)) {
+      const keyUrl = input.slice(VAULT_SCHEME.length);
+      const { id, namespace = '' } = vaultKeyOf(input, which);
+      const rootKey = loadedLater({ id }, async () => {
+        const { vaultRootKey } = await import('./vault/vault-root-key.ts');
+        return vaultRootKey({ keyUrl, namespace });
+      });
+      return () => rootKey;
+    }
+    if (hasScheme(input, KMS_SCHEME)) {
       const keyArn = input.slice(KMS_SCHEME.length);
       const openOnce = once(async () => {
         const { openKmsRootKey, connections } = await loadKms();
@@ -101,8 +113,13 @@ function keyAt(
   return of.length === 1 ? label.replace(/^the /, 'The ') : `Key ${index + 1} of ${label}`;
 }
 
-function isKms(input: RootKeyInput): input is string {
-  return typeof input === 'string' && input.startsWith(KMS_SCHEME);
+function hasScheme<S extends string>(input: RootKeyInput, scheme: S): input is `${S}${string}` {
+  return typeof input === 'string' && input.startsWith(scheme);
+}
+
+/** Reads a Transit key in the namespace of the environment. @throws MemoryError `misconfigured`. */
+function vaultKeyOf(input: string, which: string): ReturnType<typeof parseVaultKey> {
+  return parseVaultKey(input.slice(VAULT_SCHEME.length), which, vaultEnvironment().namespace);
 }
 
 /**
@@ -111,8 +128,12 @@ function isKms(input: RootKeyInput): input is string {
  * @throws MemoryError `misconfigured` that names `which` and how to make a root key.
  */
 function requireRootKey(input: RootKeyInput, which: string): void {
-  if (isKms(input)) {
+  if (hasScheme(input, KMS_SCHEME)) {
     parseKeyArn(input.slice(KMS_SCHEME.length), which);
+    return;
+  }
+  if (hasScheme(input, VAULT_SCHEME)) {
+    vaultKeyOf(input, which);
     return;
   }
   const fault = rootKeyFault(input);
@@ -121,7 +142,7 @@ function requireRootKey(input: RootKeyInput, which: string): void {
 
 /**
  * Describes the form of a thing that is no root key, as the rest of a sentence, and how to make one; undefined for a
- * root key outside KMS. The sentence tells the form and the length, and leaves out every character.
+ * root key that this process holds. The sentence tells the form and the length, and leaves out every character.
  */
 function rootKeyFault(key: unknown): string | undefined {
   const form = typeof key === 'string' ? formOfText(key) : formOfOther(key);
@@ -152,6 +173,7 @@ function formOfText(text: string): string | undefined {
       ? 'looks hexadecimal: "xxd -r -p | base64" makes base64 of it'
       : 'looks hexadecimal, and has not the length of a root key';
   }
+  if (/^https?:/i.test(text)) return `looks like a URL without "${VAULT_SCHEME}" before it`;
   if (/^arn:/i.test(text)) return `looks like an ARN without "${KMS_SCHEME}" before it`;
   if (bytes !== undefined) return `is base64 of ${bytes} bytes, not of ${KEY_BYTES}`;
   const mended = `${text.replaceAll('-', '+').replaceAll('_', '/').replace(/=+$/, '')}=`;

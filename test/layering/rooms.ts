@@ -101,16 +101,23 @@ export const FOLDERS = {
       admin: ['keyring-editor'],
       'admin history': ['keyring'],
       'admin open': ['rollback-guard'],
-      cli: ['private-file'],
+      'cli keys/vault': ['private-file'],
       'cli index open': ['root-keys'],
       'cli open': ['list-tenants'],
+      'keys/kms keys/vault': ['key-gate'],
     },
   },
   'keys/kms': {
-    has: 'root keys in AWS KMS: the client, its errors, the gate that spares a service in trouble',
+    has: 'root keys in AWS KMS: the client, its errors',
     offers: {
       'cli keys': ['kms-key-arn'],
       keys: ['kms-root-key'],
+    },
+  },
+  'keys/vault': {
+    has: 'root keys in Transit of Vault and OpenBao: the URL, the token, the requests, their errors',
+    offers: {
+      keys: ['vault-environment', 'vault-key-url', 'vault-root-key', 'vault-token'],
     },
   },
   tree: {

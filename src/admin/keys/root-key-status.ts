@@ -8,7 +8,7 @@ import type { RequestOptions } from '../../store/port.ts';
 
 /** One of the configured root keys, by its public facts. */
 export interface ConfiguredRootKey {
-  /** The id: `env:` and a digest for 32 bytes, `aws-kms:` and the ARN for a key in KMS. */
+  /** The id: `env:` and a digest for 32 bytes, `aws-kms:` and the ARN for a key in KMS, `vault:` and the URL for one in Transit. */
   readonly id: string;
   /** True where it wraps the tenant's keyring now. */
   readonly wraps: boolean;

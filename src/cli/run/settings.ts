@@ -11,7 +11,7 @@ import {
   optionsFromEnvironment,
   PROFILE_NAME_VARIABLE,
   processEnvironment,
-  setAwsVariables,
+  setClientVariables,
   VARIABLES,
 } from '../../open/options/environment.ts';
 import { adviceFor } from '../../open/options/known-names.ts';
@@ -61,7 +61,7 @@ export function readOptions(
   overrides: Partial<MemoryOptions> = {},
 ): MemoryOptions {
   const env = readEnvironment(flags);
-  setAwsVariables(env);
+  setClientVariables(env);
   const options: Partial<MemoryOptions> = optionsFromEnvironment(env, { logger, ...overrides });
   const missing = [
     ...(options.store === undefined ? [`the store (--store or ${STORE})`] : []),

@@ -10,6 +10,7 @@ const AWAITED: Readonly<Record<Awaited, string>> = {
   store: 'the store, which has not answered yet',
   'busy store': 'the store, which has too much to do and asked for a pause',
   KMS: 'AWS KMS, which has not answered yet',
+  Vault: 'Vault, which has not answered yet',
 };
 
 /** Says on standard error whom the command waits for and until when, once a wait. Returns what ends that. */

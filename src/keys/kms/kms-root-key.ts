@@ -1,15 +1,17 @@
-import type { DecryptCommand, GenerateDataKeyCommand, KMSClient, KMSClientConfig } from '@aws-sdk/client-kms';
+import type { DecryptCommand, GenerateDataKeyCommand, KMSClient } from '@aws-sdk/client-kms';
 import type { NodeHttpHandler } from '@smithy/node-http-handler';
 
 import { loadPeer } from '../../errors.ts';
+import type { AwsCredentials } from '../../store/s3/callers-credentials.ts';
 import { once, throwIfAborted, untilAborted } from '../../time.ts';
 import { toldIfLong } from '../../waits.ts';
+import { createKeyGate, type KeyGate } from '../key-gate.ts';
 import { type KeyringContext, type RootKey, wrapRefused } from '../root-key.ts';
-import { kmsFailure } from './kms-errors.ts';
-import { createKmsGate, type KmsGate } from './kms-gate.ts';
+import { kmsFailure, kmsLate } from './kms-errors.ts';
 import { KMS_SCHEME, parseKeyArn, regionOf } from './kms-key-arn.ts';
 
-interface KmsRootKeyOptions {
+/** A key in AWS KMS, and how it is reached. */
+export interface KmsRootKeyOptions {
   /** `arn:aws:kms:REGION:ACCOUNT:key/ID` of a symmetric encryption key. */
   readonly keyArn: string;
   /** The region; that of the ARN when absent. */
@@ -17,13 +19,16 @@ interface KmsRootKeyOptions {
   /** The endpoint; when absent, the SDK takes `AWS_ENDPOINT_URL_KMS`, `AWS_ENDPOINT_URL` or the region's own. */
   readonly endpoint?: string | undefined;
   /** The credentials; the SDK's default chain when absent. */
-  readonly credentials?: NonNullable<KMSClientConfig['credentials']> | undefined;
+  readonly credentials?: AwsCredentials | undefined;
+}
+
+interface KmsParts extends KmsRootKeyOptions {
   /** The connections, shared with other root keys; a pool of its own when absent. */
   readonly connections?: KmsConnections | undefined;
   /** A client to use instead of one made from the four options above; the caller destroys it. */
   readonly client?: KMSClient | undefined;
   /** The gate, shared with those who reach the same key by other credentials; one of its own when absent. */
-  readonly gate?: KmsGate | undefined;
+  readonly gate?: KeyGate | undefined;
 }
 
 /** A pool of kept-alive connections, opened at the first use. An idle one does not keep the process from ending. */
@@ -50,6 +55,8 @@ const KEY_BYTES = 32;
 /** The longest ciphertext that KMS takes (bytes); it fits into a keyring. */
 const MAX_WRAPPED_BYTES = 6_144;
 
+/** The most connections to one endpoint, so many that a few keys whose requests hang leave some to the others. */
+const MOST_SOCKETS = 512;
 /** The longest wait for an answer: three attempts of 15 s each, and the pauses between them. */
 const UNANSWERED = { ms: 50_000, tellAfterMs: 1_000 };
 
@@ -64,6 +71,8 @@ export function openKmsConnections(): KmsConnections {
       socketTimeout: 10_000,
       requestTimeout: 15_000,
       throwOnRequestTimeout: true,
+      httpAgent: { keepAlive: true, maxSockets: MOST_SOCKETS },
+      httpsAgent: { keepAlive: true, maxSockets: MOST_SOCKETS },
     });
   });
 }
@@ -75,9 +84,9 @@ export function openKmsConnections(): KmsConnections {
  *
  * @throws MemoryError `misconfigured` when `keyArn` is no key ARN; aliases are refused.
  */
-export function kmsRootKey(options: KmsRootKeyOptions): RootKey {
+export function kmsRootKey(options: KmsParts): RootKey {
   const keyArn = parseKeyArn(options.keyArn, 'keyArn');
-  const { gate = createKmsGate() } = options;
+  const { gate = openGate() } = options;
   const openOnce = once(open);
 
   async function open(): Promise<Kms> {
@@ -173,6 +182,10 @@ function takeKey({ KeyId, Plaintext }: KmsAnswer, keyArn: string): Uint8Array {
   return key;
 }
 
+function openGate(): KeyGate {
+  return createKeyGate({ limitMs: UNANSWERED.ms, late: kmsLate });
+}
+
 function isWrappedLength(length: number): boolean {
   return length >= 1 && length <= MAX_WRAPPED_BYTES;
 }
@@ -181,8 +194,8 @@ function isWrappedLength(length: number): boolean {
  * Opens one key in KMS for all who reach it by credentials of their own, and who share the knowledge of trouble there.
  */
 export function openKmsRootKey(
-  shared: Pick<KmsRootKeyOptions, 'keyArn' | 'connections'>,
+  shared: Pick<KmsParts, 'keyArn' | 'connections'>,
 ): (credentials: KmsRootKeyOptions['credentials']) => RootKey {
-  const gate = createKmsGate();
+  const gate = openGate();
   return (credentials) => kmsRootKey({ ...shared, credentials, gate });
 }

@@ -56,10 +56,10 @@ export function processEnvironment(): Environment {
   return process.env;
 }
 
-/** Sets the variables that the AWS SDK reads from the environment itself; those that are set already stay. */
-export function setAwsVariables(env: Environment): void {
+/** Sets the variables of AWS and of Vault, which their clients read themselves; those that are set already stay. */
+export function setClientVariables(env: Environment): void {
   for (const [name, value] of Object.entries(env)) {
-    if (name.startsWith('AWS_') && !process.env[name]) process.env[name] = value;
+    if (/^(AWS|VAULT)_/.test(name) && !process.env[name]) process.env[name] = value;
   }
 }
 

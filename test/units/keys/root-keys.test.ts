@@ -28,7 +28,7 @@ import { type FakeKms, startFakeKms } from '../../stage/fake-kms.ts';
 const bytes = Uint8Array.from({ length: 32 }, (_, index) => (index % 2 === 0 ? 0xfb : 0xff));
 const base64 = Buffer.from(bytes).toString('base64');
 const HOW =
-  'A root key is base64 of 32 bytes, which "openssl rand -base64 32" makes ("sealed-memory init" writes a file with it), or "aws-kms:" and a key ARN.';
+  'A root key is base64 of 32 bytes, which "openssl rand -base64 32" makes ("sealed-memory init" writes a file with it), or "aws-kms:" and a key ARN, or "vault:" and the URL of a Transit key.';
 const keyArn = 'arn:aws:kms:eu-central-1:111122223333:key/1234abcd-12ab-34cd-56ef-1234567890ab';
 
 beforeAll(loadSodium);

@@ -7,7 +7,7 @@ import { readSettings } from '../../../src/open/options/settings.ts';
 const bytes = randomBytes(32);
 const base64 = bytes.toString('base64');
 const REMEDY =
-  'A root key is base64 of 32 bytes, which "openssl rand -base64 32" makes ("sealed-memory init" writes a file with it), or "aws-kms:" and a key ARN.';
+  'A root key is base64 of 32 bytes, which "openssl rand -base64 32" makes ("sealed-memory init" writes a file with it), or "aws-kms:" and a key ARN, or "vault:" and the URL of a Transit key.';
 
 const refusal = (read: () => Partial<MemoryOptions>): string => {
   try {

@@ -2,8 +2,8 @@ import { inspect } from 'node:util';
 import { KMSClient } from '@aws-sdk/client-kms';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { MemoryError } from '../../../../src/errors.ts';
+import type { KeyGate } from '../../../../src/keys/key-gate.ts';
 import { kmsFailure } from '../../../../src/keys/kms/kms-errors.ts';
-import type { KmsGate } from '../../../../src/keys/kms/kms-gate.ts';
 import { kmsRootKey, openKmsConnections, openKmsRootKey } from '../../../../src/keys/kms/kms-root-key.ts';
 import type { KeyringContext, RootKey } from '../../../../src/keys/root-key.ts';
 import { type LongWait, onLongWait } from '../../../../src/waits.ts';
@@ -218,7 +218,7 @@ describe('a request to KMS', () => {
 
   it('that probes a service in trouble is tried once, without a signal, over one client', async () => {
     const arn = kms.createKey();
-    const gate: KmsGate = { ask: ({ probe }) => probe() };
+    const gate: KeyGate = { ask: ({ probe }) => probe() };
     const root = rootKey(arn, { gate });
     const { signal } = new AbortController();
     expect((await root.generate(CONTEXT, { signal })).key).toHaveLength(32);
@@ -233,7 +233,7 @@ describe('a request to KMS', () => {
 
   it('that is answered after its caller has left has its key overwritten', async () => {
     const discards: ((answer: unknown) => void)[] = [];
-    const gate: KmsGate = {
+    const gate: KeyGate = {
       ask({ send, discard }) {
         discards.push(discard as (answer: unknown) => void);
         return send();

@@ -7,7 +7,7 @@ import {
   type Environment,
   optionsFromEnvironment,
   readHarness,
-  setAwsVariables,
+  setClientVariables,
   VARIABLES,
 } from '../../../../src/open/options/environment.ts';
 import type { MemoryOptions } from '../../../../src/open/options/options.ts';
@@ -505,13 +505,24 @@ describe('what the pages, the help and the messages say of variables', () => {
   });
 });
 
-it('variables of AWS from a file are set where the process has none', () => {
+it('variables of AWS and of Vault from a file are set where the process has none', () => {
   vi.stubEnv('AWS_REGION', 'eu-central-1');
   vi.stubEnv('AWS_PROFILE', '');
+  vi.stubEnv('VAULT_TOKEN', '');
   try {
-    setAwsVariables({ AWS_REGION: 'us-east-1', AWS_PROFILE: 'work', OTHER_THAN_AWS: 'x' });
-    const { AWS_REGION, AWS_PROFILE, OTHER_THAN_AWS } = process.env;
-    expect([AWS_REGION, AWS_PROFILE, OTHER_THAN_AWS]).toEqual(['eu-central-1', 'work', undefined]);
+    setClientVariables({
+      AWS_REGION: 'us-east-1',
+      AWS_PROFILE: 'work',
+      VAULT_TOKEN: 'hvs',
+      OTHER_THAN_AWS: 'x',
+    });
+    const { AWS_REGION, AWS_PROFILE, VAULT_TOKEN, OTHER_THAN_AWS } = process.env;
+    expect([AWS_REGION, AWS_PROFILE, VAULT_TOKEN, OTHER_THAN_AWS]).toEqual([
+      'eu-central-1',
+      'work',
+      'hvs',
+      undefined,
+    ]);
   } finally {
     vi.unstubAllEnvs();
   }

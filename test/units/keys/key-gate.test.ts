@@ -1,9 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { MemoryError, type MemoryErrorCode } from '../../../../src/errors.ts';
-import { createKmsGate, type KmsGate } from '../../../../src/keys/kms/kms-gate.ts';
+import { MemoryError, type MemoryErrorCode } from '../../../src/errors.ts';
+import { createKeyGate, type KeyGate } from '../../../src/keys/key-gate.ts';
+
+const OPTIONS = { limitMs: 50_000, late: () => new MemoryError('timeout', 'timeout') };
 
 let now: number;
-let gate: KmsGate;
+let gate: KeyGate;
 /** What reached the service. */
 let sent: ('send' | 'probe')[];
 /** What it does to each request. */
@@ -13,7 +15,7 @@ beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   now = 0;
   sent = [];
-  gate = createKmsGate(() => now);
+  gate = createKeyGate({ ...OPTIONS, monotonic: () => now });
 });
 afterEach(() => {
   vi.useRealTimers();
@@ -182,7 +184,7 @@ describe('a service that is shared', () => {
 describe('a gate by the clock of the process', () => {
   it('lets nobody through for a second after trouble', async () => {
     vi.useFakeTimers({ toFake: ['performance', 'setTimeout', 'clearTimeout'] });
-    gate = createKmsGate();
+    gate = createKeyGate(OPTIONS);
     serve = failing('unavailable');
     for (const ms of [0, 999, 1]) {
       await vi.advanceTimersByTimeAsync(ms);
