@@ -91,7 +91,7 @@ function classify(status: number, sentences: readonly string[] | undefined): Vau
 export function vaultFailure(error: unknown): MemoryError {
   if (error instanceof MemoryError) return error;
   const { name, code, network } = faultOf(error);
-  if (isLate({ name, code })) return vaultLate();
+  if (code === 'ETIMEDOUT' || code === 'UND_ERR_CONNECT_TIMEOUT') return vaultLate();
   const told = { cause: redactedCause({ name, code }, 'Vault') };
   if (network === 'untrusted') {
     return new MemoryError(
@@ -111,16 +111,12 @@ export function vaultFailure(error: unknown): MemoryError {
 
 /** Tells whether a connection broke before the answer had come, so that the request may be sent once more. */
 export function isBrokenOff(error: unknown): boolean {
-  const fault = faultOf(error);
-  return !isLate(fault) && (fault.network === 'broken_off' || fault.code === 'UND_ERR_SOCKET');
+  const { code, network } = faultOf(error);
+  return network === 'broken_off' || code === 'UND_ERR_SOCKET';
 }
 
 /** Reads the fault of a connection, which `fetch` puts into the cause of its error. */
 function faultOf(error: unknown): SdkFailure {
   const { cause = error } = Object(error);
   return readSdkFailure(cause);
-}
-
-function isLate({ name, code }: Pick<SdkFailure, 'name' | 'code'>): boolean {
-  return name === 'TimeoutError' || code === 'ETIMEDOUT' || code === 'UND_ERR_CONNECT_TIMEOUT';
 }

@@ -3,7 +3,7 @@ import { rootBinding } from '../../format/root-wrap.ts';
 import { KEY_BYTES, type RandomBytes, wipe } from '../../format/sodium.ts';
 import { decodeText, encodeText } from '../../language/text.ts';
 import { osRandom } from '../../store/os-random.ts';
-import { throwIfAborted } from '../../time.ts';
+import { inTime, throwIfAborted } from '../../time.ts';
 import { toldIfLong } from '../../waits.ts';
 import { createKeyGate } from '../key-gate.ts';
 import { type KeyringContext, type RootKey, wrapRefused } from '../root-key.ts';
@@ -156,7 +156,6 @@ async function post(key: VaultKey, request: VaultRequest): Promise<VaultAnswer> 
   try {
     return await postOnce(key, request);
   } catch (error) {
-    throwIfAborted(request.signal);
     if (!isBrokenOff(error)) throw error;
     return postOnce(key, request);
   }
@@ -166,21 +165,28 @@ async function postOnce(
   { origin, mount, name, namespace }: VaultKey,
   { verb, fields, token, signal }: VaultRequest,
 ): Promise<VaultAnswer> {
-  const limit = AbortSignal.timeout(ATTEMPT_MS);
-  const response = await fetch(`${origin}/v1/${mount}/${verb}/${name}`, {
-    method: 'POST',
-    headers: {
-      'content-type': 'application/json',
-      'x-vault-request': 'true',
-      'x-vault-token': token,
-      ...(namespace !== undefined && { 'x-vault-namespace': namespace }),
-    },
-    body: JSON.stringify(fields),
-    // A token is for the server that the operator named.
-    redirect: 'manual',
-    signal: signal === undefined ? limit : AbortSignal.any([signal, limit]),
-  });
-  return { status: response.status, fields: await readObject(response) };
+  const attempt = new AbortController();
+  const answered = async (): Promise<VaultAnswer> => {
+    const response = await fetch(`${origin}/v1/${mount}/${verb}/${name}`, {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json',
+        'x-vault-request': 'true',
+        'x-vault-token': token,
+        ...(namespace !== undefined && { 'x-vault-namespace': namespace }),
+      },
+      body: JSON.stringify(fields),
+      // A token is for the server that the operator named.
+      redirect: 'manual',
+      signal: attempt.signal,
+    });
+    return { status: response.status, fields: await readObject(response) };
+  };
+  try {
+    return await inTime(answered, { ms: ATTEMPT_MS, late: vaultLate, signal });
+  } finally {
+    attempt.abort();
+  }
 }
 
 /** Reads the JSON of an answer, and overwrites its bytes; undefined where it is no object, or too long. */
