@@ -70,6 +70,34 @@ const SOURCES_OF_MORE: Readonly<Record<string, Source>> = {
   },
 };
 
+/** The statement that leaves the administration of a key to its account, and no use of it. */
+const ADMINISTRATION = 'AccountAdministers';
+const USES = ['kms:Decrypt', 'kms:GenerateDataKey'];
+
+/** Makes the policy of a key in a customer's account, whose account administers it as this one does its root key. */
+function customerKey({
+  Statement,
+}: {
+  readonly Statement: readonly Readonly<Record<string, unknown>>[];
+}): unknown {
+  const administration = Statement.find(({ Sid }) => Sid === ADMINISTRATION);
+  const use = {
+    Action: USES,
+    Condition: {
+      StringEquals: {
+        'kms:EncryptionContext:app': 'sealed-memory',
+        'kms:EncryptionContext:tenant': '<TENANT>',
+      },
+    },
+    Effect: 'Allow',
+    Principal: { AWS: '<TENANT_ROLE_ARN>' },
+    Resource: '*',
+    Sid: 'RoleUsesKeyForTenant',
+  };
+  const principal = { AWS: 'arn:aws:iam::<CUSTOMER_ACCOUNT>:root' };
+  return { Statement: [{ ...administration, Principal: principal }, use], Version: '2012-10-17' };
+}
+
 /** The names that stand for resources, by the beginning of their logical ids; the first match counts. */
 const NAMES: readonly (readonly [id: string, name: string])[] = [
   ['MemoryBucket', 'BUCKET_ARN'],
@@ -110,13 +138,18 @@ export async function iamDocuments(): Promise<ReadonlyMap<string, string>> {
         context,
       });
       const template = app.synth().getStackByName('SealedMemory').template as Template;
-      return Object.entries(sources).map(([name, source]) => {
-        const document = named(documentOf(template, source));
+      return Object.entries(sources).map(
+        ([name, source]) => [name, named(documentOf(template, source))] as const,
+      );
+    };
+    const made = new Map([...documentsOf(SOURCES, {}), ...documentsOf(SOURCES_OF_MORE, MORE)]);
+    made.set('customer-key', customerKey(made.get('root-key') as Parameters<typeof customerKey>[0]));
+    return new Map(
+      [...made].map(([name, document]) => {
         const text = JSON.stringify(document, undefined, 2).replace(CUSTOMER_KEY_ARN, '<CUSTOMER_KEY_ARN>');
         return [`${name}.json`, `${text}\n`] as const;
-      });
-    };
-    return new Map([...documentsOf(SOURCES, {}), ...documentsOf(SOURCES_OF_MORE, MORE)]);
+      }),
+    );
   } finally {
     await rm(folder, { recursive: true, force: true });
   }

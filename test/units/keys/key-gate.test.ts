@@ -181,6 +181,77 @@ describe('a service that is shared', () => {
   });
 });
 
+describe('a service that hangs', () => {
+  const ATONCE = 16;
+  let answers: ((answer: Uint8Array) => void)[];
+  beforeEach(() => {
+    answers = [];
+    serve = () => {
+      const { promise, resolve } = Promise.withResolvers<Uint8Array>();
+      answers.push(resolve);
+      return promise;
+    };
+  });
+  const outcomes = (asking: readonly Promise<string>[]) =>
+    Promise.all(asking.map((each) => Promise.race([each, 'waits'])));
+
+  it('is asked by 16 at once, and by one more for each that is answered, in their order', async () => {
+    const asking = Array.from({ length: 20 }, () => ask());
+    await pass(0);
+    expect(sent).toHaveLength(ATONCE);
+    answers[3]?.(new Uint8Array(32));
+    await pass(0);
+    expect(sent).toHaveLength(ATONCE + 1);
+    answers[ATONCE]?.(new Uint8Array(32));
+    await pass(0);
+    const [said, then] = [await outcomes(asking), sent.length];
+    expect(said.flatMap((each, index) => (each === 'ok' ? [index] : []))).toEqual([3, ATONCE]);
+    expect(then).toBe(ATONCE + 2);
+  });
+
+  it('is late after its limit, to those who wait for a place too, and what comes then is overwritten', async () => {
+    const asking = Array.from({ length: 20 }, () => ask());
+    await pass(OPTIONS.limitMs - 1);
+    expect(new Set(await outcomes(asking))).toEqual(new Set(['waits']));
+    await pass(1);
+    expect(new Set(await outcomes(asking))).toEqual(new Set(['timeout']));
+    expect(sent).toHaveLength(ATONCE);
+    const key = new Uint8Array(32).fill(7);
+    answers[0]?.(key);
+    await pass(0);
+    expect(key).toEqual(new Uint8Array(32));
+  });
+
+  it('lets who cancels go at once, from a place and from the queue, where nobody loses his turn', async () => {
+    const asking = Array.from({ length: ATONCE }, () => ask());
+    const callers = Array.from({ length: 3 }, () => new AbortController());
+    const queued = callers.map(({ signal }) => ask(signal));
+    await pass(0);
+    callers[1]?.abort();
+    expect(await queued[1]).toBe('aborted');
+    answers[0]?.(new Uint8Array(32));
+    await pass(0);
+    expect(sent).toHaveLength(ATONCE + 1);
+    callers[0]?.abort();
+    expect(await queued[0]).toBe('aborted');
+    await pass(0);
+    expect(sent).toHaveLength(ATONCE + 2);
+    expect(await asking[0]).toBe('ok');
+    answers.at(-1)?.(new Uint8Array(32));
+    expect(await queued[2]).toBe('ok');
+  });
+
+  it('is asked by 16 again once it works', async () => {
+    const asking = Array.from({ length: 40 }, () => ask());
+    await pass(OPTIONS.limitMs);
+    await Promise.all(asking);
+    await pass(1_000);
+    serve = working;
+    expect(await Promise.all(Array.from({ length: 40 }, () => ask()))).toContain('ok');
+    expect(await Promise.all(Array.from({ length: 40 }, () => ask()))).toEqual(Array(40).fill('ok'));
+  });
+});
+
 describe('a gate by the clock of the process', () => {
   it('lets nobody through for a second after trouble', async () => {
     vi.useFakeTimers({ toFake: ['performance', 'setTimeout', 'clearTimeout'] });

@@ -249,6 +249,28 @@ describe('a request to KMS', () => {
     expect(Plaintext).toEqual(new Uint8Array(32));
   });
 
+  it('for a key whose service hangs is one of 16, and takes no connection of another key', async () => {
+    vi.stubEnv('AWS_ENDPOINT_URL_KMS', kms.endpoint);
+    const connections = openKmsConnections();
+    const [hanging, other] = [kms.createKey(), kms.createKey()].map((keyArn) =>
+      rootKey(keyArn, { connections }),
+    );
+    const caller = new AbortController();
+    const before = kms.requests.length;
+    kms.failNext(64, 'silence');
+    const tied = [hanging, ...Array.from({ length: 3 }, () => rootKey(kms.createKey(), { connections }))];
+    const asking = tied.flatMap((each) =>
+      Array.from({ length: 100 }, () => each?.generate(CONTEXT, { signal: caller.signal })),
+    );
+    const ended = Promise.allSettled(asking);
+    await vi.waitFor(() => expect(kms.requests.length - before).toBe(64), { timeout: 10_000 });
+    expect((await other?.generate(CONTEXT))?.key).toHaveLength(32);
+    expect(kms.requests.length - before).toBe(65);
+    caller.abort();
+    await ended;
+    vi.unstubAllEnvs();
+  });
+
   it('is not sent by one who reaches the key otherwise, while the service is in trouble', async () => {
     vi.useFakeTimers({ toFake: ['performance'] });
     try {

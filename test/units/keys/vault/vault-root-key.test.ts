@@ -10,6 +10,7 @@ import type { KeyringContext, RootKey } from '../../../../src/keys/root-key.ts';
 import { openRootKeys } from '../../../../src/keys/root-keys.ts';
 import { type LongWait, onLongWait } from '../../../../src/waits.ts';
 import { CONTEXT, describeRootKey } from '../../../contracts/root-key.ts';
+import { blocksOf } from '../../../docs/pages.ts';
 import type { RawAnswer } from '../../../stage/fake-transit.ts';
 import { openTransitSite, policyOf, type TransitSite } from '../../../stage/transit-site.ts';
 
@@ -123,6 +124,19 @@ describe('a key in Transit', () => {
     expect(await codesOf(stranger, wrapped)).toEqual(['access_denied', 'access_denied']);
     await site.revokeToken(token);
     expect(await codesOf(root, wrapped)).toEqual(['access_denied', 'access_denied']);
+  });
+
+  it('is used by a token with the policy of the documents, which allows nothing else', async () => {
+    const { keyUrl, root } = await opened(site);
+    const name = keyUrl.split('/').at(-1) ?? '';
+    const [{ text } = expect.fail('no policy'), ...more] = blocksOf('docs/byok.md', 'hcl');
+    expect(more).toEqual([]);
+    const policy = text.replaceAll('transit/', `${site.mount}/`).replaceAll('sealed-memory"', `${name}"`);
+    const byDocument = vaultRootKey({ keyUrl, token: await site.createToken(policy) });
+    const { key, wrapped } = await byDocument.generate(CONTEXT);
+    expect(await root.unwrap(wrapped, CONTEXT)).toEqual(key);
+    const another = vaultRootKey({ keyUrl: `${keyUrl}x`, token: await site.createToken(policy) });
+    expect(await codesOf(another, wrapped)).toEqual(['access_denied', 'access_denied']);
   });
 
   it('whose policy lacks one of the two paths does the other alone', async () => {
