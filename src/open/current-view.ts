@@ -1,6 +1,4 @@
-import type { TenantId } from '../format/object-keys.ts';
-import { once } from '../time.ts';
-import type { MemoryOptions, TenantSettings } from './options/options.ts';
+import type { TenantSettings } from './options/options.ts';
 import type { MountPoint, Settings } from './options/settings.ts';
 
 /** The settings of the turns of one tenant. */
@@ -26,26 +24,4 @@ export interface CurrentView {
    * @throws MemoryError `misconfigured` for settings that are malformed; `unavailable` where they cannot be read.
    */
   of(signal?: AbortSignal): Promise<TenantView>;
-}
-
-/**
- * Makes the function that gives a tenant its view. Without `tenants` in the options all have the same one; with it the
- * first question loads what asks and judges.
- */
-export function openViews(
-  options: Partial<MemoryOptions>,
-  shared: Pick<TenantView, 'settings' | 'points'>,
-): (tenant: TenantId) => CurrentView {
-  const { tenants, ...own } = options;
-  const common: TenantView = { ...shared, turn: {}, keys: {}, given: undefined };
-  if (tenants === undefined) return () => ({ of: async () => common });
-  const load = once(async () => {
-    const { openSource, watchView } = await import('./tenant-views.ts');
-    const source = openSource(tenants);
-    return (tenant: TenantId) => watchView(tenant, { source, common, options: own });
-  });
-  return (tenant) => {
-    const view = once(async () => (await load())(tenant));
-    return { of: async (signal) => (await view()).of(signal) };
-  };
 }

@@ -2,7 +2,7 @@ import { type BaseStore, openBaseStore } from '../store/open-store.ts';
 import type { Memory } from '../tool/memory-tool.ts';
 import type { Tree } from '../tree/tree.ts';
 import { createVersionCaches, type VersionCache } from '../tree/version-cache.ts';
-import { openViews } from './current-view.ts';
+import { openViews } from './open-views.ts';
 import type { MemoryOptions } from './options/options.ts';
 import {
   type MountPoint,

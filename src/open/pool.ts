@@ -6,9 +6,10 @@ import { once } from '../time.ts';
 import type { Memory } from '../tool/memory-tool.ts';
 import { checkActor } from '../tree/tenant.ts';
 import { createVersionCaches } from '../tree/version-cache.ts';
-import { type OwnTurn, openViews, type TenantView } from './current-view.ts';
+import type { OwnTurn, TenantView } from './current-view.ts';
 import type { PlaceNow } from './followed-tree.ts';
 import type { OpenMounts } from './mounts.ts';
+import { openViews } from './open-views.ts';
 import { refuseUnknownNames } from './options/known-names.ts';
 import { judge, readTenant } from './options/option-table.ts';
 import type { MemoryOptions } from './options/options.ts';
@@ -83,7 +84,7 @@ export interface PooledTenant extends OpenTenant {
 }
 
 /** A memory's hold on the parts of its tenant: calls run in it, and the last of them lets it go once it is left. */
-interface Hold {
+interface HeldParts {
   readonly found: WarmTenant;
   readonly entry: KeyedTenant;
   readonly parts: WarmParts;
@@ -265,7 +266,7 @@ export function createTenantPool(
   const hold = async (
     { found, view }: Awaited<ReturnType<typeof lookUp>>,
     { request, user }: { readonly request: PoolOpenOptions; readonly user: PartsUser },
-  ): Promise<Hold> => {
+  ): Promise<HeldParts> => {
     const entry = warm.useKeyed(found, { ...request, view });
     entry.opening++;
     try {
@@ -287,11 +288,14 @@ export function createTenantPool(
   /** Lets a memory go from parts to others once its tenant's settings have changed, call by call. */
   const createFollower = (
     tenant: TenantId,
-    { first, ...user }: { readonly first: Hold; readonly request: PoolOpenOptions; readonly user: PartsUser },
-  ): { readonly now: PlaceNow<MemoryPlace>; held(): Hold } => {
+    {
+      first,
+      ...user
+    }: { readonly first: HeldParts; readonly request: PoolOpenOptions; readonly user: PartsUser },
+  ): { readonly now: PlaceNow<MemoryPlace>; held(): HeldParts } => {
     let held = first;
     let moving: { readonly view: TenantView; readonly ended: Promise<void> } | undefined;
-    const letGo = async (left: Hold): Promise<void> => {
+    const letGo = async (left: HeldParts): Promise<void> => {
       if (!left.isLeft || left.calls > 0) return;
       left.entry.memories.delete(user.user);
       await warm.evictSurplus(left.found);
