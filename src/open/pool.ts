@@ -163,10 +163,13 @@ export function createTenantPool(
   {
     opens = 'mounts',
     mountCredentials,
+    onBegun,
   }: {
     readonly opens?: 'mounts' | 'tenants';
     /** Gives the credentials for a mounted tenant, where its mount has none. */
     readonly mountCredentials?: ((tenant: TenantId) => AwsCredentials) | undefined;
+    /** Hears of a tenant that this process has begun, in the place of the logger. */
+    readonly onBegun?: ((tenant: TenantId) => void) | undefined;
   } = {},
 ): TenantPool {
   const settings = readSettings(options);
@@ -226,7 +229,8 @@ export function createTenantPool(
     const shared = await openBase();
     const credentials = source?.provider;
     const base = credentials === undefined ? shared : shared.withCredentials(credentials);
-    const own = { settings: view.settings, points, base, credentials, cache: openCache() };
+    const told = { onBegun: onBegun && (() => onBegun(found.tenant)) };
+    const own = { settings: view.settings, points, base, credentials, cache: openCache(), ...told };
     const parts = await wireTenant({ ...found, ...own });
     const hasOwn = view.points !== points && view.points.length > 0 && opens === 'mounts';
     if (!hasOwn) return { ...parts, mounts: undefined };

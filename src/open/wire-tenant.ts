@@ -98,6 +98,8 @@ export interface TenantWiring {
   readonly cache?: VersionCache | undefined;
   /** The process's memory of the tenant's keyring so far. */
   readonly guard?: RollbackGuard | undefined;
+  /** Hears that this process has begun the tenant, in the place of the logger, whose lines name no tenant. */
+  readonly onBegun?: (() => void) | undefined;
   /** The order of commands that other memories of the tenant in this process share. */
   readonly order?: CommandOrder | undefined;
 }
@@ -192,7 +194,7 @@ export async function wireTenant(wiring: TenantWiring): Promise<OpenTenant> {
     ...(names !== undefined && { nameMode: names }),
     keepsHistory: historyDays !== undefined,
     createTenants: settings.createTenants,
-    onBegun: () => logger.info('a tenant was begun', { tenant }),
+    onBegun: wiring.onBegun ?? (() => logger.info('a tenant was begun')),
   });
   const clocks = { clock: Date.now, monotonic: () => performance.now() };
   const isLimited = limits.files !== undefined || limits.tenantBytes !== undefined;

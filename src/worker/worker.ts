@@ -145,6 +145,7 @@ export function createWorker(given: WorkerOptions): Worker {
   const { credentials } = options;
   const pool = createTenantPool(memory, {
     mountCredentials: credentials && ((tenant) => () => credentials(tenant)()),
+    onBegun: (tenant) => log.info('a tenant was begun', { tenant }),
   });
   const gate = createClaudeGate();
   const deliver = async (given: unknown, request: DeliveryTime): Promise<Delivery> => {

@@ -37,7 +37,7 @@ export interface MemoryOptions {
   readonly lazy?: boolean | undefined;
   /**
    * False to refuse a tenant that has no keyring as `tenant_unknown`, its reads too: a mistyped id begins none then.
-   * Default true: its first write begins it, which is one line of the log.
+   * Default true: its first write begins it, which is one line of the log; a worker's names the tenant.
    */
   readonly createTenants?: boolean | undefined;
   /** True for a memory that is only read: every write is refused, and reads write nothing; default false. */

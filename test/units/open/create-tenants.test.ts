@@ -38,7 +38,7 @@ describe('a tenant for whom nothing was ever written', () => {
   it('is begun by the first write, which the log tells once', async () => {
     await begin();
     await begin();
-    expect(told).toEqual([['a tenant was begun', { tenant: 'acme' }]]);
+    expect(told).toEqual([['a tenant was begun', undefined]]);
   });
 
   it('is not begun with createTenants: false, and the store is asked for no change', async () => {
@@ -80,7 +80,7 @@ describe('a tenant for whom nothing was ever written', () => {
     await admin.switchHistory('on');
     await using memory = await openMemory(options({ createTenants: false }));
     await memory.files.write('/memories/a.md', 'a');
-    expect(told).toEqual([['a tenant was begun', { tenant: 'acme' }]]);
+    expect(told).toEqual([['a tenant was begun', undefined]]);
   });
 
   it('is told from one whose keyring is gone', async () => {
@@ -119,5 +119,15 @@ describe('a worker that begins no tenant', () => {
   it('runs the turns of a known one', async () => {
     await begin();
     expect(await site.worker.invoke(TURN, timeOf(60_000))).toMatchObject({ outcome: 'answered' });
+    expect(site.lines.join()).not.toContain('begun');
+  });
+
+  it('names the tenant that another one begins in its log', async () => {
+    await using other = await startLocalWorker(store);
+    await other.deliver([TURN]);
+    const lines = other.lines
+      .map((line) => JSON.parse(line))
+      .filter(({ message }) => message === 'a tenant was begun');
+    expect(lines).toEqual([expect.objectContaining({ level: 'info', tenant: 'acme' })]);
   });
 });
