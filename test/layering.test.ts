@@ -30,7 +30,7 @@ const PACKAGES: readonly (readonly [files: RegExp, packages: RegExp])[] = [
   [/^policy\//, /^@secretlint\/(core|secretlint-rule-preset-recommend)$/],
   [/^tool\/telemetry\.ts$/, /^@opentelemetry\/api$/],
   [/^tool\//, new RegExp(`${NODE.source}|^@anthropic-ai/sdk$`)],
-  [/^open\/(dynamodb-sdk|tenant-table)\.ts$/, /^@aws-sdk\/client-dynamodb$/],
+  [/^open\/(dynamodb-sdk|tenant-table(-changes)?)\.ts$/, /^@aws-sdk\/client-dynamodb$/],
   [/^open\//, NODE],
   [/^agent\//, /^/],
   [/^mcp\//, /^@modelcontextprotocol\/server$/],

@@ -10,38 +10,51 @@ import type { TenantSource } from './options/options.ts';
 const MAX_FILE_BYTES = 16_777_216;
 const OTHERS = 0o077;
 
+/** What a file held when it was read. */
+interface ReadTenants {
+  readonly state: string;
+  readonly tenants: ReadonlyMap<string, unknown>;
+}
+
 /**
  * Answers the settings of tenants from a file of JSON: an object that has a member for each tenant with settings of its
- * own. The file is read again when it has changed. One that holds a root key itself, or credentials, must be readable by its owner alone.
+ * own. The file is read again when it has changed. One that holds a root key itself, or credentials, must be readable
+ * by its owner alone.
  *
  * The source throws MemoryError `unavailable` for a file that cannot be read, and `misconfigured` for one that holds
  * something else; no message repeats what it holds.
  */
 export function openTenantFile(path: string): TenantSource {
-  let read: { readonly state: string; readonly tenants: ReadonlyMap<string, unknown> } | undefined;
+  let read: ReadTenants | undefined;
   return async (tenant) => {
-    const file = await openToRead(path);
-    try {
-      const { mode, size, mtimeMs, ctimeMs, ino } = await file.stat();
-      if ((mode & constants.S_IFMT) !== constants.S_IFREG) throw malformed('is no regular file');
-      if (size > MAX_FILE_BYTES) throw malformed(`is larger than ${MAX_FILE_BYTES} bytes`);
-      const state = [ino, size, mtimeMs, ctimeMs, mode].join();
-      if (read?.state !== state) {
-        const tenants = parseTenants(await file.readFile('utf8'));
-        const isOpen = process.platform !== 'win32' && (mode & OTHERS) !== 0;
-        if (isOpen && [...tenants.values()].some(holdsSecrets)) {
-          throw malformed(
-            'holds root keys or credentials and may be read by other users: run "chmod 600" on it',
-          );
-        }
-        read = { state, tenants };
-      }
-      // The pool judges what a tenant has.
-      return read.tenants.get(tenant) as Awaited<ReturnType<TenantSource>>;
-    } finally {
-      await file.close();
-    }
+    read = await readWhenChanged(path, read);
+    // The pool judges what a tenant has.
+    return read.tenants.get(tenant) as Awaited<ReturnType<TenantSource>>;
   };
+}
+
+/** Reads the settings of all tenants of such a file. @throws MemoryError as the source does. */
+export async function readTenantFile(path: string): Promise<ReadonlyMap<string, unknown>> {
+  return (await readWhenChanged(path)).tenants;
+}
+
+async function readWhenChanged(path: string, last?: ReadTenants): Promise<ReadTenants> {
+  const file = await openToRead(path);
+  try {
+    const { mode, size, mtimeMs, ctimeMs, ino } = await file.stat();
+    if ((mode & constants.S_IFMT) !== constants.S_IFREG) throw malformed('is no regular file');
+    if (size > MAX_FILE_BYTES) throw malformed(`is larger than ${MAX_FILE_BYTES} bytes`);
+    const state = [ino, size, mtimeMs, ctimeMs, mode].join();
+    if (last?.state === state) return last;
+    const tenants = parseTenants(await file.readFile('utf8'));
+    const isOpen = process.platform !== 'win32' && (mode & OTHERS) !== 0;
+    if (isOpen && [...tenants.values()].some(holdsSecrets)) {
+      throw malformed('holds root keys or credentials and may be read by other users: run "chmod 600" on it');
+    }
+    return { state, tenants };
+  } finally {
+    await file.close();
+  }
 }
 
 async function openToRead(path: string) {

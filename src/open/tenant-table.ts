@@ -12,6 +12,8 @@ const WITHIN_MS = 10_000;
 
 /** A table of DynamoDB, with the settings of a tenant as JSON in an item of its own. */
 export interface TenantTable {
+  /** Its name or its ARN. */
+  readonly name: string;
   /**
    * Reads the text of a tenant's settings as it is now; undefined where the table has no item for the tenant.
    *
@@ -61,6 +63,7 @@ export function openTable(table: string): TenantTable {
   };
 
   return {
+    name: table,
     ask,
     async read(tenant, signal) {
       const { GetItemCommand } = await load();
@@ -157,7 +160,7 @@ function tableFailure(error: unknown): MemoryError {
   if (REFUSED.test(name) || status === 401 || status === 403) {
     return told(
       'access_denied',
-      'The table of the tenants refused access: check the credentials of this process, and that they may dynamodb:GetItem there.',
+      'The table of the tenants refused access: check the credentials of this process, and that they may dynamodb:GetItem there, and UpdateItem and DeleteItem to change it.',
     );
   }
   if (name === 'ResourceNotFoundException')

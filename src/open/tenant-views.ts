@@ -28,7 +28,8 @@ const TURN_RULES: Readonly<Record<keyof OwnTurn, Rule>> = {
 const OF_MEMORY = [
   ...(['rootKey', 'readOnly', 'limits', 'policy', 'mounts', 'history', 'expireAfterDays'] as const),
 ] satisfies readonly (keyof TenantSettings)[];
-const OF_TENANT: ReadonlySet<string> = new Set<keyof TenantSettings>([
+/** The names of all settings. */
+export const OF_TENANT: ReadonlySet<string> = new Set<keyof TenantSettings>([
   ...OF_MEMORY,
   'expires',
   ...(Object.keys(TURN_RULES) as (keyof OwnTurn)[]),
@@ -120,7 +121,7 @@ export function watchView(
  *
  * @throws MemoryError `misconfigured` that names the setting and the tenant, never the value.
  */
-function judgeOwn(tenant: TenantId, given: unknown, options: Partial<MemoryOptions>): TenantView {
+export function judgeOwn(tenant: TenantId, given: unknown, options: Partial<MemoryOptions>): TenantView {
   const nameOf = (option: string): string => `${option} in the settings of tenant ${tenant}`;
   if (typeof given !== 'object' || given === null || Array.isArray(given)) {
     throw misconfigured(`The settings of tenant ${tenant} are no object.`);

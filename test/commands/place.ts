@@ -15,6 +15,8 @@ export interface Place extends Disposable {
   readonly folder: string;
   at(path: string): string;
   set(name: string, value: string | undefined): void;
+  /** Has something closed when the transcript ends. */
+  closeAtEnd(opened: AsyncDisposable): void;
   /** Lets time pass, in milliseconds. */
   later(ms: number): void;
   /** Has something done when the program asks next, before it is answered. */
@@ -60,12 +62,14 @@ export function openPlace(): Place {
   let now = BEGINNING;
   let deed: (() => Promise<void>) | undefined;
   const running: Taken[] = [];
+  const opened: AsyncDisposable[] = [];
   return {
     folder,
     at: (path) => (path.startsWith('/') ? path : join(folder, path)),
     set(name, value) {
       own[name] = value;
     },
+    closeAtEnd: (each) => void opened.push(each),
     later(ms) {
       now += ms;
     },
@@ -105,7 +109,10 @@ export function openPlace(): Place {
         stderr: stderr.toString().replaceAll(PROGRESS, ''),
       };
     },
-    [Symbol.dispose]: () => rmSync(folder, { recursive: true }),
+    [Symbol.dispose]() {
+      for (const each of opened) void each[Symbol.asyncDispose]();
+      rmSync(folder, { recursive: true });
+    },
   };
 }
 

@@ -14,6 +14,7 @@ import {
 } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { DatabaseSync } from 'node:sqlite';
+import type { FakeDynamo } from '../stage/fake-dynamodb.ts';
 import type { Answer, Place } from './place.ts';
 
 /** A program that a transcript may type beside ours, without a process; text and bytes that it returns are written. */
@@ -23,6 +24,9 @@ type Builtin = (args: readonly string[], input: Uint8Array, place: Place) => unk
 const PIPE_BYTES = 65_536;
 /** The ends of pipes that `hold` has opened. */
 const held = new Map<string, number>();
+
+/** The table that `table` has begun. */
+let table: FakeDynamo | undefined;
 
 const DAY_MS = 86_400_000;
 const UNITS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: DAY_MS };
@@ -110,6 +114,22 @@ const BUILTINS: Readonly<Record<string, Builtin>> = {
   stat: ([, what, file = ''], _, { at }) => {
     const { mode, mtimeMs } = statSync(at(file));
     return `${what === '%Y' ? Math.round(mtimeMs / 1_000) : (mode & 0o777).toString(8)}\n`;
+  },
+  /**
+   * `table`: begins an empty table of tenants, which the settings name; `table TENANT TEXT`: somebody writes an item, and
+   * `table TENANT` shows what it holds.
+   */
+  table: async ([tenant, text], _, place) => {
+    if (tenant === undefined) {
+      const { startFakeDynamo } = await import('../stage/fake-dynamodb.ts');
+      table = await startFakeDynamo();
+      place.closeAtEnd(table);
+      for (const setting of Object.entries(table.env)) place.set(...setting);
+      place.set('SEALED_MEMORY_TENANTS', `dynamodb:${table.table}`);
+      return '';
+    }
+    if (text !== undefined) return table?.put(tenant, text);
+    return `${table?.items.get(tenant)?.['settings']?.['S'] ?? 'no item'}\n`;
   },
   /** `tar -t`: the files in an archive, with their texts. */
   tar: async (_, archive) => {

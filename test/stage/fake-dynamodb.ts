@@ -36,8 +36,8 @@ export interface FakeDynamo extends AsyncDisposable {
   readonly items: Map<string, Item>;
   /** Puts the item of a tenant with settings as JSON, or as the text that is given. */
   put(tenant: string, settings: unknown): void;
-  /** Answers the next `times` requests with this error, this answer, or not at all. */
-  meet(times: number, failure: TableError | RawAnswer | 'silence' | 'break'): void;
+  /** Answers the next `times` requests with this error, this answer, or not at all; `lost`: once it was done. */
+  meet(times: number, failure: TableError | RawAnswer | 'silence' | 'break' | 'lost'): void;
   /** From now on there is no table. */
   vanish(): void;
 }
@@ -63,7 +63,7 @@ export async function startFakeDynamo(): Promise<FakeDynamo> {
   const table = 'tenant-settings';
   const items = new Map<string, Item>();
   const requests: TableRequest[] = [];
-  const scripted: (TableError | RawAnswer | 'silence' | 'break')[] = [];
+  const scripted: (TableError | RawAnswer | 'silence' | 'break' | 'lost')[] = [];
   let isGone = false;
 
   const keyOf = (body: TableRequest['body']): string => {
@@ -129,17 +129,16 @@ export async function startFakeDynamo(): Promise<FakeDynamo> {
     requests.push(request);
     const met = scripted.shift();
     if (met === 'silence') return;
-    if (met === 'break') {
-      incoming.socket.destroy();
+    if (typeof met === 'object') {
+      if (!('body' in met)) throw new Refusal(met);
+      send(response, met);
       return;
     }
-    if (met !== undefined && 'body' in met) send(response, met);
-    else if (met !== undefined) throw new Refusal(met);
-    else {
-      const answer = answers[request.operation];
-      if (answer === undefined) throw new Refusal({ type: 'UnknownOperationException' });
-      send(response, { status: 200, body: JSON.stringify(answer(request.body)) });
-    }
+    const answer = answers[request.operation];
+    if (answer === undefined) throw new Refusal({ type: 'UnknownOperationException' });
+    const body = met === 'break' ? '' : JSON.stringify(answer(request.body));
+    if (met === undefined) send(response, { status: 200, body });
+    else incoming.socket.destroy();
   }
 
   const server = createServer((incoming, response) => {

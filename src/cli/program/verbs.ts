@@ -33,6 +33,7 @@ import {
 } from '../keys/keys.ts';
 import { declareDecodeName, declareEncodeName } from '../keys/names.ts';
 import { declareShred } from '../keys/shred.ts';
+import { declareTenantSettings } from '../keys/tenant-settings.ts';
 import { declareTenants } from '../keys/tenants.ts';
 import type { Action, Invocation } from '../run/invocation.ts';
 import { declareExec } from '../serve/exec.ts';
@@ -110,6 +111,12 @@ export function declareVerbs(program: Command, choose: Choose, more: { readonly 
   declareHistorySwitch(tenant, {
     show: chosen(async () => (await import('../history/switch.ts')).runHistoryState),
     turn: chosen(async () => (await import('../history/switch.ts')).runTurnHistory),
+  });
+  declareTenantSettings(tenant, {
+    show: chosen(async () => (await import('../keys/tenant-settings.ts')).runShowSettings),
+    check: chosen(async () => (await import('../keys/tenant-settings.ts')).runCheckSettings),
+    set: chosen(async () => (await import('../keys/tenant-settings.ts')).runSetSetting),
+    unset: chosen(async () => (await import('../keys/tenant-settings.ts')).runUnsetSetting),
   });
   below(tenant)(declareShred, async () => (await import('../keys/shred.ts')).runShred);
   const names = program.command('names').description('translate between paths and object keys');

@@ -88,6 +88,29 @@ export function readStore({ flags, logger }: Pick<Invocation, 'flags' | 'logger'
   return { location: parseStoreLocation(store, 'store'), s3, credentials };
 }
 
+/** A root key with which the settings of tenants are judged where none is configured; nothing is opened with it. */
+const STAND_IN = new Uint8Array(32);
+
+/**
+ * Where the settings of tenants lie, and the options that they take the place of, for a verb that opens no store.
+ *
+ * @throws MemoryError `misconfigured`.
+ */
+export function readTenantsOptions({ flags, logger }: Pick<Invocation, 'flags' | 'logger'>): {
+  readonly tenants: string;
+  readonly tenant: string | undefined;
+  readonly options: Partial<MemoryOptions>;
+} {
+  const env = readEnvironment(flags);
+  setAwsVariables(env);
+  const given: Partial<MemoryOptions> = optionsFromEnvironment(env, { logger });
+  const { tenants, tenant, store = 'memory:', rootKey = STAND_IN, ...rest } = given;
+  if (typeof tenants === 'string') return { tenants, tenant, options: { ...rest, store, rootKey } };
+  throw misconfigured(
+    'not set: where the settings of tenants lie (SEALED_MEMORY_TENANTS), file:PATH or dynamodb:TABLE.',
+  );
+}
+
 /** Options for a verb on files, which a store that ends with the process surprises. */
 export function readMemoryOptions(invocation: Invocation): MemoryOptions {
   const options = readOptions(invocation);
@@ -263,7 +286,7 @@ function settingsOf(profile: Profile, folder: string): Environment {
         );
       }
       if (variable === ROOT_KEY_FILE || variable === EVENTS_FILE) return [variable, at(text)];
-      return [variable, text.replace(/^sqlite:(.+)$/s, (_, path: string) => `sqlite:${at(path)}`)];
+      return [variable, text.replace(/^(sqlite|file):(.+)$/s, (_, kind, path) => `${kind}:${at(path)}`)];
     }),
   );
 }

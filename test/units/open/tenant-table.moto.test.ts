@@ -7,7 +7,8 @@ import {
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { inTests } from '../../../infra/local/programs/install-options.ts';
 import { startMoto } from '../../../infra/local/servers/moto.ts';
-import { openTenantTable } from '../../../src/open/tenant-table.ts';
+import { openTable, openTenantTable } from '../../../src/open/tenant-table.ts';
+import { changeSettings } from '../../../src/open/tenant-table-changes.ts';
 
 const install = inTests(process.env, (line) => console.log(`DynamoDB: ${line}`));
 const moto = await startMoto(process.env, install);
@@ -74,5 +75,21 @@ describe.skipIf('reason' in moto)(`On moto${'version' in moto ? ` ${moto.version
       code: 'misconfigured',
       message: 'The key of the table of the tenants must be tenant, a string.',
     });
+  });
+
+  it('settings are changed as long as they are what was read', async () => {
+    await createTable('changed');
+    const table = openTable('changed');
+    const change = (read: string | undefined, settings: string | undefined) =>
+      changeSettings(table, { tenant: 'acme', read, settings });
+    await change(undefined, '{"readOnly":true}');
+    expect(await table.read('acme')).toBe('{"readOnly":true}');
+    await expect(change(undefined, '[]')).rejects.toMatchObject({ code: 'version_conflict' });
+    await expect(change('{}', '[]')).rejects.toMatchObject({ code: 'version_conflict' });
+    await change('{"readOnly":true}', '{}');
+    await expect(change('[]', undefined)).rejects.toMatchObject({ code: 'version_conflict' });
+    expect(await table.read('acme')).toBe('{}');
+    await change('{}', undefined);
+    expect(await table.read('acme')).toBeUndefined();
   });
 });

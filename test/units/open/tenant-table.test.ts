@@ -3,7 +3,8 @@ import { MemoryError } from '../../../src/errors.ts';
 import { openMemory } from '../../../src/open/open-memory.ts';
 import { optionsFromEnvironment } from '../../../src/open/options/environment.ts';
 import { createMemoryPool } from '../../../src/open/pool.ts';
-import { openTenantTable } from '../../../src/open/tenant-table.ts';
+import { openTable, openTenantTable } from '../../../src/open/tenant-table.ts';
+import { changeSettings } from '../../../src/open/tenant-table-changes.ts';
 import { openSqliteObjectStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { CAPACITY, type FakeDynamo, startFakeDynamo } from '../../stage/fake-dynamodb.ts';
 import { silentLogger } from '../../stage/silent-logger.ts';
@@ -185,4 +186,52 @@ describe('a table of tenants', () => {
       );
     },
   );
+});
+
+describe('a change of the settings of a tenant', () => {
+  const textOf = (tenant = 'acme') => dynamo.items.get(tenant)?.['settings']?.['S'];
+  const change = (read: string | undefined, settings: string | undefined) =>
+    changeSettings(openTable(dynamo.table), { tenant: 'acme', read, settings });
+  const conflict = {
+    code: 'version_conflict',
+    message: expect.stringContaining('settings of acme have changed'),
+  };
+
+  it('begins, replaces and takes away an item, and leaves what else it has', async () => {
+    await change(undefined, '{"readOnly":true}');
+    expect(textOf()).toBe('{"readOnly":true}');
+    dynamo.items.set('acme', { ...dynamo.items.get('acme'), note: { S: 'since May' } });
+    await change('{"readOnly":true}', '{}');
+    expect(dynamo.items.get('acme')).toMatchObject({ note: { S: 'since May' }, settings: { S: '{}' } });
+    await change('{}', undefined);
+    expect(dynamo.items.size).toBe(0);
+  });
+
+  it('is refused where somebody else has changed them since they were read', async () => {
+    dynamo.put('acme', { readOnly: true });
+    await expect(change(undefined, '{}')).rejects.toMatchObject(conflict);
+    await expect(change('{}', '{"readOnly":false}')).rejects.toMatchObject(conflict);
+    await expect(change('{}', undefined)).rejects.toMatchObject(conflict);
+    expect(textOf()).toBe('{"readOnly":true}');
+    dynamo.items.delete('acme');
+    await expect(change('{}', '{"readOnly":false}')).rejects.toMatchObject(conflict);
+    expect(dynamo.items.size).toBe(0);
+  });
+
+  it('is made once, and told as made, where an answer is lost', async () => {
+    dynamo.meet(1, 'lost');
+    await change(undefined, '{}');
+    expect(textOf()).toBe('{}');
+    dynamo.meet(1, 'lost');
+    await change('{}', undefined);
+    expect(dynamo.items.size).toBe(0);
+  });
+
+  it('tells a table that refuses it', async () => {
+    dynamo.meet(1, { type: 'AccessDeniedException' });
+    await expect(change(undefined, '{}')).rejects.toMatchObject({
+      code: 'access_denied',
+      message: expect.stringContaining('UpdateItem'),
+    });
+  });
 });

@@ -1,0 +1,301 @@
+import type { Command } from 'commander';
+import { misconfigured } from '../../errors.ts';
+import { fromBase64 } from '../../format/encoding.ts';
+import { KEY_BYTES } from '../../format/sodium.ts';
+import { isKeyName } from '../../open/clear-keys.ts';
+import { readTenant } from '../../open/options/option-table.ts';
+import type { MemoryOptions } from '../../open/options/options.ts';
+import { judgeOwn, OF_TENANT } from '../../open/tenant-views.ts';
+import {
+  type ChosenVerb,
+  EXIT_FAILED,
+  failureLine,
+  type Invocation,
+  ofOneChange,
+  tellInterruption,
+  wrongCall,
+} from '../run/invocation.ts';
+import { readTenantsOptions } from '../run/settings.ts';
+import { counted } from '../show/report.ts';
+
+/** Declares `settings` among the commands about the tenant as a whole. */
+export function declareTenantSettings(
+  tenant: Command,
+  run: {
+    readonly show: ChosenVerb<typeof runShowSettings>;
+    readonly check: ChosenVerb<typeof runCheckSettings>;
+    readonly set: ChosenVerb<typeof runSetSetting>;
+    readonly unset: ChosenVerb<typeof runUnsetSetting>;
+  },
+): void {
+  const settings = tenant
+    .command('settings')
+    .description('look after what a tenant has of its own, in a file or a table; docs/tenants.md');
+  settings
+    .command('show')
+    .description("show the tenant's settings; of root keys the names alone")
+    .action(() => run.show());
+  settings
+    .command('check')
+    .description('judge the settings of every tenant of the file, or of the tenant in the table')
+    .action(() => run.check());
+  const dryRun = ['--dry-run', 'write nothing, and tell what would be written'] as const;
+  settings
+    .command('set <name> <value>')
+    .description('give a setting in the table; a value that is no text is JSON: set limits.files 500')
+    .option(...dryRun)
+    .action((name: string, value: string, options: ChangeArguments) => run.set(name, value, options));
+  settings
+    .command('unset <name>')
+    .description('take a setting out of the table')
+    .option(...dryRun)
+    .action((name: string, options: ChangeArguments) => run.unset(name, options));
+}
+
+export interface ChangeArguments {
+  readonly dryRun?: boolean;
+}
+
+type TypedSettings = Readonly<Record<string, unknown>>;
+
+/** Where the settings lie, and the options that they are judged with. */
+interface Place {
+  readonly kind: 'file' | 'table';
+  readonly at: string;
+  readonly options: Partial<MemoryOptions>;
+  readonly tenant: string | undefined;
+}
+
+/** Shows the settings of the configured tenant. */
+export async function runShowSettings(invocation: Invocation): Promise<number> {
+  const { report } = invocation;
+  const place = placeOf(invocation);
+  const tenant = requireTenant(place);
+  const given = await report.during('reading the settings', () => readGiven(place, tenant, invocation));
+  const shown = Object.entries(given === undefined ? {} : objectOf(given, tenant)).map(
+    ([name, value]) => [name, OF_TENANT.has(name) ? masked(name, value) : UNKNOWN] as const,
+  );
+  for (const [name, value] of shown) {
+    await report.entry({ name, value }, `${name}: ${JSON.stringify(value)}`);
+  }
+  const none = [`ok    ${tenant} has no settings of its own: it has those of all tenants`];
+  await report.done({ tenant, settings: shown.length }, shown.length === 0 ? none : []);
+  return 0;
+}
+
+/** Judges settings as a pool does. Resolves to 1 where some are refused. */
+export async function runCheckSettings(invocation: Invocation): Promise<number> {
+  const { report } = invocation;
+  const place = placeOf(invocation);
+  const known = await report.during('reading the settings', async () => {
+    if (place.kind === 'file') return (await import('../../open/tenant-file.ts')).readTenantFile(place.at);
+    const tenant = requireTenant(place);
+    return new Map([[tenant, await readGiven(place, tenant, invocation)]]);
+  });
+  let refused = 0;
+  for (const [tenant, given] of known) {
+    try {
+      if (given !== undefined) await judgeAll(place, { tenant, given, invocation });
+      const own = given === undefined ? ' has no settings of its own' : '';
+      await report.entry({ tenant, ok: true }, `ok    ${tenant}${own}`);
+    } catch (error) {
+      refused++;
+      const message = failureLine(error);
+      await report.entry({ tenant, ok: false, message }, `FAIL  ${tenant}: ${message}`);
+    }
+  }
+  await report.done({ checked: known.size, refused }, [
+    ...(refused > 0 ? [`FAIL  the settings of ${counted(refused, 'tenant')} are refused`] : []),
+    ...(known.size === 0 ? ['ok    the file names no tenant'] : []),
+  ]);
+  return refused > 0 ? EXIT_FAILED : 0;
+}
+
+/** Gives a setting of the configured tenant in its table. */
+export async function runSetSetting(
+  name: string,
+  value: string,
+  options: ChangeArguments,
+  invocation: Invocation,
+): Promise<number> {
+  const next = typedValue(name, value);
+  return change({ name, value: next, ...options }, invocation);
+}
+
+/** Takes a setting of the configured tenant out of its table. */
+export async function runUnsetSetting(
+  name: string,
+  options: ChangeArguments,
+  invocation: Invocation,
+): Promise<number> {
+  return change({ name, value: undefined, ...options }, invocation);
+}
+
+async function change(
+  { name, value, dryRun = false }: ChangeArguments & { readonly name: string; readonly value: unknown },
+  invocation: Invocation,
+): Promise<number> {
+  const { report, signal } = invocation;
+  const place = placeOf(invocation);
+  const tenant = requireTenant(place);
+  if (place.kind === 'file') {
+    throw wrongCall('A file of tenants is changed by its editor; "tenant settings check" judges it.');
+  }
+  try {
+    const { openTable, parseSettings } = await import('../../open/tenant-table.ts');
+    const table = openTable(place.at);
+    const read = await report.during('reading the settings', () => table.read(tenant, signal));
+    const before = read === undefined ? {} : objectOf(parseSettings(read, tenant), tenant);
+    const after = withSetting(before, { name, value });
+    const settings = Object.keys(after).length === 0 ? undefined : JSON.stringify(after);
+    const isSame = JSON.stringify(before) === JSON.stringify(after);
+    if (settings !== undefined) parseSettings(settings, tenant);
+    // What is taken out may mend settings that were refused, step by step.
+    const judging =
+      settings === undefined ? undefined : judgeAll(place, { tenant, given: after, invocation });
+    const left =
+      value === undefined ? await judging?.catch((error: unknown) => failureLine(error)) : await judging;
+    if (!isSame && !dryRun) {
+      const { changeSettings } = await import('../../open/tenant-table-changes.ts');
+      await report.during('writing the settings', () =>
+        changeSettings(table, { tenant, read, settings, signal }),
+      );
+    }
+    const shown = value === undefined ? undefined : JSON.stringify(masked(name, value));
+    const has = `${tenant} has ${shown === undefined ? `no ${name} of its own` : `${name} ${shown}`}`;
+    const would = shown === undefined ? `take ${name} from ${tenant}` : `give ${tenant} ${name} ${shown}`;
+    const told = isSame
+      ? `ok    nothing changed: ${has}`
+      : dryRun
+        ? `would ${would}`
+        : `ok    ${has}; processes follow within five minutes`;
+    await report.done({ tenant, name, dryRun, changed: !isSame, ...(typeof left === 'string' && { left }) }, [
+      told,
+      ...(name === 'rootKey' && !isSame ? [KEEP_OLD_KEY] : []),
+      ...(typeof left === 'string' ? [`to do the settings are still refused: ${left}`] : []),
+    ]);
+    return typeof left === 'string' ? EXIT_FAILED : 0;
+  } catch (error) {
+    tellInterruption(error, invocation, ofOneChange);
+    throw error;
+  }
+}
+
+const KEEP_OLD_KEY =
+  'to do a keyring opens by the keys of this list alone: the old key stays behind the new one until "sealed-memory keys rewrap-root" has run';
+
+function placeOf(invocation: Invocation): Place {
+  const { tenants, tenant, options } = readTenantsOptions(invocation);
+  const [kind = ''] = tenants.split(':', 1);
+  const at = tenants.slice(kind.length + 1);
+  return { kind: kind === 'file' ? 'file' : 'table', at, options, tenant };
+}
+
+function requireTenant({ tenant }: Place): string {
+  if (tenant !== undefined) return tenant;
+  throw misconfigured('not set: the tenant (--tenant or SEALED_MEMORY_TENANT).');
+}
+
+async function readGiven(place: Place, tenant: string, { signal }: Invocation): Promise<unknown> {
+  if (place.kind === 'file') {
+    return (await (await import('../../open/tenant-file.ts')).readTenantFile(place.at)).get(tenant);
+  }
+  const { openTable, parseSettings } = await import('../../open/tenant-table.ts');
+  const text = await openTable(place.at).read(tenant, signal);
+  return text === undefined ? undefined : parseSettings(text, tenant);
+}
+
+/**
+ * Judges the settings of a tenant, and its mounts against the settings of those that they mount.
+ *
+ * @throws MemoryError `misconfigured`.
+ */
+async function judgeAll(
+  place: Place,
+  {
+    tenant,
+    given,
+    invocation,
+  }: { readonly tenant: string; readonly given: unknown; readonly invocation: Invocation },
+): Promise<void> {
+  const { points } = judgeOwn(readTenant(tenant, 'tenant'), given, place.options);
+  if (objectOf(given, tenant)['mounts'] === undefined) return;
+  for (const point of points.filter(({ expires }) => expires === false)) {
+    const own = await readGiven(place, point.tenant, invocation);
+    const days =
+      own === undefined
+        ? place.options.expireAfterDays
+        : judgeOwn(point.tenant, own, place.options).settings.expireAfterDays;
+    if (days === undefined) continue;
+    throw misconfigured(
+      `${tenant} mounts ${point.tenant} with expires: false, and the settings of ${point.tenant} let its files expire: say expires: false there as well.`,
+    );
+  }
+}
+
+function objectOf(given: unknown, tenant: string): TypedSettings {
+  if (typeof given === 'object' && given !== null && !Array.isArray(given)) return { ...given };
+  throw misconfigured(`The settings of tenant ${tenant} are no object.`);
+}
+
+/** The settings whose values are texts as they are typed. */
+const TEXTS: ReadonlySet<string> = new Set(['model', 'system', 'effort', 'policy']);
+
+/** Reads a value as a person typed it. @throws MemoryError `misconfigured` for one that is no JSON. */
+function typedValue(name: string, text: string): unknown {
+  if (TEXTS.has(name)) return text;
+  if (name === 'rootKey' && !text.startsWith('[')) {
+    const keys = text.split(',').map((key) => key.trim());
+    return keys.length === 1 ? keys[0] : keys;
+  }
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw wrongCall(
+      `The value of ${name} is no JSON: a number, true, false, or a list or an object in quotes of the shell.`,
+    );
+  }
+}
+
+/** Sets or takes out a setting, or a member of one: `limits.files`. A group without members goes. */
+function withSetting(
+  given: TypedSettings,
+  { name, value }: { readonly name: string; readonly value: unknown },
+): TypedSettings {
+  const [first = '', ...rest] = name.split('.');
+  const next = rest.length === 0 ? value : withMember(given[first], { name: rest.join('.'), value });
+  const changed = Object.entries({ ...given, [first]: next });
+  return Object.fromEntries(changed.filter(([, each]) => each !== undefined));
+}
+
+function withMember(group: unknown, member: { readonly name: string; readonly value: unknown }): unknown {
+  const members = withSetting({ ...Object(group) }, member);
+  return Object.keys(members).length === 0 ? undefined : members;
+}
+
+const UNKNOWN = '(no setting)';
+const HIDDEN = '(hidden)';
+/** What of a mount is shown as it is. */
+const OPEN_IN_MOUNTS: ReadonlySet<string> = new Set([
+  ...['at', 'tenant', 'store', 'names', 'readOnly', 'expires', 'policy', 'limits', 'keyring'],
+]);
+
+/** The value of a setting without root keys and credentials in it. */
+function masked(name: string, value: unknown): unknown {
+  if (name === 'rootKey') return Array.isArray(value) ? value.map(maskedKey) : maskedKey(value);
+  if (name !== 'mounts' || !Array.isArray(value)) return value;
+  return value.map((mount: unknown) =>
+    Object.fromEntries(
+      Object.entries(Object(mount)).map(([option, own]) => [
+        option,
+        option === 'rootKey' ? masked('rootKey', own) : OPEN_IN_MOUNTS.has(option) ? own : HIDDEN,
+      ]),
+    ),
+  );
+}
+
+function maskedKey(key: unknown): string {
+  if (typeof key !== 'string') return HIDDEN;
+  if (isKeyName(key)) return key;
+  return fromBase64(key)?.length === KEY_BYTES ? `(a key of ${KEY_BYTES} bytes)` : HIDDEN;
+}
