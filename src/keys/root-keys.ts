@@ -10,8 +10,8 @@ import { envRootKey } from './env-root-key.ts';
 import { KMS_SCHEME, parseKeyArn } from './kms/kms-key-arn.ts';
 import { readPrivateFile } from './private-file.ts';
 import type { RootKey } from './root-key.ts';
-import { vaultEnvironment } from './vault/vault-environment.ts';
-import { parseVaultKey, VAULT_SCHEME } from './vault/vault-key-url.ts';
+import { vaultVariable } from './vault/vault-environment.ts';
+import { parseVaultKey, VAULT_SCHEME, type VaultKey } from './vault/vault-key-url.ts';
 
 /** The advice of every message about a root key that is missing or malformed. */
 export const HOW_TO_MAKE_ONE: string = `A root key is base64 of ${KEY_BYTES} bytes, which "openssl rand -base64 ${KEY_BYTES}" makes ("sealed-memory init" writes a file with it), or "${KMS_SCHEME}" and a key ARN, or "${VAULT_SCHEME}" and the URL of a Transit key.`;
@@ -47,14 +47,12 @@ export function openRootKeys(
   });
 
   function open(input: RootKeyInput, index: number): (credentials: AwsCredentials | undefined) => RootKey {
-    const which = keyAt(index, { label, of: inputs });
-    requireRootKey(input, which);
-    if (hasScheme(input, VAULT_SCHEME)) {
-      const keyUrl = input.slice(VAULT_SCHEME.length);
-      const { id, namespace = '' } = vaultKeyOf(input, which);
-      const rootKey = loadedLater({ id }, async () => {
-        const { vaultRootKey } = await import('./vault/vault-root-key.ts');
-        return vaultRootKey({ keyUrl, namespace });
+    requireRootKey(input, keyAt(index, { label, of: inputs }));
+    const vaultKey = vaultKeyOf(input);
+    if (vaultKey !== undefined) {
+      const rootKey = loadedLater(vaultKey, async () => {
+        const { openVaultRootKey } = await import('./vault/vault-root-key.ts');
+        return openVaultRootKey(vaultKey);
       });
       return () => rootKey;
     }
@@ -117,9 +115,10 @@ function hasScheme<S extends string>(input: RootKeyInput, scheme: S): input is `
   return typeof input === 'string' && input.startsWith(scheme);
 }
 
-/** Reads a Transit key in the namespace of the environment. @throws MemoryError `misconfigured`. */
-function vaultKeyOf(input: string, which: string): ReturnType<typeof parseVaultKey> {
-  return parseVaultKey(input.slice(VAULT_SCHEME.length), which, vaultEnvironment().namespace);
+/** Reads a Transit key in the namespace of the environment; undefined for a root key of another kind. */
+function vaultKeyOf(input: RootKeyInput): VaultKey | undefined {
+  if (!hasScheme(input, VAULT_SCHEME)) return undefined;
+  return parseVaultKey(input.slice(VAULT_SCHEME.length), vaultVariable('VAULT_NAMESPACE'));
 }
 
 /**
@@ -130,10 +129,6 @@ function vaultKeyOf(input: string, which: string): ReturnType<typeof parseVaultK
 function requireRootKey(input: RootKeyInput, which: string): void {
   if (hasScheme(input, KMS_SCHEME)) {
     parseKeyArn(input.slice(KMS_SCHEME.length), which);
-    return;
-  }
-  if (hasScheme(input, VAULT_SCHEME)) {
-    vaultKeyOf(input, which);
     return;
   }
   const fault = rootKeyFault(input);
@@ -162,6 +157,9 @@ function formOfOther(key: unknown): string | undefined {
 }
 
 function formOfText(text: string): string | undefined {
+  if (hasScheme(text, VAULT_SCHEME)) {
+    return vaultKeyOf(text) === undefined ? 'is not "vault:https://HOST/MOUNT/keys/NAME"' : undefined;
+  }
   const bytes = fromBase64(text)?.length;
   if (bytes === KEY_BYTES) return undefined;
   if (text === '') return 'is empty';
@@ -173,7 +171,6 @@ function formOfText(text: string): string | undefined {
       ? 'looks hexadecimal: "xxd -r -p | base64" makes base64 of it'
       : 'looks hexadecimal, and has not the length of a root key';
   }
-  if (/^https?:/i.test(text)) return `looks like a URL without "${VAULT_SCHEME}" before it`;
   if (/^arn:/i.test(text)) return `looks like an ARN without "${KMS_SCHEME}" before it`;
   if (bytes !== undefined) return `is base64 of ${bytes} bytes, not of ${KEY_BYTES}`;
   const mended = `${text.replaceAll('-', '+').replaceAll('_', '/').replace(/=+$/, '')}=`;

@@ -102,7 +102,7 @@ export function readTenantsOptions({ flags, logger }: Pick<Invocation, 'flags' |
   readonly options: Partial<MemoryOptions>;
 } {
   const env = readEnvironment(flags);
-  setAwsVariables(env);
+  setClientVariables(env);
   const given: Partial<MemoryOptions> = optionsFromEnvironment(env, { logger });
   const { tenants, tenant, store = 'memory:', rootKey = STAND_IN, ...rest } = given;
   if (typeof tenants === 'string') return { tenants, tenant, options: { ...rest, store, rootKey } };

@@ -1,19 +1,7 @@
 /** The variables of the clients of Vault, as these read them; an empty one counts as absent. */
-interface VaultEnvironment {
-  readonly token: string | undefined;
-  readonly tokenFile: string | undefined;
-  /** The URL of the server to which the token belongs. */
-  readonly address: string | undefined;
-  readonly namespace: string | undefined;
-}
+type VaultVariable = 'VAULT_TOKEN' | 'VAULT_TOKEN_FILE' | 'VAULT_ADDR' | 'VAULT_NAMESPACE';
 
-/** Answers the present variables of this process, whatever else is configured: they are Vault's, not this library's. */
-export function vaultEnvironment(): VaultEnvironment {
-  const { VAULT_TOKEN, VAULT_TOKEN_FILE, VAULT_ADDR, VAULT_NAMESPACE } = process.env;
-  return {
-    token: VAULT_TOKEN || undefined,
-    tokenFile: VAULT_TOKEN_FILE || undefined,
-    address: VAULT_ADDR || undefined,
-    namespace: VAULT_NAMESPACE || undefined,
-  };
+/** Answers a variable of this process at present, whatever else is configured: it is Vault's, not this library's. */
+export function vaultVariable(name: VaultVariable): string | undefined {
+  return process.env[name] || undefined;
 }

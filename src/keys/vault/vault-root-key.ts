@@ -1,3 +1,4 @@
+import { misconfigured } from '../../errors.ts';
 import { concat, fromBase64, toBase64 } from '../../format/encoding.ts';
 import { rootBinding } from '../../format/root-wrap.ts';
 import { KEY_BYTES, type RandomBytes, wipe } from '../../format/sodium.ts';
@@ -7,7 +8,7 @@ import { inTime, throwIfAborted } from '../../time.ts';
 import { toldIfLong } from '../../waits.ts';
 import { createKeyGate } from '../key-gate.ts';
 import { type KeyringContext, type RootKey, wrapRefused } from '../root-key.ts';
-import { vaultEnvironment } from './vault-environment.ts';
+import { vaultVariable } from './vault-environment.ts';
 import {
   isBrokenOff,
   notVault,
@@ -28,10 +29,6 @@ export interface VaultRootKeyOptions extends VaultTokenOptions {
   readonly keyUrl: string;
   /** The namespace for the header `X-Vault-Namespace`; `VAULT_NAMESPACE` unless given, and `''` is none. */
   readonly namespace?: string | undefined;
-}
-
-interface VaultParts extends VaultRootKeyOptions {
-  readonly random?: RandomBytes | undefined;
 }
 
 /** An answer of Vault, whose fields are unchecked. */
@@ -59,10 +56,23 @@ const WRAPPED = /^vault:v[1-9][0-9]{0,8}:([A-Za-z0-9+/]+={0,2})$/;
  *
  * @throws MemoryError `misconfigured` for a URL or a namespace that cannot be one. Tokens are read at the first use.
  */
-export function vaultRootKey(options: VaultParts): RootKey {
-  const { namespace = vaultEnvironment().namespace, random = osRandom } = options;
-  const key = parseVaultKey(options.keyUrl, 'keyUrl', namespace);
-  const tokens = openTokens(options, key.origin);
+export function vaultRootKey(options: VaultRootKeyOptions): RootKey {
+  const { namespace = vaultVariable('VAULT_NAMESPACE') } = options;
+  const key = parseVaultKey(options.keyUrl, namespace);
+  if (key === undefined) {
+    throw misconfigured(
+      'keyUrl is not the URL of a Transit key, or the namespace is none: it must read https://HOST/MOUNT/keys/NAME, as browsers write it, and http is for loopback alone.',
+    );
+  }
+  return openVaultRootKey(key, options);
+}
+
+/** Opens a key whose URL was read. */
+export function openVaultRootKey(
+  key: VaultKey,
+  { random = osRandom, ...from }: VaultTokenOptions & { readonly random?: RandomBytes | undefined } = {},
+): RootKey {
+  const tokens = openTokens(from, key.origin);
   const gate = createKeyGate({ limitMs: UNANSWERED.ms, late: vaultLate });
 
   /** Asks by the token that is held; a refused one is read again, and the request is sent once more by a new one. */
@@ -173,7 +183,7 @@ async function postOnce(
         'content-type': 'application/json',
         'x-vault-request': 'true',
         'x-vault-token': token,
-        ...(namespace !== undefined && { 'x-vault-namespace': namespace }),
+        ...(namespace !== '' && { 'x-vault-namespace': namespace }),
       },
       body: JSON.stringify(fields),
       // A token is for the server that the operator named.

@@ -1,6 +1,6 @@
 import { MemoryError, misconfigured } from '../../errors.ts';
 import { readPrivateFile } from '../private-file.ts';
-import { vaultEnvironment } from './vault-environment.ts';
+import { vaultVariable } from './vault-environment.ts';
 
 /** Where the token of a Vault comes from: one of the two, or the environment. */
 export interface VaultTokenOptions {
@@ -17,7 +17,7 @@ interface VaultTokens {
   renewed(refused: string): string | undefined;
 }
 
-const VARIABLE = 'VAULT_TOKEN_FILE';
+const FILE_VARIABLE = 'VAULT_TOKEN_FILE';
 const TOKEN = /^[\x21-\x7e]{1,8192}$/;
 
 /**
@@ -37,17 +37,18 @@ export function openTokens({ token, tokenFile }: VaultTokenOptions, origin: stri
   }
 
   function fromEnvironment(): string {
-    const { token: text, tokenFile: file, address } = vaultEnvironment();
+    const [text, file] = [vaultVariable('VAULT_TOKEN'), vaultVariable(FILE_VARIABLE)];
+    const address = vaultVariable('VAULT_ADDR');
     if (text !== undefined && file !== undefined) {
       throw misconfigured('VAULT_TOKEN and VAULT_TOKEN_FILE are both set: unset one of them.');
     }
-    if (file?.endsWith('/')) return fileOf(file + new URL(origin).host.replaceAll(':', '_'), VARIABLE);
+    if (file?.endsWith('/')) return fileOf(file + new URL(origin).host.replaceAll(':', '_'), FILE_VARIABLE);
     if (address !== undefined && !(URL.canParse(address) && new URL(address).origin === origin)) {
       throw misconfigured(
         'The token of the environment is for the server that VAULT_ADDR names, and the root key is in another: unset VAULT_ADDR, or give each server a token of its own.',
       );
     }
-    if (file !== undefined) return fileOf(file, VARIABLE);
+    if (file !== undefined) return fileOf(file, FILE_VARIABLE);
     if (text !== undefined) return text;
     throw new MemoryError(
       'access_denied',
