@@ -24,11 +24,14 @@ const NO_ENDPOINT_DISCOVERY = fileURLToPath(new URL('worker/no-endpoint-discover
 
 const NO_AGENT_TOOLSET = fileURLToPath(new URL('worker/no-agent-toolset.ts', import.meta.url));
 
-/** Leaves out the tools of an agent's own machine, which the Anthropic SDK loads where it runs one. */
-const withoutAgentToolset: Plugin = {
-  name: 'without the agent toolset',
+const NO_CREDENTIAL_CHAIN = fileURLToPath(new URL('worker/no-credential-chain.ts', import.meta.url));
+
+/** Leaves out what the Anthropic SDK has for a machine of its own: an agent's tools, and logins in files. */
+const withoutOwnMachine: Plugin = {
+  name: 'without a machine of its own',
   setup({ onResolve }) {
     onResolve({ filter: /\/agent-toolset\/node\.mjs$/ }, () => ({ path: NO_AGENT_TOOLSET }));
+    onResolve({ filter: /\/credential-chain\.mjs$/ }, () => ({ path: NO_CREDENTIAL_CHAIN }));
   },
 };
 
@@ -57,7 +60,7 @@ export function bundle(request: Pick<BundleRequest, 'entry' | 'folder'>): Promis
   return writeBundle({
     ...request,
     build: (options) =>
-      build({ ...options, plugins: [...(options.plugins ?? []), withoutAgentToolset, versionsAlone] }),
+      build({ ...options, plugins: [...(options.plugins ?? []), withoutOwnMachine, versionsAlone] }),
     alias,
   });
 }
