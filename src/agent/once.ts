@@ -27,6 +27,7 @@ export function createOnce(
     return firstTwo(id) ^ firstTwo(key);
   };
   return {
+    key,
     isMarked: bit !== 0,
     mark(drawn, replaced) {
       if (bit === 0) return drawn;

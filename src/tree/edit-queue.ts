@@ -64,11 +64,16 @@ interface PathQueue {
 
 /**
  * Takes the waiting edits into the round, without those whose callers cancelled. Where history is kept a version has
- * one writer: edits behind one of another actor wait for the next round.
+ * one writer, and its id bears marks of one key: edits behind one of another actor or key wait for the next round.
  */
 function takeWaiting({ saver, call }: Work, queue: PathQueue): readonly WaitingEdit[] {
-  const other = saver && queue.waiting.findIndex(({ actor }) => actor !== call.actor);
-  const taken = queue.waiting.splice(0, other === undefined || other < 0 ? queue.waiting.length : other);
+  let key = queue.batch.find(({ once }) => once)?.once?.key;
+  const isOther = ({ actor, once }: WaitingEdit): boolean => {
+    key ??= once?.key;
+    return (saver && actor !== call.actor) || (once && once.key !== key) === true;
+  };
+  const other = queue.waiting.findIndex(isOther);
+  const taken = queue.waiting.splice(0, other < 0 ? queue.waiting.length : other);
   for (const edit of taken) if (edit.signal?.aborted) edit.fail(cancelled());
   queue.batch = [...queue.batch, ...taken.filter((edit) => !edit.signal?.aborted)];
   return queue.batch;

@@ -86,6 +86,8 @@ export interface CallOptions {
  * that it writes, of its rename, of its delete.
  */
 export interface Once {
+  /** The key of the marks, the same object for all of these calls. */
+  readonly key: Uint8Array;
   /** False for a call whose ids bear no mark. */
   readonly isMarked: boolean;
   /** Answers a drawn id with the mark, and with those in the id of the version that is replaced. */

@@ -8,7 +8,7 @@ import { drawId } from '../../../src/tree/draw-id.ts';
 import type { KeptCall, Once } from '../../../src/tree/tenant.ts';
 import type { Touch } from '../../../src/tree/touches.ts';
 import { silentLogger } from '../../stage/silent-logger.ts';
-import { at, openSite, type TestClient } from '../../stage/test-tree.ts';
+import { at, bytes, openSite, type TestClient } from '../../stage/test-tree.ts';
 
 const KEY = Uint8Array.from({ length: 12 }, (_, index) => 200 + index);
 const NOW = Date.UTC(2026, 5, 1);
@@ -191,6 +191,29 @@ describe('a write that may have been made before', () => {
     const words = (await other.text(A))?.match(/w\d/g)?.sort();
     expect(words).toEqual(['w0', 'w1', 'w2']);
   });
+
+  it.each([false, true])(
+    'is told of each of two replies that edit one file at once (history: %s)',
+    async (keepsHistory) => {
+      const site = await openSite('guarded', 1, undefined, NOW);
+      const first = await site.client({ keepsHistory });
+      await first.create(A, '');
+      const since = site.time.clock();
+      const keys = [KEY, KEY.toReversed()];
+      const add = (text: string) => (content: Uint8Array) => ({
+        content: bytes(new TextDecoder().decode(content) + text),
+        result: undefined,
+      });
+      const calls = [undefined, ...keys.map((key) => createOnce({ key, index: 0 }, undefined))];
+      await Promise.all(calls.map((call, n) => first.tree.edit(at(A), add(`${n}`), { once: call })));
+      expect(await first.text(A)).toBe('012');
+      const { tree } = await site.client();
+      const again = { since, seen: new Set<string>() };
+      const deed = { kind: 'written', path: at(A) } as const;
+      for (const key of keys)
+        expect(await tree.wasMade(deed, { once: createOnce({ key, index: 0 }, again) })).toBe(true);
+    },
+  );
 
   it('is not made where it is the seventeenth of its reply', async () => {
     const { judge, version } = await open();
