@@ -18,6 +18,7 @@ import {
   type TurnState,
   takeReply,
   takeWords,
+  wordsBefore,
 } from './turn-progress.ts';
 import type { ReplyStream, TurnRequest, TurnRunner } from './turn-request.ts';
 import { type TurnTool, writesOf } from './turn-tool.ts';
@@ -97,7 +98,7 @@ export async function converse(turn: {
       },
     });
     request.onReply?.(reply, stream.request_id ?? undefined);
-    const { text } = progress;
+    const text = wordsBefore(progress);
     takeReply(progress, reply);
     const isCalling = meaningOf(reply).asks === 'results';
     if (isCalling && request.onStep && writesOf(reply.content).length > 0) {

@@ -79,10 +79,14 @@ export function takeReply(progress: TurnState, reply: BetaMessage): void {
 
 /** Takes a reply whose usage is counted. */
 export function takeWords(progress: TurnState, reply: BetaMessage): void {
-  const isContinuation = progress.reply === undefined || isGoingOn(progress.reply);
   const words = reply.content.map((block) => (block.type === 'text' ? block.text : '')).join('');
-  progress.text = isContinuation ? progress.text + words : words;
+  progress.text = wordsBefore(progress) + words;
   progress.reply = reply;
+}
+
+/** Answers the words with which the next reply goes on. */
+export function wordsBefore({ reply, text }: TurnState): string {
+  return reply === undefined || isGoingOn(reply) ? text : '';
 }
 
 /** Finds the summary on demand with which a conversation begins. */

@@ -201,6 +201,19 @@ describe('runTurn, step by step,', () => {
     expect(outcome.messages).toHaveLength(whole.outcome.messages.length);
   });
 
+  it('ends with the words of its last reply alone, where it died before the tools of that one', async () => {
+    const parts = [
+      { say: 'I look.', ...VIEW },
+      { say: 'I write.', ...CREATE },
+    ];
+    const { steps, onStep } = stopAt(2);
+    await site.play(parts, { onStep, maxRequests: 2 });
+    expect(steps[1]?.pending).toBeDefined();
+    const { outcome, sent } = await site.play([], resumedFrom(steps[1], { maxRequests: 2 }));
+    expect(sent).toHaveLength(0);
+    expect(outcome).toMatchObject({ outcome: 'truncated', by: 'max_requests', text: 'I write.' });
+  });
+
   it('goes on behind its last reply where it may have more of them by then', async () => {
     const { steps, onStep } = stopAt(1);
     await site.play([{ say: 'I look.', ...VIEW }], { onStep, maxRequests: 1 });
