@@ -5,7 +5,7 @@ import { NO_TOUCHES } from '../../tree/touches.ts';
 import { parseProgress } from '../../turns/turn-records.ts';
 import type { TurnTouches } from '../../turns/turn-trace.ts';
 import { codeOf, type JsonLogger } from '../json-log.ts';
-import type { TurnLease } from '../leases/turn-lease.ts';
+import { MAX_ANSWER_BYTES, type TurnLease } from '../leases/turn-lease.ts';
 import { countBefore, type TurnBasis, withoutOtherThoughts } from './turn-basis.ts';
 
 /**
@@ -59,8 +59,9 @@ export function createDeliveryProgress(options: {
       try {
         // The save has a signal of its own, so that Claude's words are kept even when the time is up meanwhile.
         const signal = AbortSignal.timeout(SAVED_WITHIN_MS);
-        isTakenOver = !(await lease.save(encodeProgress(progress, { basis, name }), { signal }));
-        hasProgress = !isTakenOver;
+        const encoded = encodeProgress(progress, { basis, name });
+        isTakenOver = !(await lease.save(encoded, { signal }));
+        hasProgress = !isTakenOver && (hasProgress || encoded.length <= MAX_ANSWER_BYTES);
       } catch (error) {
         log.warn('the progress of a turn could not be saved', { code: codeOf(error) });
       }

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { NO_USAGE } from '../../../../src/agent/turn-outcome.ts';
 import type { PendingReply, TurnProgress } from '../../../../src/agent/turn-progress.ts';
 import { createJsonLogger } from '../../../../src/worker/json-log.ts';
-import type { TurnLease } from '../../../../src/worker/leases/turn-lease.ts';
+import { MAX_ANSWER_BYTES, type TurnLease } from '../../../../src/worker/leases/turn-lease.ts';
 import { createDeliveryProgress } from '../../../../src/worker/turn/turn-progress.ts';
 
 const MESSAGES = [{ role: 'user', content: 'Go on.' }] as const;
@@ -83,4 +83,13 @@ describe('a reply that is kept before its tools run', () => {
     expect(redeployed?.pending?.reply.content).toEqual([PENDING.reply.content[1]]);
     expect(redeployed).toMatchObject({ digest: 'others', pending: { key: PENDING.key, since: 1 } });
   });
+});
+
+it('a step that is too large to be kept brings the turn no further', async () => {
+  const { progress, bytes } = deliver();
+  const content = 'x'.repeat(MAX_ANSWER_BYTES);
+  await progress.onStep({ ...KEPT, messages: [{ role: 'user', content }] });
+  expect(progress.hasProgress).toBe(false);
+  await progress.onStep(KEPT);
+  expect([bytes.length, progress.hasProgress]).toEqual([2, true]);
 });
