@@ -1,4 +1,4 @@
-import { MemoryError } from '../errors.ts';
+import { MemoryError, unlessDamaged } from '../errors.ts';
 import { applyEdit } from '../language/apply-edit.ts';
 import type { MemoryCommand } from '../language/command.ts';
 import { successSentence } from '../language/success-sentences.ts';
@@ -9,6 +9,8 @@ import type { Tree } from '../tree/tree.ts';
 interface AskedAgain {
   readonly tree: Tree;
   readonly options: KeptCall;
+  /** True where the path is not the one that was given: the command may have taken away what lay there. */
+  readonly isElsewhere: boolean;
 }
 
 /**
@@ -19,8 +21,9 @@ interface AskedAgain {
  */
 export async function answerMade(asked: AskedAgain, command: MemoryCommand): Promise<string | undefined> {
   if (command.command === 'view') return undefined;
-  const wasMade = await asked.tree.wasMade(deedOf(command), asked.options);
-  if (wasMade === undefined) {
+  // A damaged file tells nothing, and the turn goes on without it.
+  const wasMade = await unlessDamaged(asked.tree.wasMade(deedOf(command), asked.options));
+  if (wasMade === undefined || (!wasMade && asked.isElsewhere)) {
     throw new MemoryError(
       'outcome_unknown',
       'a process died, and nothing tells whether its command was made',

@@ -51,10 +51,11 @@ type CommandOf<Name extends MemoryCommand['command']> = Extract<MemoryCommand, {
 export function runCommand(context: CommandContext, command: MemoryCommand): Promise<MemoryContent> {
   const paths = claimsOf(command).map(({ path }) => path);
   // An edit takes its place in the queue of its path at the call itself, unless it may have been made before.
-  const carryOutOnce = context.options.once?.again === undefined ? carryOut : carryOutAgain;
-  return withMeant(context.tree, paths, context.options, (...meant) =>
-    carryOutOnce(context, at(meant, command)),
-  );
+  const isAgain = context.options.once?.again !== undefined;
+  return withMeant(context.tree, paths, context.options, (...meant) => {
+    const own = at(meant, command);
+    return isAgain ? carryOutAgain(context, own, meant[0] !== paths[0]) : carryOut(context, own);
+  });
 }
 
 /** Puts the meant paths into the command. */
@@ -68,10 +69,14 @@ function at([first, second]: readonly [MemoryPath, MemoryPath], command: MemoryC
 }
 
 /** Carries out a command that may have been made before, unless it was. */
-async function carryOutAgain(context: CommandContext, command: MemoryCommand): Promise<MemoryContent> {
+async function carryOutAgain(
+  context: CommandContext,
+  command: MemoryCommand,
+  isElsewhere: boolean,
+): Promise<MemoryContent> {
   // Only what a process that died leaves behind loads this module.
   const { answerMade } = await import('./answer-made.ts');
-  return (await answerMade(context, command)) ?? carryOut(context, command);
+  return (await answerMade({ ...context, isElsewhere }, command)) ?? carryOut(context, command);
 }
 
 async function carryOut(context: CommandContext, command: MemoryCommand): Promise<MemoryContent> {

@@ -1,6 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { createOnce } from '../../../src/agent/once.ts';
 import { MemoryError } from '../../../src/errors.ts';
+import { fileKey } from '../../../src/format/object-keys.ts';
+import { sealedSize } from '../../../src/format/sizes.ts';
+import type { MemoryPath } from '../../../src/language/path.ts';
 import { openHistory, openSessions } from '../../../src/open/wire-tenant.ts';
 import { createCommandOrder } from '../../../src/tool/command-order.ts';
 import { createMemory, type MemoryResult } from '../../../src/tool/memory-tool.ts';
@@ -72,7 +75,7 @@ async function open({ keepsHistory = false, text = 'one\nend\n' } = {}): Promise
     },
     async version(path = A) {
       const heard: Touch[] = [];
-      await other.tree.read(at(path), { onTouch: (touch) => heard.push(touch) });
+      await other.tree.read(path as MemoryPath, { onTouch: (touch) => heard.push(touch) });
       const [touch] = heard;
       return touch && 'version' in touch ? touch.version : expect.unreachable();
     },
@@ -292,6 +295,38 @@ describe('a delete that may have been made before', () => {
     }
   });
 });
+
+describe('a command on a file whose name is not in NFC', () => {
+  const NFD = '/memories/cafe\u0301.md';
+
+  it.each([
+    ['delete', { command: 'delete', path: NFD }],
+    ['rename', { command: 'rename', old_path: NFD, new_path: B }],
+  ])('that was made touches no other file of that name: %s', async (_, input) => {
+    const { make, judge, other, version } = await open({ text: '' });
+    const path = NFD.normalize('NFC');
+    await other.create(path, 'another');
+    await other.tree.create(NFD as MemoryPath, bytes('own'));
+    const seen = [await version(path), await version(NFD)];
+    await make(input);
+    await other.remove(B).catch(() => {});
+    expect(await judge(input, { seen })).toContain('may have been applied');
+    expect(await other.paths()).toEqual([path]);
+  });
+});
+
+it.each([CREATE, REPLACE, DELETE])(
+  'nothing is told by a damaged file, and nothing done: %o',
+  async (input) => {
+    const { judge, other } = await open();
+    const { tenant, keyring } = await other.open();
+    const key = fileKey(tenant.layout, keyring.names, at(A));
+    const damaged = new Uint8Array(sealedSize(0));
+    await tenant.store.put(key, damaged, { mode: 'overwrite' });
+    expect(await judge(input)).toBe(MAYBE);
+    expect(await tenant.store.get(key)).toMatchObject({ body: damaged });
+  },
+);
 
 describe('a rename that may have been made before', () => {
   const DONE = 'Successfully renamed /memories/a.md to /memories/b.md';
