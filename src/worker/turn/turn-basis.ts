@@ -65,9 +65,16 @@ export async function findBasis(
  */
 export function countBefore({ before }: Pick<TurnBasis, 'before'>, all: readonly BetaMessageParam[]): number {
   const summary = leadingSummary(all);
-  if (summary && summary.signature !== leadingSummary(before)?.signature) return 0;
+  const isOther = summary && summary.signature !== leadingSummary(before)?.signature;
+  // A summary of the turn's own may stand there in plain words.
+  if (isOther || beginningOf(all) !== beginningOf(before)) return 0;
   const at = before.findIndex(isThoughtAlone);
   return at < 0 || isThoughtAlone(all[at]) ? before.length : withoutThoughts(before).length;
+}
+
+/** Makes the text that tells how a conversation begins, the same for a summary on demand and its plain words. */
+function beginningOf(messages: readonly BetaMessageParam[]): string | undefined {
+  return JSON.stringify(leadingSummary(messages)?.content ?? messages[0]?.content);
 }
 
 function isThoughtAlone(message: BetaMessageParam | undefined): boolean {

@@ -78,6 +78,8 @@ export function createDeliveryProgress(options: {
 /** A turn's own part of its conversation, and the number of turns in the conversation. */
 interface SavedProgress extends TurnProgress {
   readonly version?: number;
+  /** True where nothing of the conversation before stands in front of the messages. */
+  readonly isWhole?: boolean;
 }
 
 /** Encodes the progress, without the messages that the store has in the conversation already. */
@@ -85,11 +87,12 @@ function encodeProgress(
   { touches = NO_TOUCHES, ...progress }: TurnProgress,
   { basis, name }: Pick<Parameters<typeof createDeliveryProgress>[0], 'basis' | 'name'>,
 ): Uint8Array {
-  const messages = progress.messages.slice(countBefore(basis, progress.messages));
+  const from = countBefore(basis, progress.messages);
   const trace: TurnTouches = { ...name, ...touches };
   return encodeFields({
     ...progress,
-    messages,
+    messages: progress.messages.slice(from),
+    isWhole: from === 0,
     trace,
     ...(basis.lease && { version: basis.lease.version }),
   });
@@ -99,7 +102,7 @@ function encodeProgress(
  * Resumes a turn from its saved progress. Where another turn was stored since, it begins again on the conversation as
  * it is now, and keeps its earlier attempt's usage and touches.
  */
-function resume({ version, ...saved }: SavedProgress, basis: TurnBasis): TurnProgress {
+function resume({ version, isWhole, ...saved }: SavedProgress, basis: TurnBasis): TurnProgress {
   const { lease, before, messages, digest } = basis;
   if (version !== lease?.version) {
     const { usage, touches } = saved;
@@ -115,7 +118,7 @@ function resume({ version, ...saved }: SavedProgress, basis: TurnBasis): TurnPro
   const content = pending?.reply.content.filter((block) => isValid.has(block));
   return {
     ...saved,
-    messages: leadingSummary(own) ? own : [...before, ...own],
+    messages: isWhole || leadingSummary(own) ? own : [...before, ...own],
     digest,
     ...(pending && content && { pending: { ...pending, reply: { ...pending.reply, content } } }),
   };
@@ -125,13 +128,14 @@ function decodeProgress(content: Uint8Array): SavedProgress {
   const { trace, ...fields } = parseProgress(content) as unknown as SavedProgress & {
     readonly trace?: TurnTouches;
   };
-  const { messages, text, usage, digest, version, reply, pending } = fields;
+  const { messages, text, usage, digest, version, isWhole, reply, pending } = fields;
   return {
     messages,
     text,
     usage: { ...NO_USAGE, ...usage },
     ...(digest !== undefined && { digest }),
     ...(version !== undefined && { version }),
+    ...(isWhole === true && { isWhole }),
     ...(reply !== undefined && { reply }),
     ...(pending !== undefined && { pending }),
     ...(trace !== undefined && { touches: { list: trace.list, unlisted: trace.unlisted } }),

@@ -311,6 +311,31 @@ describe('a stored conversation', () => {
     expect(await chat.conversation()).toHaveLength(3);
   });
 
+  it('goes on from a summary of its turn where a deployment behind it has a model without summaries', async () => {
+    const contextManagement = { compaction: { triggerTokens: 50_000 } };
+    const worker = await chat.worker();
+    for (const i of [1, 2, 3]) await worker.deliver(turn(i, 'x y '.repeat(15_000)));
+    // Each step takes longer than what is left behind it: one step a delivery.
+    const deliver = (model: string) => {
+      let left = 60_000;
+      const remainingMs = (): number => (left /= 4);
+      return worker.deliver(turn(4), { turn: { contextManagement, model }, remainingMs });
+    };
+    const later = { state: 'later', code: 'unfinished', hasProgress: true };
+    expect(await deliver('claude-sonnet-5-5')).toMatchObject(later);
+    chat.play(() => ({ calls: [{ name: 'memory', input: { command: 'view', path: '/memories' } }] }));
+    const model = 'claude-haiku-4-5';
+    expect(await deliver(model)).toMatchObject(later);
+    chat.play(() => ({ say: 'In time.' }));
+    const ended = await deliver(model);
+    const said = [{ content: 'Words were said.' }, { content: 'prompt 4' }];
+    expect(chat.asked.at(-1)?.slice(0, 2)).toMatchObject(said);
+    expect(ended).toMatchObject({ state: 'answered', answer: { text: 'In time.' } });
+    const stored = await chat.conversation();
+    expect(stored.slice(0, 2)).toMatchObject(said);
+    expect(ended).toMatchObject({ answer: { messages: stored } });
+  });
+
   it('stays as it is where no summary can be made, which the log tells', async () => {
     const options = { turn: { contextManagement: { compaction: { triggerTokens: 50_000 } } } };
     const worker = await chat.worker();
