@@ -24,7 +24,7 @@ import {
   type TurnEnding,
   type TurnOutcome,
 } from './turn-outcome.ts';
-import { messagesOf, type TurnState } from './turn-progress.ts';
+import { messagesOf, type TurnProgress, type TurnState } from './turn-progress.ts';
 import { type TurnRequest, toolErrorOf, withAdditions } from './turn-request.ts';
 import { createTurnTool, primed } from './turn-tool.ts';
 
@@ -185,8 +185,14 @@ function createSecondChances(
   };
 }
 
-function limitOf({ maxRequests = MAX_REQUESTS }: TurnRequest): number {
+function limitOf({ maxRequests = MAX_REQUESTS }: Pick<TurnRequest, 'maxRequests'>): number {
   return Math.max(1, maxRequests);
+}
+
+/** Tells whether a turn that goes on from there has had its most requests, and asks Claude nothing. */
+export function asksNothing(turn: Pick<TurnRequest, 'maxRequests'>, from: TurnProgress | undefined): boolean {
+  const last = from?.reply ?? from?.pending;
+  return from !== undefined && last !== undefined && from.usage.requests >= limitOf(turn);
 }
 
 /** Makes the request without its conversation and tools, and names the features in it that the model may lack. */

@@ -1,5 +1,5 @@
 import type { BetaMessageParam } from '@anthropic-ai/sdk/resources/beta';
-import { MAX_TOKENS, runTurn } from '../../agent/run-turn.ts';
+import { asksNothing, MAX_TOKENS, runTurn } from '../../agent/run-turn.ts';
 import { NO_USAGE, type TurnOutcome, type TurnUsage } from '../../agent/turn-outcome.ts';
 import type { MessagesClient, TurnRequest } from '../../agent/turn-request.ts';
 import { MemoryError } from '../../errors.ts';
@@ -74,7 +74,10 @@ export async function askClaude(
       ...(message.model !== undefined && { model: message.model }),
       ...(message.maxTokens !== undefined && { maxTokens: message.maxTokens }),
     });
-  const held = await request.holdBack?.(reckon(request, progress.latest?.messages ?? basis.messages));
+  const { latest } = progress;
+  const held = asksNothing(turn, latest)
+    ? undefined
+    : await request.holdBack?.(reckon(request, latest?.messages ?? basis.messages));
   if (held !== undefined) return held;
   const client = await clientFor();
   if (client === undefined) return NO_CLIENT;

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { startLocalWorker } from '../../../../infra/local/lambda/local-worker.ts';
 import { NO_USAGE, type TurnUsage } from '../../../../src/agent/turn-outcome.ts';
+import { MemoryError } from '../../../../src/errors.ts';
 import { openTenant } from '../../../../src/open/open-memory.ts';
 import { createStamps } from '../../../../src/stamps.ts';
 import type { ObjectStore } from '../../../../src/store/port.ts';
@@ -173,6 +174,22 @@ describe('a worker with a budget', () => {
     expect(await site.deliver([{ ...message('one') }])).toEqual({ batchItemFailures: [] });
     expect(await site.deliver([{ ...message('one'), tenant: 'globex' }])).toEqual({ batchItemFailures: [] });
     expect(site.scenes).toHaveLength(2);
+  });
+
+  it('ends a turn that has had its most requests, although it is used up', async () => {
+    let failures = 0;
+    const failing = interceptStore(store, (call, proceed) => {
+      const isFirst = call.verb === 'put' && call.key.includes('/answers/') && failures++ === 0;
+      return isFirst ? Promise.reject(new MemoryError('access_denied', 'canary')) : proceed();
+    });
+    const calls = [{ name: 'memory', input: { command: 'view', path: '/memories' } }];
+    const turnOptions = { maxRequests: 1 };
+    await using site = await startLocalWorker(failing, () => ({ calls }), { tokensPerDay: 1, turnOptions });
+    for (const _ of ['not stored', 'stored']) await site.deliver([message('one')]);
+    expect(site.replies).toMatchObject([{ outcome: 'truncated', reason: 'max_requests' }]);
+    await site.deliver([message('two')]);
+    expect(site.lines.join()).toContain('"code":"tokens_per_day"');
+    expect(site.scenes).toHaveLength(1);
   });
 
   it('counts replies that were cut, and tells of them', async () => {
