@@ -78,9 +78,12 @@ export function createDeliveryProgress(options: {
 /** A turn's own part of its conversation, and the number of turns in the conversation. */
 interface SavedProgress extends TurnProgress {
   readonly version?: number;
-  /** True where nothing of the conversation before stands in front of the messages. */
+  /** True where the turn has put a summary in the place of the conversation before it. */
   readonly isWhole?: boolean;
 }
+
+/** A digest that no prompts have: thoughts under it are valid nowhere. */
+const NO_DIGEST = '';
 
 /** Encodes the progress, without the messages that the store has in the conversation already. */
 function encodeProgress(
@@ -92,26 +95,29 @@ function encodeProgress(
   return encodeFields({
     ...progress,
     messages: progress.messages.slice(from),
-    isWhole: from === 0,
+    isWhole: from === 0 && basis.before.length > 0,
     trace,
     ...(basis.lease && { version: basis.lease.version }),
   });
 }
 
 /**
- * Resumes a turn from its saved progress. Where another turn was stored since, it begins again on the conversation as
- * it is now, and keeps its earlier attempt's usage and touches.
+ * Resumes a turn from its saved progress. Where another turn was stored since, it goes on behind that one without its
+ * own thoughts, which are signed over the conversation as it was; a turn that had summarised that conversation begins
+ * again, and keeps its earlier attempt's usage and touches.
  */
 function resume({ version, isWhole, ...saved }: SavedProgress, basis: TurnBasis): TurnProgress {
   const { lease, before, messages, digest } = basis;
-  if (version !== lease?.version) {
+  const isMoved = version !== lease?.version;
+  const signed = isMoved ? { ...saved, digest: NO_DIGEST } : saved;
+  const own = withoutOtherThoughts(digest, signed);
+  if (isMoved && (isWhole || leadingSummary(own))) {
     const { usage, touches } = saved;
     return { messages, text: '', usage, digest, ...(touches && { touches }) };
   }
-  const own = withoutOtherThoughts(digest, saved);
   const { pending } = saved;
   const said = { role: 'assistant', content: pending?.reply.content ?? [] } as const;
-  const valid = withoutOtherThoughts(digest, { ...saved, messages: [said] }).flatMap(({ content: left }) =>
+  const valid = withoutOtherThoughts(digest, { ...signed, messages: [said] }).flatMap(({ content: left }) =>
     typeof left === 'object' ? left : [],
   );
   const isValid = new Set<unknown>(valid);

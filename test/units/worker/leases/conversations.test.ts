@@ -509,7 +509,7 @@ describe('a turn of a conversation that comes back', () => {
     expect(chat.asked.at(-1)).toHaveLength(7);
   });
 
-  it('begins again where another turn was stored meanwhile, and its tokens are not forgotten', async () => {
+  it('goes on behind another turn that was stored meanwhile, and its tokens are not forgotten', async () => {
     await interrupted();
     await chat.site.time.pause(61_000);
     await answered(await chat.worker(), turn(3));
@@ -521,7 +521,9 @@ describe('a turn of a conversation that comes back', () => {
         ?.map(({ content }) => content)
         .filter((each) => typeof each === 'string'),
     ).toEqual([...['prompt 1', 'prompt 3', 'prompt 2']]);
-    expect(contentOf(chat.asked.at(-1))).not.toContain('step');
+    // What it had said stands there, without its thought, which was signed over the conversation without the other turn.
+    expect(contentOf(chat.asked.at(-1))).toContain('"step"');
+    expect(contentOf(chat.asked.at(-1)).match(/"thinking":/g)).toHaveLength(2);
   });
 
   it('says so when its conversation cannot be given back', async () => {

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { NO_USAGE } from '../../../../src/agent/turn-outcome.ts';
 import type { PendingReply, TurnProgress } from '../../../../src/agent/turn-progress.ts';
 import { createJsonLogger } from '../../../../src/worker/json-log.ts';
+import type { ConversationLease } from '../../../../src/worker/leases/conversation-lease.ts';
 import { MAX_ANSWER_BYTES, type TurnLease } from '../../../../src/worker/leases/turn-lease.ts';
 import { createDeliveryProgress } from '../../../../src/worker/turn/turn-progress.ts';
 
@@ -29,10 +30,13 @@ const KEPT: TurnProgress = {
 function deliver({
   isOurs = true,
   digest = 'prompts',
+  version,
   saved,
 }: {
   isOurs?: boolean;
   digest?: string;
+  /** The number of turns of the conversation. */
+  version?: number;
   saved?: Uint8Array;
 } = {}) {
   const bytes: Uint8Array[] = [];
@@ -49,7 +53,12 @@ function deliver({
   const progress = createDeliveryProgress({
     lease,
     saved,
-    basis: { lease: undefined, before: [], messages: MESSAGES, digest },
+    basis: {
+      lease: version === undefined ? undefined : ({ version } as ConversationLease),
+      before: [],
+      messages: MESSAGES,
+      digest,
+    },
     name: { turn: 't1' },
     // Each step takes longer than what is left behind it.
     remainingMs: () => (left /= 4),
@@ -82,6 +91,16 @@ describe('a reply that is kept before its tools run', () => {
     const redeployed = deliver({ saved, digest: 'others' }).progress.latest;
     expect(redeployed?.pending?.reply.content).toEqual([PENDING.reply.content[1]]);
     expect(redeployed).toMatchObject({ digest: 'others', pending: { key: PENDING.key, since: 1 } });
+  });
+
+  it('comes back without thoughts where another turn of the conversation was stored meanwhile', async () => {
+    const { progress, bytes } = deliver({ version: 1 });
+    await progress.onStep(KEPT);
+    const [saved] = bytes;
+    if (saved === undefined) throw new Error('nothing was saved');
+    const moved = deliver({ saved, version: 2 }).progress.latest;
+    expect(moved?.pending?.reply.content).toEqual([PENDING.reply.content[1]]);
+    expect(moved).toMatchObject({ messages: MESSAGES, pending: { key: PENDING.key, since: 1 } });
   });
 });
 
