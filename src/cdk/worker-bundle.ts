@@ -1,11 +1,27 @@
 import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import type { BuildOptions, BuildResult, Metafile } from 'esbuild';
+import type { BuildOptions, BuildResult, Metafile, Plugin } from 'esbuild';
 import { builtinsAtFirstUse } from './bundled-imports.ts';
 
 /** The `require` that CommonJS parts of the SDKs call, and that modules lack. */
 const REQUIRE =
   "import{createRequire as __createRequire}from'node:module';const require=__createRequire(import.meta.url);";
+
+/** Optional peers that only some deployments use. */
+const PEERS_OF_SOME = /^(@aws-sdk\/client-dynamodb|@secretlint\/.*)$/;
+
+/** Leaves those outside that the caller's project lacks: what needs one says what to install when it is used. */
+const absentPeersOutside: Plugin = {
+  name: 'absent peers outside',
+  setup({ onResolve, resolve }) {
+    onResolve({ filter: PEERS_OF_SOME }, async ({ path, pluginData, ...request }) => {
+      if (pluginData === PEERS_OF_SOME) return undefined;
+      const { kind, importer, resolveDir } = request;
+      const { errors } = await resolve(path, { kind, importer, resolveDir, pluginData: PEERS_OF_SOME });
+      return errors.length > 0 ? { path, external: true } : undefined;
+    });
+  },
+};
 
 /** The sizes and the sources of a bundle. */
 export interface BundleReport {
@@ -52,7 +68,7 @@ export async function writeBundle({
     chunkNames: 'part-[hash]',
     mainFields: ['module', 'main'],
     alias,
-    plugins: [builtinsAtFirstUse],
+    plugins: [builtinsAtFirstUse, absentPeersOutside],
     banner: { js: REQUIRE },
     legalComments: 'none',
     logLevel: 'warning',

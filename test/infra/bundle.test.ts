@@ -64,6 +64,23 @@ describe('bundle', () => {
     expect(await handler()).toBe('shared shared  later');
   });
 
+  it('is made without what a project lacks and may lack, and says at its use that it is missing', async () => {
+    const source = newFolder({
+      'main.mjs':
+        "export const start = () => 1;\nexport const load = () => import('./later.mjs').catch(({ code }) => code);\n",
+      'later.mjs': "export { DynamoDBClient } from '@aws-sdk/client-dynamodb';\n",
+    });
+    const folder = newFolder();
+    await bundle({ entry: join(source, 'main.mjs'), folder });
+    const script = `
+      const { start, load } = await import(${JSON.stringify(pathToFileURL(join(folder, 'index.mjs')).href)});
+      console.log(JSON.stringify([start(), await load()]));`;
+    const { stdout } = spawnSync(process.execPath, ['--input-type=module', '--eval', script], {
+      encoding: 'utf8',
+    });
+    expect(JSON.parse(stdout)).toEqual([1, 'ERR_MODULE_NOT_FOUND']);
+  });
+
   it('lets CommonJS parts require what Node has', async () => {
     const source = newFolder({
       'main.mjs': "import host from './host.cjs';\nexport const handler = () => host;\n",
@@ -134,7 +151,12 @@ describe('the bundle of the worker', () => {
     const script = `
       const { openTenantTable } = await import(${JSON.stringify(pathToFileURL(join(folder, 'index.mjs')).href)});
       const request = { signal: new AbortController().signal };
-      console.log(JSON.stringify(await openTenantTable('${dynamo.table}')('acme', request)));`;
+      const source = openTenantTable('${dynamo.table}');
+      const settings = await source('acme', request);
+      const { code, cause } = await source('acme', request).catch((error) => error);
+      console.log(JSON.stringify({ settings, code, cause: cause.name }));`;
+    dynamo.meet(1, 'right');
+    dynamo.meet(3, { type: 'com.amazonaws.dynamodb.v20120810#ProvisionedThroughputExceededException' });
     const env = { ...dynamo.env, AWS_ENABLE_ENDPOINT_DISCOVERY: 'true' };
     const { stdout } = await promisify(execFile)(
       process.execPath,
@@ -143,7 +165,11 @@ describe('the bundle of the worker', () => {
         env,
       },
     );
-    expect(JSON.parse(stdout)).toEqual({ readOnly: true });
+    expect(JSON.parse(stdout)).toEqual({
+      settings: { readOnly: true },
+      code: 'unavailable',
+      cause: 'ProvisionedThroughputExceededException',
+    });
     const { devDependencies } = manifest;
     expect(dynamo.requests[0]?.agent).toContain(`aws-sdk-js/${devDependencies['@aws-sdk/client-dynamodb']}`);
   });

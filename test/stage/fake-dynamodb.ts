@@ -26,6 +26,9 @@ interface RawAnswer {
   readonly body: string;
 }
 
+/** How a request is met: `right`, not at all, broken off before it is done or after (`lost`), or by what is given. */
+type Meeting = TableError | RawAnswer | 'right' | 'silence' | 'break' | 'lost';
+
 /** A DynamoDB of this process: one table whose key is the text `tenant`, and the requests that settings need. */
 export interface FakeDynamo extends AsyncDisposable {
   /** The environment of a process that asks it. */
@@ -36,8 +39,8 @@ export interface FakeDynamo extends AsyncDisposable {
   readonly items: Map<string, Item>;
   /** Puts the item of a tenant with settings as JSON, or as the text that is given. */
   put(tenant: string, settings: unknown): void;
-  /** Answers the next `times` requests with this error, this answer, or not at all; `lost`: once it was done. */
-  meet(times: number, failure: TableError | RawAnswer | 'silence' | 'break' | 'lost'): void;
+  /** Meets the next `times` requests like this. */
+  meet(times: number, meeting: Meeting): void;
   /** From now on there is no table. */
   vanish(): void;
 }
@@ -63,7 +66,7 @@ export async function startFakeDynamo(): Promise<FakeDynamo> {
   const table = 'tenant-settings';
   const items = new Map<string, Item>();
   const requests: TableRequest[] = [];
-  const scripted: (TableError | RawAnswer | 'silence' | 'break' | 'lost')[] = [];
+  const scripted: Meeting[] = [];
   let isGone = false;
 
   const keyOf = (body: TableRequest['body']): string => {
@@ -137,7 +140,7 @@ export async function startFakeDynamo(): Promise<FakeDynamo> {
     const answer = answers[request.operation];
     if (answer === undefined) throw new Refusal({ type: 'UnknownOperationException' });
     const body = met === 'break' ? '' : JSON.stringify(answer(request.body));
-    if (met === undefined) send(response, { status: 200, body });
+    if (met === undefined || met === 'right') send(response, { status: 200, body });
     else incoming.socket.destroy();
   }
 
@@ -168,7 +171,7 @@ export async function startFakeDynamo(): Promise<FakeDynamo> {
       const text = typeof settings === 'string' ? settings : JSON.stringify(settings);
       items.set(tenant, { tenant: { S: tenant }, settings: { S: text } });
     },
-    meet: (times, failure) => void scripted.push(...Array.from({ length: times }, () => failure)),
+    meet: (times, meeting) => void scripted.push(...Array.from({ length: times }, () => meeting)),
     vanish() {
       isGone = true;
     },
