@@ -315,7 +315,7 @@ export const FOLDERS = {
     never: 'what a command does',
     offers: {
       '*': ['open-memory'],
-      cli: ['clear-keys', 'tenant-file', 'tenant-table', 'tenant-table-changes', 'tenant-views'],
+      cli: ['shown-settings', 'tenant-file', 'tenant-table', 'tenant-table-changes', 'tenant-views'],
       'cli index': ['open-admin', 'tenant-admin'],
       'index worker': ['pool'],
       page: ['wire-tenant'],

@@ -1,11 +1,9 @@
 import type { Command } from 'commander';
 import { misconfigured } from '../../errors.ts';
-import { fromBase64 } from '../../format/encoding.ts';
-import { KEY_BYTES } from '../../format/sodium.ts';
-import { isKeyName } from '../../open/clear-keys.ts';
 import { readTenant } from '../../open/options/option-table.ts';
 import type { MemoryOptions } from '../../open/options/options.ts';
-import { judgeOwn, OF_TENANT } from '../../open/tenant-views.ts';
+import { shownSettings } from '../../open/shown-settings.ts';
+import { judgeOwn } from '../../open/tenant-views.ts';
 import {
   type ChosenVerb,
   EXIT_FAILED,
@@ -72,9 +70,7 @@ export async function runShowSettings(invocation: Invocation): Promise<number> {
   const place = placeOf(invocation);
   const tenant = requireTenant(place);
   const given = await report.during('reading the settings', () => readGiven(place, tenant, invocation));
-  const shown = Object.entries(given === undefined ? {} : objectOf(given, tenant)).map(
-    ([name, value]) => [name, OF_TENANT.has(name) ? masked(name, value) : UNKNOWN] as const,
-  );
+  const shown = Object.entries(shownSettings(given === undefined ? {} : objectOf(given, tenant)));
   for (const [name, value] of shown) {
     await report.entry({ name, value }, `${name}: ${JSON.stringify(value)}`);
   }
@@ -161,7 +157,7 @@ async function change(
         changeSettings(table, { tenant, read, settings, signal }),
       );
     }
-    const shown = value === undefined ? undefined : JSON.stringify(masked(name, value));
+    const shown = value === undefined ? undefined : JSON.stringify(shownSettings({ [name]: value })[name]);
     const has = `${tenant} has ${shown === undefined ? `no ${name} of its own` : `${name} ${shown}`}`;
     const would = shown === undefined ? `take ${name} from ${tenant}` : `give ${tenant} ${name} ${shown}`;
     const told = isSame
@@ -271,31 +267,4 @@ function withSetting(
 function withMember(group: unknown, member: { readonly name: string; readonly value: unknown }): unknown {
   const members = withSetting({ ...Object(group) }, member);
   return Object.keys(members).length === 0 ? undefined : members;
-}
-
-const UNKNOWN = '(no setting)';
-const HIDDEN = '(hidden)';
-/** What of a mount is shown as it is. */
-const OPEN_IN_MOUNTS: ReadonlySet<string> = new Set([
-  ...['at', 'tenant', 'store', 'names', 'readOnly', 'expires', 'policy', 'limits', 'keyring'],
-]);
-
-/** The value of a setting without root keys and credentials in it. */
-function masked(name: string, value: unknown): unknown {
-  if (name === 'rootKey') return Array.isArray(value) ? value.map(maskedKey) : maskedKey(value);
-  if (name !== 'mounts' || !Array.isArray(value)) return value;
-  return value.map((mount: unknown) =>
-    Object.fromEntries(
-      Object.entries(Object(mount)).map(([option, own]) => [
-        option,
-        option === 'rootKey' ? masked('rootKey', own) : OPEN_IN_MOUNTS.has(option) ? own : HIDDEN,
-      ]),
-    ),
-  );
-}
-
-function maskedKey(key: unknown): string {
-  if (typeof key !== 'string') return HIDDEN;
-  if (isKeyName(key)) return key;
-  return fromBase64(key)?.length === KEY_BYTES ? `(a key of ${KEY_BYTES} bytes)` : HIDDEN;
 }
