@@ -152,9 +152,7 @@ const OVERLOADED = /Throttling|Throughput|LimitExceeded|TooManyRequests/;
 function tableFailure(error: unknown): MemoryError {
   if (error instanceof MemoryError) return error;
   const { name, status, network, code } = readSdkFailure(error);
-  // An error that quotes an unreadable answer may quote the settings in it.
-  const cause =
-    error instanceof SyntaxError || (status ?? 300) < 300 ? undefined : redactedCause(error, 'DynamoDB');
+  const cause = redactedCause(error, 'DynamoDB');
   const told = (code: 'unavailable' | 'access_denied' | 'misconfigured', message: string): MemoryError =>
     new MemoryError(code, message, { cause });
   if (REFUSED.test(name) || status === 401 || status === 403) {
