@@ -35,24 +35,14 @@ const withoutOwnMachine: Plugin = {
   },
 };
 
-/** Lines in the classes of a client's errors that say again what the fields of the class say. */
-const SAID_TWICE =
-  /^ {12}(?:name: "\w+"|\$fault: "\w+"),\n|^ {8}Object\.setPrototypeOf\(this, \w+\.prototype\);\n/gm;
-
-/**
- * Leaves out of the clients of the AWS SDK what changes nothing: of their `package.json` all but the version, which they
- * tell the service, and what their errors say twice.
- */
-const withoutRepetition: Plugin = {
-  name: 'without repetition',
+/** Leaves of a client's `package.json` the version, which the AWS SDK tells the service. */
+const versionsAlone: Plugin = {
+  name: 'versions alone',
   setup({ onLoad }) {
     onLoad({ filter: /\/@aws-sdk\/[^/]+\/package\.json$/ }, async ({ path }) => {
       const { version } = JSON.parse(await readFile(path, 'utf8'));
       return { contents: JSON.stringify({ version }), loader: 'json' };
     });
-    onLoad({ filter: /\/@aws-sdk\/client-[^/]+\/dist-es\/models\/errors\.js$/ }, async ({ path }) => ({
-      contents: (await readFile(path, 'utf8')).replaceAll(SAID_TWICE, ''),
-    }));
   },
 };
 
@@ -70,7 +60,7 @@ export function bundle(request: Pick<BundleRequest, 'entry' | 'folder'>): Promis
   return writeBundle({
     ...request,
     build: (options) =>
-      build({ ...options, plugins: [...(options.plugins ?? []), withoutOwnMachine, withoutRepetition] }),
+      build({ ...options, plugins: [...(options.plugins ?? []), withoutOwnMachine, versionsAlone] }),
     alias,
   });
 }
