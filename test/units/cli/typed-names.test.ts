@@ -32,6 +32,8 @@ const WRONG: Readonly<Record<string, readonly [text: string, value: unknown]>> =
   onEvent: ['', 5],
   eventPaths: ['maybe', 'maybe'],
   actor: ['x'.repeat(257), ''],
+  tenants: ['nowhere', 'dynamodb:a b'],
+  createTenants: ['maybe', 'maybe'],
   readOnly: ['maybe', 'maybe'],
   'limits.fileBytes': ['0', 0],
   'limits.files': ['0', 0],
