@@ -4,7 +4,7 @@ export { ApiRefusal, type ApiRefusalOptions } from './claude/api-refusal.ts';
 export type { AppliedEdit, ScriptedView } from './claude/context-edits.ts';
 export type { RequestBlock, RequestMessage } from './claude/message-blocks.ts';
 export type { SentRequest } from './claude/messages-request.ts';
-export type { ReplyBlock, ScriptedPart, ScriptedReply, ToolCall } from './claude/reply.ts';
+export type { NoSummary, ReplyBlock, ScriptedPart, ScriptedReply, ToolCall } from './claude/reply.ts';
 export {
   type ClaudeScript,
   createScriptedClaude,
@@ -12,7 +12,7 @@ export {
   type ScriptedFault,
   type ScriptedScene,
 } from './claude/scripted-claude.ts';
-export type { SummaryBlock } from './claude/summary.ts';
+export type { SignedSummary, SummaryBlock, ThresholdSummary } from './claude/summary.ts';
 export type { DroppedThought, ThinkingBlock } from './claude/thoughts.ts';
 export { createTestClock, type TestClock } from './clock.ts';
 export type { ContractCase } from './contracts/contract.ts';
