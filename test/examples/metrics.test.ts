@@ -1,7 +1,8 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { createTurnMetrics } from '../../examples/metrics/turn-metrics.ts';
 import { type Play, playSteps, startLocalWorker } from '../../infra/local/lambda/local-worker.ts';
 import { createJsonLogger } from '../../src/worker/index.ts';
+import { closedBehindEach } from '../stage/closed-behind.ts';
 
 const UNITS = ['Seconds', 'Microseconds', 'Milliseconds', 'Bytes', 'Percent', 'Count', 'None'];
 const SECRET = 'the launch is in May';
@@ -53,8 +54,7 @@ function faultsOf(line: string): readonly string[] {
 const speak: Play = (scene) => ({ say: 'I look.', ...playSteps(scene) });
 
 describe('examples/metrics', () => {
-  const stack = new AsyncDisposableStack();
-  afterEach(() => stack.disposeAsync());
+  const closedBehind = closedBehindEach();
 
   it('writes what CloudWatch takes: of a service, of watched tenants, and never a word', async () => {
     const all: string[] = [];
@@ -64,7 +64,7 @@ describe('examples/metrics', () => {
       write: (line) => void all.push(line),
     });
     const logger = createJsonLogger({ write });
-    const site = stack.use(await startLocalWorker(undefined, speak, { onTurn, logger }));
+    const site = closedBehind(await startLocalWorker(undefined, speak, { onTurn, logger }));
     const note = { command: 'create', path: '/memories/launch.md', file_text: SECRET };
     const prompt = JSON.stringify([[note], [{ command: 'view', path: '/memories/none.md' }]]);
     await site.deliver([

@@ -13,6 +13,7 @@ import {
 } from '../../examples/slack/slack-events.ts';
 import { createSlackReplies } from '../../examples/slack/slack-replies.ts';
 import { startLocalWorker } from '../../infra/local/lambda/local-worker.ts';
+import { closedBehindEach } from '../stage/closed-behind.ts';
 
 const SECRET = '8f742231b10e8888abcd99yyyzzz85a5';
 const TOKEN = 'xoxb-canary';
@@ -99,7 +100,7 @@ function signed(body: string, { secret = SECRET, at = Math.floor(Date.now() / 1_
 const recordsOf = (replies: readonly unknown[]): SQSEvent =>
   ({ Records: replies.map((reply, i) => ({ messageId: `m${i}`, body: JSON.stringify(reply) })) }) as SQSEvent;
 
-let stack: AsyncDisposableStack;
+const closedBehind = closedBehindEach();
 let slack: Awaited<ReturnType<typeof startSlack>>;
 let sent: SlackTurn[];
 let refused: string[];
@@ -107,8 +108,7 @@ let failing: number;
 let handler: Handler;
 let replies: ReturnType<typeof createSlackReplies>;
 beforeEach(async () => {
-  stack = new AsyncDisposableStack();
-  slack = stack.use(await startSlack());
+  slack = closedBehind(await startSlack());
   [sent, refused, failing] = [[], [], 0];
   handler = createSlackEvents({
     signingSecret: async () => SECRET,
@@ -125,14 +125,11 @@ beforeEach(async () => {
     origin: slack.origin,
   });
 });
-afterEach(async () => {
-  vi.useRealTimers();
-  await stack.disposeAsync();
-});
+afterEach(() => void vi.useRealTimers());
 
 describe('examples/slack', () => {
   it('answers a mention in its thread, with words that call nobody', async () => {
-    const site = stack.use(await startLocalWorker(undefined));
+    const site = closedBehind(await startLocalWorker(undefined));
     expect(await slack.send(handler, MENTION)).toEqual([200]);
     expect(sent).toEqual([
       {
@@ -150,7 +147,7 @@ describe('examples/slack', () => {
   });
 
   it('makes one turn of an event that Slack sends again, and one conversation of a thread', async () => {
-    const site = stack.use(await startLocalWorker(undefined));
+    const site = closedBehind(await startLocalWorker(undefined));
     failing = 2;
     expect(await slack.send(handler, MENTION)).toEqual([500, 500, 200]);
     await site.deliver(sent.slice(0, 1));
@@ -162,7 +159,7 @@ describe('examples/slack', () => {
   });
 
   it('answers a direct message, and says where there is no answer', async () => {
-    const site = stack.use(await startLocalWorker(undefined, () => ({ say: '', stop: 'refusal' })));
+    const site = closedBehind(await startLocalWorker(undefined, () => ({ say: '', stop: 'refusal' })));
     await slack.send(handler, { ...MENTION, type: 'message', channel_type: 'im', channel: 'D1' });
     await site.deliver(sent);
     await replies(recordsOf(site.replies));

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { invokeAsTask } from '../../infra/local/aws/service-limits.ts';
 import {
   type LocalWorker,
@@ -13,6 +13,7 @@ import { openSqliteObjectStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { ApiRefusal } from '../../src/testing/index.ts';
 import type { Worker } from '../../src/worker/index.ts';
 import { installLocked } from '../runner/locked-packages.ts';
+import { closedBehindEach } from '../stage/closed-behind.ts';
 
 const MACHINE: unknown = JSON.parse(readFileSync('examples/step-functions/turn.asl.json', 'utf8'));
 const INPUT = { tenant: 'acme', prompt: 'hello' };
@@ -41,16 +42,12 @@ beforeAll(async () => {
 
 let site: LocalWorker;
 let invoked: Readonly<Record<string, unknown>>[];
-let stack: AsyncDisposableStack;
-beforeEach(() => {
-  stack = new AsyncDisposableStack();
-});
-afterEach(() => stack.disposeAsync());
+const closedBehind = closedBehindEach();
 
 /** Plays Claude. `workerOf` gives the worker for a call of the function, by its number from 0. */
 async function start(play?: Play, workerOf = (_call: number): Worker => site.worker) {
-  const store = stack.use(openSqliteObjectStore({ path: ':memory:' }));
-  site = stack.use(await startLocalWorker(store, play));
+  const store = closedBehind(openSqliteObjectStore({ path: ':memory:' }));
+  site = closedBehind(await startLocalWorker(store, play));
   invoked = [];
   /** Does what Lambda and its task do between a state and a function. */
   const Turn = async ({ Payload }: { readonly Payload: Readonly<Record<string, unknown>> }) => {
