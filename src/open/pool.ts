@@ -28,7 +28,7 @@ import {
   type WarmParts,
   type WarmTenant,
 } from './warm-tenants.ts';
-import { type MemoryPlace, type MemoryView, type OpenTenant, wireTenant } from './wire-tenant.ts';
+import { type MemoryPlace, type OpenTenant, wireTenant } from './wire-tenant.ts';
 
 export interface PoolOpenOptions {
   /**
@@ -88,8 +88,7 @@ interface HeldParts {
   readonly found: WarmTenant;
   readonly entry: KeyedTenant;
   readonly parts: WarmParts;
-  /** The memory's own view on them, and the place that this makes. */
-  readonly view: MemoryView;
+  /** The place that the memory has on them. */
   readonly place: MemoryPlace;
   calls: number;
   isLeft: boolean;
@@ -282,8 +281,8 @@ export function createTenantPool(
       await Promise.all([parts.reach(), mounted?.reach()]);
       refuseWhenClosed();
       entry.memories.add(user);
-      const own = { seen: mounted?.over(parts.tree), actor: request.actor };
-      return { found, entry, parts, view: own, place: parts.placeOf(own), calls: 0, isLeft: false };
+      const place = parts.placeOf({ seen: mounted?.over(parts.tree), actor: request.actor });
+      return { found, entry, parts, place, calls: 0, isLeft: false };
     } finally {
       entry.opening--;
     }
@@ -369,7 +368,7 @@ export function createTenantPool(
         warm.touch(found);
         await warm.evictSurplus(found);
       };
-      memory = first.parts.openMemory(onClose, { ...first.view, actor, now: follow?.now });
+      memory = first.parts.openMemory(onClose, { actor, place: first.place, now: follow?.now });
       return { ...first.parts, memory, turn: first.entry.view.turn };
     },
     async turnOf(tenant) {

@@ -57,19 +57,24 @@ export interface OpenTenant extends Upkeep {
   /** Overwrites the keys and the held files. */
   wipe(): void;
   /** Opens a memory over this tenant; all of them share one order of commands. */
-  openMemory(onClose: () => Promise<void>, options?: MemoryView): Memory;
+  openMemory(onClose: () => Promise<void>, options?: MemoryView & StandingPlace): Memory;
   /** Makes the place on which the calls of one memory stand. */
-  placeOf(options?: Omit<MemoryView, 'now'>): MemoryPlace;
+  placeOf(view?: MemoryView): MemoryPlace;
   /** The watch to which events are told. */
   readonly watch: Watch | undefined;
 }
 
 /** The differences of one memory from others of its tenant. */
-export interface MemoryView {
+interface MemoryView {
   /** A tree that shows more than the tenant's own. */
   readonly seen?: Tree | undefined;
   /** The actor, instead of the one in the settings. */
   readonly actor?: string | undefined;
+}
+
+/** The place of a memory, where its caller has made one. */
+interface StandingPlace {
+  readonly place?: MemoryPlace | undefined;
   /** Runs around each call and gives it the place where it belongs, for a tenant whose settings may change. */
   readonly now?: PlaceNow<MemoryPlace> | undefined;
 }
@@ -269,8 +274,8 @@ export async function wireTenant(wiring: TenantWiring): Promise<OpenTenant> {
     },
     watch,
     placeOf,
-    openMemory(onClose, { now, ...view } = {}) {
-      const place = placeOf(view);
+    openMemory(onClose, { now, place: made, ...view } = {}) {
+      const place = made ?? placeOf(view);
       const asked = now ?? ((call) => call(place));
       return refusingUnknown(
         createMemory({
