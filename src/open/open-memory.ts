@@ -96,7 +96,7 @@ export async function openTenant(given: MemoryOptions): Promise<{
   const judged = readSettings(options);
   const tenant = requireTenant(judged);
   const shared = { settings: judged, points: readMounts(options) };
-  // What is opened so lives for a few verbs: the tenant's settings are asked for once.
+  // A tenant that is opened so lives for a few verbs, so its settings are asked for once.
   const { settings, points } = await openViews(options, shared)(tenant).of();
   const base = await openBaseStore(settings);
   const openCache = createVersionCaches(settings.cache.bytes);

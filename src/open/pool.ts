@@ -233,22 +233,13 @@ export function createTenantPool(
     const parts = await wireTenant({ ...found, ...own });
     const hasOwn = view.points !== points && view.points.length > 0 && opens === 'mounts';
     if (!hasOwn) return { ...parts, mounts: undefined };
-    await Promise.all(view.points.map(refuseExpiring));
+    const { refuseExpiring } = await import('./tenant-views.ts');
+    await refuseExpiring(found.tenant, view.points, daysOf);
     return { ...parts, mounts: await openAll(view.points, view.settings) };
   };
 
-  /**
-   * Refuses a mount that says of a tenant that it does not expire, unless that tenant says so itself: an expiry run asks
-   * the tenant's own settings alone.
-   */
-  const refuseExpiring = async ({ tenant, expires }: MountPoint): Promise<void> => {
-    if (expires !== false) return;
-    const { view } = await lookUp(tenant);
-    if (view.settings.expireAfterDays === undefined) return;
-    throw misconfigured(
-      `The tenant ${tenant} is mounted with expires: false, and its own settings let its files expire: say expires: false there as well.`,
-    );
-  };
+  const daysOf = async (tenant: TenantId): Promise<number | undefined> =>
+    (await lookUp(tenant)).view.settings.expireAfterDays;
 
   const warm = createWarmTenants({ maxTenants, viewOf: openViews(options, { settings, points }), wire });
 

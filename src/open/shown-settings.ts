@@ -5,7 +5,7 @@ import { OF_TENANT } from './tenant-views.ts';
 
 const UNKNOWN = '(no setting)';
 const HIDDEN = '(hidden)';
-/** What of a mount is shown as it is. */
+/** The options of a mount that are shown as they are. */
 const OPEN_IN_MOUNTS: ReadonlySet<string> = new Set([
   ...['at', 'tenant', 'store', 'names', 'readOnly', 'expires', 'policy', 'limits', 'keyring'],
 ]);

@@ -10,7 +10,7 @@ import type { TenantSource } from './options/options.ts';
 const MAX_FILE_BYTES = 16_777_216;
 const OTHERS = 0o077;
 
-/** What a file held when it was read. */
+/** The content of a file when it was read. */
 interface ReadTenants {
   readonly state: string;
   readonly tenants: ReadonlyMap<string, unknown>;

@@ -6,7 +6,7 @@ import type { CurrentView, OwnTurn, TenantView } from './current-view.ts';
 import { refuseUnknownNames } from './options/known-names.ts';
 import { judge, type Rule } from './options/option-table.ts';
 import type { MemoryOptions, TenantSettings, TenantSource } from './options/options.ts';
-import { readMounts, readSettings } from './options/settings.ts';
+import { type MountPoint, readMounts, readSettings } from './options/settings.ts';
 
 /** The time for which an answer counts, in milliseconds. */
 const TTL_MS = 300_000;
@@ -35,15 +35,20 @@ export const OF_TENANT: ReadonlySet<string> = new Set<keyof TenantSettings>([
   ...(Object.keys(TURN_RULES) as (keyof OwnTurn)[]),
 ]);
 
+/** Reads where the settings lie, of a text that was judged: the path of a file, or the name or ARN of a table. */
+export function readSource(text: string): { readonly kind: 'file' | 'table'; readonly at: string } {
+  const [kind = ''] = text.split(':', 1);
+  return { kind: kind === 'file' ? 'file' : 'table', at: text.slice(kind.length + 1) };
+}
+
 /** Opens the source that the option names; for a text the first question loads it. */
 export function openSource(given: TenantSource | string): TenantSource {
   if (typeof given !== 'string') return given;
-  const [kind = ''] = given.split(':', 1);
-  const place = given.slice(kind.length + 1);
+  const { kind, at } = readSource(given);
   const load = once(async () =>
     kind === 'file'
-      ? (await import('./tenant-file.ts')).openTenantFile(place)
-      : (await import('./tenant-table.ts')).openTenantTable(place),
+      ? (await import('./tenant-file.ts')).openTenantFile(at)
+      : (await import('./tenant-table.ts')).openTenantTable(at),
   );
   return async (...asked) => (await load())(...asked);
 }
@@ -114,6 +119,26 @@ export function watchView(
       return (current() ?? start()).join(signal);
     },
   };
+}
+
+/**
+ * Refuses the mounts of a tenant that say of another one that it does not expire, unless that one says so itself: an
+ * expiry run asks each tenant's own settings alone.
+ *
+ * @param daysOf answers the days after which unused files of a tenant expire; undefined: they stay.
+ * @throws MemoryError `misconfigured`.
+ */
+export async function refuseExpiring(
+  tenant: string,
+  points: readonly MountPoint[],
+  daysOf: (mounted: TenantId) => Promise<number | undefined>,
+): Promise<void> {
+  for (const { tenant: mounted, expires } of points) {
+    if (expires !== false || (await daysOf(mounted)) === undefined) continue;
+    throw misconfigured(
+      `${tenant} mounts ${mounted} with expires: false, and the settings of ${mounted} let its files expire: say expires: false there as well.`,
+    );
+  }
 }
 
 /**

@@ -3,7 +3,7 @@ import { misconfigured } from '../../errors.ts';
 import { readTenant } from '../../open/options/option-table.ts';
 import type { MemoryOptions } from '../../open/options/options.ts';
 import { shownSettings } from '../../open/shown-settings.ts';
-import { judgeOwn } from '../../open/tenant-views.ts';
+import { judgeOwn, readSource, refuseExpiring } from '../../open/tenant-views.ts';
 import {
   type ChosenVerb,
   EXIT_FAILED,
@@ -56,10 +56,8 @@ export interface ChangeArguments {
 
 type TypedSettings = Readonly<Record<string, unknown>>;
 
-/** Where the settings lie, and the options that they are judged with. */
-interface Place {
-  readonly kind: 'file' | 'table';
-  readonly at: string;
+/** The place of the settings, and the options that they are judged with. */
+interface Place extends ReturnType<typeof readSource> {
   readonly options: Partial<MemoryOptions>;
   readonly tenant: string | undefined;
 }
@@ -146,7 +144,7 @@ async function change(
     const settings = Object.keys(after).length === 0 ? undefined : JSON.stringify(after);
     const isSame = JSON.stringify(before) === JSON.stringify(after);
     if (settings !== undefined) parseSettings(settings, tenant);
-    // What is taken out may mend settings that were refused, step by step.
+    // A setting that is taken out may mend settings that were refused, step by step.
     const judging =
       settings === undefined ? undefined : judgeAll(place, { tenant, given: after, invocation });
     const left =
@@ -182,9 +180,7 @@ const KEEP_OLD_KEY =
 
 function placeOf(invocation: Invocation): Place {
   const { tenants, tenant, options } = readTenantsOptions(invocation);
-  const [kind = ''] = tenants.split(':', 1);
-  const at = tenants.slice(kind.length + 1);
-  return { kind: kind === 'file' ? 'file' : 'table', at, options, tenant };
+  return { ...readSource(tenants), options, tenant };
 }
 
 function requireTenant({ tenant }: Place): string {
@@ -216,17 +212,12 @@ async function judgeAll(
 ): Promise<void> {
   const { points } = judgeOwn(readTenant(tenant, 'tenant'), given, place.options);
   if (objectOf(given, tenant)['mounts'] === undefined) return;
-  for (const point of points.filter(({ expires }) => expires === false)) {
-    const own = await readGiven(place, point.tenant, invocation);
-    const days =
-      own === undefined
-        ? place.options.expireAfterDays
-        : judgeOwn(point.tenant, own, place.options).settings.expireAfterDays;
-    if (days === undefined) continue;
-    throw misconfigured(
-      `${tenant} mounts ${point.tenant} with expires: false, and the settings of ${point.tenant} let its files expire: say expires: false there as well.`,
-    );
-  }
+  await refuseExpiring(tenant, points, async (mounted) => {
+    const own = await readGiven(place, mounted, invocation);
+    return own === undefined
+      ? place.options.expireAfterDays
+      : judgeOwn(mounted, own, place.options).settings.expireAfterDays;
+  });
 }
 
 function objectOf(given: unknown, tenant: string): TypedSettings {

@@ -92,7 +92,7 @@ export function readStore({ flags, logger }: Pick<Invocation, 'flags' | 'logger'
 const STAND_IN = new Uint8Array(32);
 
 /**
- * Where the settings of tenants lie, and the options that they take the place of, for a verb that opens no store.
+ * Reads where the settings of tenants lie, and the options that they take the place of, for a verb that opens no store.
  *
  * @throws MemoryError `misconfigured`.
  */

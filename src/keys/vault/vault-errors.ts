@@ -40,7 +40,7 @@ const LATE: VaultFailure = [
   'Vault did not answer in time: check its URL and the network, then try again.',
 ];
 
-/** What Transit says of a key or of wrapped bytes, by the beginning of its sentence. */
+/** The sentences of Transit about a key or wrapped bytes, by their beginnings. */
 const BY_SENTENCE: readonly (readonly [string, VaultFailure])[] = [
   ['missing client token', DENIED],
   ['encryption key not found', GONE],

@@ -2,7 +2,7 @@ import { MemoryError, misconfigured } from '../../errors.ts';
 import { readPrivateFile } from '../private-file.ts';
 import { vaultVariable } from './vault-environment.ts';
 
-/** Where the token of a Vault comes from: one of the two, or the environment. */
+/** The source of the token of a Vault: one of the two, or the environment. */
 export interface VaultTokenOptions {
   /** The token itself. */
   readonly token?: string | undefined;

@@ -38,7 +38,7 @@ export interface AskRequest {
   readonly log: JsonLogger;
 }
 
-/** What the API's documentation reckons with in English. */
+/** The bytes of a token of English, by the API's documentation. */
 const BYTES_PER_TOKEN = 4;
 
 /** Asks Claude; where the API refuses the key, once more with another one. */
