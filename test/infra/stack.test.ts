@@ -4,7 +4,7 @@ import { MemoryError, type MemoryErrorCode } from '../../src/errors.ts';
 import { optionsFromEnvironment } from '../../src/open/options/environment.ts';
 import { readExpiryConfig, readWorkerConfig } from '../../src/worker/settings.ts';
 import { failureOf, KEY_REFUSED } from '../../src/worker/turn/delivery.ts';
-import { deploy, tenantSession } from './iam/deployment.ts';
+import { ADMINISTRATOR, deploy, tenantSession } from './iam/deployment.ts';
 import { onlyResource, type Template } from './iam/template.ts';
 import { synthesize } from './synthesized.ts';
 
@@ -120,23 +120,10 @@ describe('the table of the settings of tenants', () => {
   });
 
   it('is written by operators alone: not by a tenant, a function, or an administrator', () => {
-    const admin = {
-      Admin: { Type: 'AWS::IAM::Role', Properties: {} },
-      AdminPolicy: {
-        Type: 'AWS::IAM::Policy',
-        Properties: {
-          Roles: [{ Ref: 'Admin' }],
-          PolicyDocument: {
-            Version: '2012-10-17',
-            Statement: [{ Effect: 'Allow', Action: '*', Resource: '*' }],
-          },
-        },
-      },
-    };
-    const administrator = { roleArn: 'arn:aws:iam::111122223333:role/Admin', tags: {} };
+    const administrator = { roleArn: ADMINISTRATOR.roleArn, tags: {} };
     for (const operatorRoleArns of [OPERATOR, undefined]) {
       const each = synthesize({ tenantSettings: 'true', ...(operatorRoleArns && { operatorRoleArns }) });
-      const cloud = deploy({ ...each, Resources: { ...each.Resources, ...admin } });
+      const cloud = deploy({ ...each, Resources: { ...each.Resources, ...ADMINISTRATOR.resources } });
       const others = [tenantSession(cloud, 'acme'), cloud.functionSession('WorkerRole'), administrator];
       for (const action of WRITING) {
         for (const session of others)

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { deploy, encryptionContextOf, type Session, tenantSession } from './iam/deployment.ts';
+import { ADMINISTRATOR, deploy, encryptionContextOf, type Session, tenantSession } from './iam/deployment.ts';
 import { synthesize } from './synthesized.ts';
 
 const OPERATOR = 'arn:aws:iam::111122223333:role/operator';
@@ -66,21 +66,8 @@ describe('the role of the tenants', { timeout: 60_000 }, () => {
 
 describe('an administrator of the account, who is allowed everything by IAM', { timeout: 60_000 }, () => {
   const template = synthesize();
-  const administrator = {
-    Admin: { Type: 'AWS::IAM::Role', Properties: {} },
-    AdminPolicy: {
-      Type: 'AWS::IAM::Policy',
-      Properties: {
-        Roles: [{ Ref: 'Admin' }],
-        PolicyDocument: {
-          Version: '2012-10-17',
-          Statement: [{ Effect: 'Allow', Action: '*', Resource: '*' }],
-        },
-      },
-    },
-  };
-  const cloud = deploy({ ...template, Resources: { ...template.Resources, ...administrator } });
-  const session: Session = { roleArn: 'arn:aws:iam::111122223333:role/Admin', tags: { tenant: 'acme' } };
+  const cloud = deploy({ ...template, Resources: { ...template.Resources, ...ADMINISTRATOR.resources } });
+  const session: Session = { roleArn: ADMINISTRATOR.roleArn, tags: { tenant: 'acme' } };
 
   it('administers the root key', () => {
     for (const action of ['PutKeyPolicy', 'DescribeKey', 'ScheduleKeyDeletion', 'RotateKeyOnDemand']) {

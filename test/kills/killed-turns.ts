@@ -4,17 +4,14 @@ import { open } from '../../src/format/object.ts';
 import { fileKey, logicalName } from '../../src/format/object-keys.ts';
 import { NO_ID } from '../../src/format/wrap.ts';
 import type { MemoryPath } from '../../src/language/path.ts';
-import { openHistory, openSessions } from '../../src/open/wire-tenant.ts';
 import { createScriptedClaude } from '../../src/testing/claude/scripted-claude.ts';
-import { createCommandOrder } from '../../src/tool/command-order.ts';
-import { createMemory, type Memory } from '../../src/tool/memory-tool.ts';
 import { createJsonLogger } from '../../src/worker/json-log.ts';
 import { createConversations } from '../../src/worker/leases/conversations.ts';
 import { createReceipts } from '../../src/worker/leases/receipts.ts';
 import { deliverTurn } from '../../src/worker/turn/deliver-turn.ts';
 import type { Delivery } from '../../src/worker/turn/delivery.ts';
 import { parseTurnMessage } from '../../src/worker/turn/turn-message.ts';
-import { silentLogger } from '../stage/silent-logger.ts';
+import { memoryOf } from '../stage/client-memory.ts';
 import type { Around, StoreCall } from '../stage/store-wrappers.ts';
 import { at, createSite, type StoreKind, type TestClient, type TestSite } from '../stage/test-tree.ts';
 
@@ -204,7 +201,7 @@ async function deliver(
   });
   return deliverTurn({
     message: parseTurnMessage({ tenant: 'acme', turn: 't1', prompt: 'Go on.' }),
-    memory: memoryOf(client),
+    memory: memoryOf(client, { actor: 'turn t1' }),
     receipts: createReceipts(tenant),
     conversations: createConversations(tenant),
     client: async () => new Anthropic({ apiKey: 'scripted', fetch: claude, maxRetries: 0 }),
@@ -212,21 +209,6 @@ async function deliver(
     signal: new AbortController().signal,
     leaseMs: LEASE_MS,
     log: createJsonLogger({ write: () => {} }),
-  });
-}
-
-function memoryOf({ tree, tenant }: TestClient): Memory {
-  return createMemory({
-    tree,
-    order: createCommandOrder(),
-    createSessions: (run) => openSessions(tenant, run),
-    createHistory: (run) => openHistory(run, { context: tenant, tree }),
-    profile: 'doc',
-    onExists: 'error',
-    maxFileBytes: tenant.maxFileBytes,
-    logger: silentLogger,
-    actor: 'turn t1',
-    onClose: async () => {},
   });
 }
 

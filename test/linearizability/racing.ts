@@ -1,12 +1,11 @@
 import type { MemoryError } from '../../src/errors.ts';
 import type { ObjectKey } from '../../src/format/object-keys.ts';
-import { openHistory, openSessions } from '../../src/open/wire-tenant.ts';
 import type { ObjectStore } from '../../src/store/port.ts';
-import { createCommandOrder } from '../../src/tool/command-order.ts';
-import { createMemory, type Memory } from '../../src/tool/memory-tool.ts';
+import type { Memory } from '../../src/tool/memory-tool.ts';
 import { createTree } from '../../src/tree/tree.ts';
 import { type Chance, createChance } from '../simulation/chance.ts';
 import type { Command, Result } from '../simulation/history.ts';
+import { memoryOf } from '../stage/client-memory.ts';
 import { silentLogger } from '../stage/silent-logger.ts';
 import { type Around, interceptStore, noAnswer } from '../stage/store-wrappers.ts';
 import { createSite, type StoreKind, type TestSite } from '../stage/test-tree.ts';
@@ -153,17 +152,7 @@ async function startLife({ site, keepsHistory, bug }: Racer, chance: Chance, cal
   const faulty = interceptStore(tenant.store, around);
   const store = bug?.store?.(faulty, buggy) ?? faulty;
   const tree = createTree({ ...tenant, store, logger: silentLogger });
-  const memory = createMemory({
-    tree,
-    order: createCommandOrder(),
-    createSessions: (run) => openSessions(tenant, run),
-    createHistory: (run) => openHistory(run, { context: tenant, tree }),
-    profile: 'doc',
-    onExists: 'error',
-    maxFileBytes: tenant.maxFileBytes,
-    logger: silentLogger,
-    onClose: async () => {},
-  });
+  const memory = memoryOf({ tree, tenant });
   const run: Run = async (command) => {
     underWay = command.command;
     return resultOf(memory, command);

@@ -5,11 +5,8 @@ import { createHistory } from '../../src/history/history.ts';
 import { VERSION_SAVER } from '../../src/history/save/version-saver.ts';
 import { envRootKey } from '../../src/keys/env-root-key.ts';
 import { createKeyringCache, type LoadedKeyring } from '../../src/keys/keyring-cache.ts';
-import { openHistory, openSessions } from '../../src/open/wire-tenant.ts';
 import { guardDeletes } from '../../src/store/guarded-delete.ts';
 import type { ObjectStore } from '../../src/store/port.ts';
-import { createCommandOrder } from '../../src/tool/command-order.ts';
-import { createMemory } from '../../src/tool/memory-tool.ts';
 // Loaded now: virtual time would pass while it is loaded by the first rename.
 import '../../src/history/change/redact.ts';
 import '../../src/tree/list-parts.ts';
@@ -22,6 +19,7 @@ import { createSightings, type Sightings } from '../../src/tree/sightings.ts';
 import type { HistorySaver, Tenant } from '../../src/tree/tenant.ts';
 import { createTree } from '../../src/tree/tree.ts';
 import { createVersionCaches, DEFAULT_CACHE_BYTES } from '../../src/tree/version-cache.ts';
+import { memoryOf } from '../stage/client-memory.ts';
 import { silentLogger } from '../stage/silent-logger.ts';
 import type { Chance } from './chance.ts';
 import { createConnection } from './connection.ts';
@@ -186,17 +184,7 @@ export function createProcess(
     wallClock: clock,
     maySeeDamage: () => history.alarms.length > 0 || history.lateFiles.length > 0,
   });
-  const memory = createMemory({
-    tree,
-    order: createCommandOrder(),
-    createSessions: (run) => openSessions(context, run),
-    createHistory: (run) => openHistory(run, { context, tree }),
-    profile: 'doc',
-    onExists: 'error',
-    maxFileBytes: context.maxFileBytes,
-    logger: silentLogger,
-    onClose: async () => {},
-  });
+  const memory = memoryOf({ tree, tenant: context });
 
   const begin = (command: Command, by: Pick<Operation, 'actor' | 'restores'>): Operation => {
     const start = scheduler.now();

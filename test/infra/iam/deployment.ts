@@ -185,3 +185,21 @@ function checkTags(tags: Readonly<Record<string, string>>): void {
     }
   }
 }
+
+/** An administrator of the account, whom IAM allows everything: its resources in a template, and its role. */
+export const ADMINISTRATOR = {
+  roleArn: 'arn:aws:iam::111122223333:role/Admin',
+  resources: {
+    Admin: { Type: 'AWS::IAM::Role', Properties: {} },
+    AdminPolicy: {
+      Type: 'AWS::IAM::Policy',
+      Properties: {
+        Roles: [{ Ref: 'Admin' }],
+        PolicyDocument: {
+          Version: '2012-10-17',
+          Statement: [{ Effect: 'Allow', Action: '*', Resource: '*' }],
+        },
+      },
+    },
+  },
+} as const;

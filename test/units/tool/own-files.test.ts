@@ -1,10 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { openHistory, openSessions } from '../../../src/open/wire-tenant.ts';
-import { createCommandOrder } from '../../../src/tool/command-order.ts';
-import { createMemory, type Memory } from '../../../src/tool/memory-tool.ts';
+import type { Memory } from '../../../src/tool/memory-tool.ts';
 import { createTree } from '../../../src/tree/tree.ts';
 import { type Chance, createChance } from '../../simulation/chance.ts';
-import { silentLogger } from '../../stage/silent-logger.ts';
+import { memoryOf } from '../../stage/client-memory.ts';
 import { createSite, STORE_KINDS, type StoreKind } from '../../stage/test-tree.ts';
 
 const NAMES = ['a', 'b', 'c'];
@@ -45,17 +43,7 @@ describe.each(STORE_KINDS)('the only process of a tenant, on a(n) %s store', (ki
         return tenant.pause(ms, signal);
       },
     });
-    const memory = createMemory({
-      tree,
-      order: createCommandOrder(),
-      createSessions: (run) => openSessions(tenant, run),
-      createHistory: (run) => openHistory(run, { context: tenant, tree }),
-      profile: 'doc',
-      onExists: 'error',
-      maxFileBytes: tenant.maxFileBytes,
-      logger: silentLogger,
-      onClose: async () => site.base[Symbol.asyncDispose](),
-    });
+    const memory = memoryOf({ tree, tenant }, { onClose: async () => site.base[Symbol.asyncDispose]() });
     return { memory, pauses };
   }
 

@@ -4,13 +4,11 @@ import { MemoryError } from '../../../src/errors.ts';
 import { fileKey } from '../../../src/format/object-keys.ts';
 import { sealedSize } from '../../../src/format/sizes.ts';
 import type { MemoryPath } from '../../../src/language/path.ts';
-import { openHistory, openSessions } from '../../../src/open/wire-tenant.ts';
-import { createCommandOrder } from '../../../src/tool/command-order.ts';
-import { createMemory, type MemoryResult } from '../../../src/tool/memory-tool.ts';
+import type { MemoryResult } from '../../../src/tool/memory-tool.ts';
 import { drawId } from '../../../src/tree/draw-id.ts';
 import type { KeptCall, Once } from '../../../src/tree/tenant.ts';
 import type { Touch } from '../../../src/tree/touches.ts';
-import { silentLogger } from '../../stage/silent-logger.ts';
+import { memoryOf } from '../../stage/client-memory.ts';
 import { at, bytes, openSite, type TestClient } from '../../stage/test-tree.ts';
 
 const KEY = Uint8Array.from({ length: 12 }, (_, index) => 200 + index);
@@ -50,17 +48,7 @@ async function open({ keepsHistory = false, text = 'one\nend\n' } = {}): Promise
   const touches: Touch[] = [];
   const run = async (input: unknown, given: Once): Promise<MemoryResult> => {
     const { tree, tenant } = await site.client();
-    const memory = createMemory({
-      tree,
-      order: createCommandOrder(),
-      createSessions: (around) => openSessions(tenant, around),
-      createHistory: (around) => openHistory(around, { context: tenant, tree }),
-      profile: 'doc',
-      onExists: 'error',
-      maxFileBytes: tenant.maxFileBytes,
-      logger: silentLogger,
-      onClose: async () => {},
-    });
+    const memory = memoryOf({ tree, tenant });
     const call: KeptCall = { once: given, onTouch: (touch) => touches.push(touch) };
     return memory.execute(input, call);
   };

@@ -1,0 +1,24 @@
+import { openHistory, openSessions } from '../../src/open/wire-tenant.ts';
+import { createCommandOrder } from '../../src/tool/command-order.ts';
+import { createMemory, type Memory, type MemoryToolOptions } from '../../src/tool/memory-tool.ts';
+import { silentLogger } from './silent-logger.ts';
+import type { TestClient } from './test-tree.ts';
+
+/** Makes the memory of one process over its tree, or over another tree of its tenant. */
+export function memoryOf(
+  { tree, tenant }: Pick<TestClient, 'tree' | 'tenant'>,
+  options: Partial<Pick<MemoryToolOptions, 'actor' | 'onClose'>> = {},
+): Memory {
+  return createMemory({
+    tree,
+    order: createCommandOrder(),
+    createSessions: (run) => openSessions(tenant, run),
+    createHistory: (run) => openHistory(run, { context: tenant, tree }),
+    profile: 'doc',
+    onExists: 'error',
+    maxFileBytes: tenant.maxFileBytes,
+    logger: silentLogger,
+    onClose: async () => {},
+    ...options,
+  });
+}
