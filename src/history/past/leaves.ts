@@ -40,11 +40,9 @@ export function* mergeLeaves(told: Iterable<ToldLeave>): Generator<void, Iterabl
   const once = new Map<string, ToldLeave>();
   for (const leave of told) {
     yield;
-    const { id, event, from, to = '' } = leave;
+    const { id, event, from, to, bound } = leave;
     // A binding is deleted once, however many records tell of it.
-    const name = JSON.stringify(
-      leave.to === undefined ? [id, from, String(leave.bound)] : [id, event, from, to],
-    );
+    const name = JSON.stringify(to === undefined ? [id, from, String(bound)] : [id, event, from, to]);
     const other = once.get(name);
     if (other === undefined) once.set(name, leave);
     else {

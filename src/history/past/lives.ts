@@ -21,15 +21,13 @@ export function* livesOf(past: Past): Generator<void, readonly Life[]> {
   const lives: Life[] = [];
   for (const { id, path } of past.files.values()) {
     yield;
-    const life = yield* lifeAt(past, id, path);
-    if (life !== undefined) lives.push({ ...life, deleted: undefined });
+    lives.push(...(yield* lifeAt(past, { id, path, deleted: undefined })));
   }
   for (const leave of past.leaves) {
     yield;
-    const { id, from, to, state } = leave;
-    if (to !== undefined || state === 'undone' || isBackSince(past, leave)) continue;
-    const life = yield* lifeAt(past, id, from);
-    if (life !== undefined) lives.push({ ...life, deleted: leave });
+    const { id, from, to } = leave;
+    if (to !== undefined || isBackSince(past, leave)) continue;
+    lives.push(...(yield* lifeAt(past, { id, path: from, deleted: leave })));
   }
   return lives;
 }
@@ -44,33 +42,32 @@ function isBackSince({ files, leavesOf }: Past, { id, from, bound }: Leave): boo
   return isThere || leavesOf(id).some((later) => later.from === from && later.bound > bound);
 }
 
+/** Finds the life that ended, or goes on, with a version at a path; none where the facts of the version are unknown. */
 function* lifeAt(
   past: Past,
-  id: VersionId,
-  path: MemoryPath,
-): Generator<void, Omit<Life, 'deleted'> | undefined> {
+  { id, path, deleted }: Pick<Life, 'path' | 'deleted'> & { readonly id: VersionId },
+): Generator<void, readonly Life[]> {
   const version = past.versions.get(id);
-  if (version === undefined) return undefined;
+  if (version === undefined) return [];
   const chain = [version, ...past.ancestors(id)];
   const renames: LifeRename[] = [];
-  let at: MemoryPath | undefined = path;
+  let at = path;
   for (const each of chain) {
     yield;
-    if (at !== undefined) renames.push(...routeTo(past, each.id, at));
-    at = past.birthplace(each.id);
+    renames.push(...routeTo(past, each.id, at));
+    at = past.birthplace(each.id) ?? at;
   }
-  return { chain, renames: renames.reverse(), path };
+  return [{ chain, renames: renames.reverse(), path, deleted }];
 }
 
 /** Finds the renames that brought a version to a path, the last one first. */
 function routeTo({ leavesOf }: Past, id: VersionId, path: MemoryPath): readonly LifeRename[] {
-  const waiting = leavesOf(id).filter((leave): leave is LifeRename => leave.to !== undefined);
   const route: LifeRename[] = [];
-  for (let at = path; waiting.length > 0; ) {
-    const rename = waiting.pop();
-    if (rename?.to !== at) continue;
-    route.push(rename);
-    at = rename.from;
+  let at = path;
+  for (const { to, ...leave } of leavesOf(id).toReversed()) {
+    if (to !== at) continue;
+    route.push({ ...leave, to });
+    at = leave.from;
   }
   return route;
 }
