@@ -2,7 +2,7 @@ import { nextBound } from '../../../src/format/wrap.ts';
 import type { ToldLeave } from '../../../src/history/past/leaves.ts';
 import { type FileSighting, itemByItem, modelOf } from '../../../src/history/past/model.ts';
 import type { Leave, Past } from '../../../src/history/past/past.ts';
-import { at } from '../../stage/test-tree.ts';
+import { type MemoryPath, parseMemoryPath } from '../../../src/language/path.ts';
 
 /** Invented sightings and leaves, ready for the model. */
 interface Story {
@@ -80,6 +80,6 @@ export function wordsOfLeave({ id, from, to, state }: Leave): string {
   return state === 'done' ? `${id} ${way}` : `${id} ${way} ${state}`;
 }
 
-function pathOf(place: string): ReturnType<typeof at> {
-  return at(`/memories/${place}`);
+function pathOf(place: string): MemoryPath {
+  return parseMemoryPath(`/memories/${place}`);
 }
