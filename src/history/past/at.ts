@@ -107,9 +107,11 @@ export function unknownBefore(past: Past, version: PastVersion, moment: KeptMome
  * predecessor and writer, also where it replaces a file. After an operator has turned the history on, all processes
  * follow within an hour; for a moment before that, a version is sure to be new only from then on.
  */
-function isCreation({ writer, mtime }: PastVersion, { time, keptSince }: KeptMoment): boolean {
+function isCreation(
+  { writer, mtime }: PastVersion,
+  { time, keptSince = Number.POSITIVE_INFINITY }: KeptMoment,
+): boolean {
   if (writer !== undefined) return true;
-  if (keptSince === undefined) return false;
   const turnedOn = keptSince - FOLLOWED_MS;
   return mtime >= (time < turnedOn ? keptSince : turnedOn);
 }
@@ -196,15 +198,14 @@ function lastOf(
  * Finds when versions were written, by the clocks of writers: each is at least as young as the one that it replaced.
  */
 function createBirths(past: Past): (version: PastVersion) => number {
-  const known = new Map<VersionId, number>();
+  const known = new Map<VersionId | undefined, number>();
   return (version) => {
-    const chain = known.has(version.id)
-      ? []
-      : [version, ...past.ancestors(version.id, (id) => known.has(id))];
+    let born = 0;
+    const chain = [version, ...past.ancestors(version.id, (id) => known.has(id))];
     for (const { id, previous, mtime } of chain.reverse()) {
-      const before = previous === undefined ? undefined : known.get(previous);
-      known.set(id, Math.max(before ?? 0, mtime));
+      born = Math.max(known.get(previous) ?? 0, mtime);
+      known.set(id, born);
     }
-    return known.get(version.id) ?? version.mtime;
+    return born;
   };
 }

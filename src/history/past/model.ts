@@ -54,7 +54,7 @@ export function* modelOf({ sightings, leaves: told, damaged }: Gathered): Genera
   }
   for (const some of bindings.values()) {
     yield;
-    if (some.length > 1) some.sort(byBound);
+    some.sort(byBound);
   }
   const bindingsOf = (id: VersionId): readonly Binding[] => bindings.get(id) ?? [];
 
@@ -67,7 +67,7 @@ export function* modelOf({ sightings, leaves: told, damaged }: Gathered): Genera
   const firstBound = ({ id, bound }: PastVersion): bigint => bindingsOf(id)[0]?.bound ?? bound;
   for (const some of successors.values()) {
     yield;
-    if (some.length > 1) some.sort((a, b) => compare(firstBound(a), firstBound(b)));
+    some.sort((a, b) => compare(firstBound(a), firstBound(b)));
   }
   const successorsOf = (id: VersionId): readonly PastVersion[] => successors.get(id) ?? [];
 
@@ -107,19 +107,17 @@ export function* modelOf({ sightings, leaves: told, damaged }: Gathered): Genera
 function ancestorsOf(
   versions: ReadonlyMap<VersionId, PastVersion>,
   id: VersionId,
-  isPassed: (id: VersionId) => boolean = () => false,
+  isPassed?: (id: VersionId) => boolean,
 ): readonly PastVersion[] {
   const found = new Set<PastVersion>();
-  for (let at = previousOf(versions.get(id)); at !== undefined && at.id !== id; at = previousOf(at)) {
+  for (let next = versions.get(id)?.previous; next !== undefined && next !== id; ) {
+    const at = versions.get(next);
     // Only a holder of keys can make a chain that loops. The walk ends at its second pass.
-    if (found.has(at) || isPassed(at.id)) break;
+    if (at === undefined || found.has(at) || isPassed?.(next) === true) break;
     found.add(at);
+    next = at.previous;
   }
   return [...found];
-
-  function previousOf(version: PastVersion | undefined): PastVersion | undefined {
-    return version?.previous === undefined ? undefined : versions.get(version.previous);
-  }
 }
 
 function bindingOf({ id, path, bound, file, saved }: FileSighting): Binding {

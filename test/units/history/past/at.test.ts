@@ -1,12 +1,13 @@
 import { expect, it } from 'vitest';
 import { treeAt } from '../../../../src/history/past/at.ts';
 import { itemByItem } from '../../../../src/history/past/model.ts';
+import type { Past } from '../../../../src/history/past/past.ts';
 import { FOLLOWED_MS } from '../../../../src/keys/keyring.ts';
 import { pastOf, short } from '../story.ts';
 
 /** The files of a moment as `path: version`, and the doubts as `path? reason version`. */
-async function filesAt(time: number, story: string, keptSince: number | undefined): Promise<string> {
-  const { files, doubts } = await itemByItem(treeAt(await pastOf(story), { time, keptSince }));
+async function filesAt(time: number, past: Past, keptSince: number | undefined): Promise<string> {
+  const { files, doubts } = await itemByItem(treeAt(past, { time, keptSince }));
   return [
     ...[...files].map(([path, { id }]) => `${short(path)}: ${id}`),
     ...[...doubts].map(([path, { reason, version }]) => `${short(path)}? ${reason} ${version}`),
@@ -17,10 +18,11 @@ async function filesAt(time: number, story: string, keptSince: number | undefine
 
 /** The moments between 0 and 100 at which the files become others, each with the files from then on. */
 async function timelineOf(story: string): Promise<Readonly<Record<number, string>>> {
+  const past = await pastOf(story);
   const moments: Record<number, string> = {};
   let last = '';
   for (let time = 0; time < 100; time++) {
-    const now = await filesAt(time, story, 0);
+    const now = await filesAt(time, past, 0);
     if (now !== last) moments[time] = now;
     last = now;
   }
@@ -84,6 +86,11 @@ const TOLD: Timelines = [
     { 2: 'b: z', 4: '', 11: 'a: w' },
   ],
   [
+    'is as young as its newest version, though that was read first',
+    'w lies b 30 after v; v kept a 10',
+    { 11: 'a: v', 31: 'b: w' },
+  ],
+  [
     'is so in whatever order its versions were read, and at both of its places',
     'w lies a 30 mtime 40 after v; v kept a 20 mtime 5 after u; t lies b 35 mtime 3 after v; u kept a 10',
     { 11: 'a: v, b: t', 41: 'a: w, b: t' },
@@ -99,6 +106,21 @@ const TOLD: Timelines = [
     { 11: 'a: v', 21: 'a: w' },
   ],
   ['is the later one of two in any order', 'v kept a 10 saved 90; w lies a 20', { 11: 'a: v', 21: 'a: w' }],
+  [
+    'is where it came back to a second time',
+    'v moved a 10 to b at 20; v moved b 20 to a at 30; v moved a 30 to c at 40; v lies c 40 mtime 10',
+    { 11: 'a: v', 21: 'b: v', 31: 'a: v', 41: 'c: v' },
+  ],
+  [
+    'lies at its first path still where it was read there, though it went on from the second',
+    'v lies a 10; v moved a 10 to b at 20; v moved b 20 to c at 30; v lies c 30 mtime 10',
+    { 11: 'a: v', 21: 'a: v, b: v', 31: 'a: v, c: v' },
+  ],
+  [
+    'lies there still where it had come there before',
+    'v moved c 5 to a at 8; v lies a 10 mtime 5; v moved a 10 to b at 20; v lies b 20 mtime 5',
+    { 6: 'c: v', 9: 'a: v', 21: 'a: v, b: v' },
+  ],
   ['stays where its rename was undone', 'v moved a 10 to b at 20 planned; v lies a 10', { 11: 'a: v' }],
   [
     'lies at both paths of a rename that was cut off',
@@ -112,6 +134,12 @@ const UNTOLD: Timelines = [
     'whose end is untold may be there from the time on at which it was saved',
     'v kept a 10 saved 40; w lies b 50',
     { 11: 'a: v', 41: 'a? unrecorded v', 51: 'a? unrecorded v, b: w' },
+  ],
+  ['that another source saw may be gone again', 'v seen a 10', { 11: 'a? unrecorded v' }],
+  [
+    'is not certain at its new path for as long as it was saved at the old one',
+    'v kept a 10 saved 60; v lies a 10; v moved a 10 to b at 20',
+    { 11: 'a: v', 21: 'a: v, b? unrecorded v' },
   ],
   [
     'was gone when another one came, and stays gone',
@@ -229,6 +257,6 @@ it.each<
   ['new', 'comes in the millisecond in which it was turned on, for that moment', '', ON, ON + FOLLOWED_MS],
   ['unsure', 'comes a bit before', '', ON, ON + FOLLOWED_MS + 1],
 ])('a file is %s that %s', async (is, _, writer, time, keptSince) => {
-  const files = await filesAt(time, `v lies a ${ON} ${writer}`, keptSince);
+  const files = await filesAt(time, await pastOf(`v lies a ${ON} ${writer}`), keptSince);
   expect(files).toBe(is === 'new' ? '' : 'a? too_early v');
 });

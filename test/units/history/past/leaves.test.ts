@@ -71,6 +71,7 @@ it.each<readonly [state: 'done' | 'supposed' | 'undone', why: string, story: str
   ['supposed', 'another version lies there', 'w lies b 3'],
   ['undone', 'the version lies here still', 'v lies a 2'],
   ['done', 'it lies at both', 'v lies a 2; v lies b 3'],
+  ['undone', 'it lies here again', 'v lies a 3'],
   ['undone', 'it was deleted here', 'v deleted a 2'],
   ['undone', 'it was deleted here later', 'v deleted a 3'],
   ['supposed', 'it was deleted here before', 'v deleted a 1'],
@@ -80,6 +81,11 @@ it.each<readonly [state: 'done' | 'supposed' | 'undone', why: string, story: str
   ['undone', 'another rename of it was planned, and happened', 'v moved a 2 to c planned; v kept c 3'],
   ['supposed', 'the other telling is of this rename', 'v moved a 2 to c of e'],
   ['undone', 'it was replaced here', 'w lies a 3 after v'],
+  [
+    'undone',
+    'it was replaced here by one that lay elsewhere before',
+    'w kept c 3 after v; w lies a 4 after v',
+  ],
   ['supposed', 'it was replaced elsewhere', 'w lies b 3 after v'],
   [
     'undone',
