@@ -1,4 +1,5 @@
 import { nextBound } from '../../../src/format/wrap.ts';
+import type { PlanDraft } from '../../../src/history/change/plan.ts';
 import type { ToldLeave } from '../../../src/history/past/leaves.ts';
 import { type FileSighting, itemByItem, modelOf } from '../../../src/history/past/model.ts';
 import type { Leave, Past } from '../../../src/history/past/past.ts';
@@ -82,4 +83,22 @@ export function wordsOfLeave({ id, from, to, state }: Leave): string {
 
 function pathOf(place: string): MemoryPath {
   return parseMemoryPath(`/memories/${place}`);
+}
+
+/** Says what a plan does, with the versions that it names, and what it leaves. */
+export function wordsOfDraft({ renames, writes, deletes, left }: PlanDraft): readonly string[] {
+  const changes = [renames, writes, deletes].flatMap((some) => [...some.values()]);
+  return [
+    ...changes.map(({ what, path, to, fromVersion, toVersion }) => {
+      const way = to === undefined ? short(path) : `${short(path)} to ${short(to)}`;
+      return `${what} ${way}: ${[fromVersion, toVersion].filter((each) => each !== undefined).join(' to ')}`;
+    }),
+    ...[...left.values()].map(({ reason, path, version, later }) =>
+      [
+        `${reason} ${short(path)}`,
+        ...(version === undefined ? [] : [`: ${version}`]),
+        ...(later === undefined ? [] : [[', later', ...later].join(' ')]),
+      ].join(''),
+    ),
+  ];
 }
