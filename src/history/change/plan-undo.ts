@@ -67,16 +67,14 @@ function withEarlierLives(
   life: Life,
   deletedAt: ReadonlyMap<MemoryPath, readonly DeletedLife[]>,
 ): Life {
-  const chain = [...life.chain];
+  const chain: [PastVersion, ...PastVersion[]] = [...life.chain];
   const joined = new Set<Life>();
   for (;;) {
     const first = chain.at(-1);
     if (first === undefined || first.previous !== undefined || isMeant(first.writer)) break;
     const earlier = deletedAt.get(first.path)?.find((each) => {
       const [last] = each.chain;
-      return (
-        !joined.has(each) && last !== undefined && haveSameText(last, first) && !isMeant(each.deleted.by)
-      );
+      return !joined.has(each) && haveSameText(last, first) && !isMeant(each.deleted.by);
     });
     if (earlier === undefined) break;
     joined.add(earlier);
@@ -90,7 +88,6 @@ function* planPresent(context: UndoContext, life: Life): Generator<void> {
   const { past, draft } = context;
   const { path, chain } = life;
   const [newest] = chain;
-  if (newest === undefined) return;
   const before = yield* textBefore(context, life);
   const fromVersion = newest.id;
   if (before === 'nothing') {
@@ -147,11 +144,10 @@ function* planDeleted(context: UndoContext, life: DeletedLife): Generator<void> 
 function* textBefore(context: UndoContext, { chain, path }: Life): Generator<void, Before> {
   const { isMeant, force, draft } = context;
   const [newest] = chain;
-  let before: Before = newest ?? 'nothing';
+  let before: Before = newest;
   /** The ids and the texts of the versions that the walk has passed. */
-  const [ids, texts] = [new Set<VersionId>(), new Set<string>()];
-  const hasCome = ({ id, textHash }: PastVersion): boolean =>
-    ids.has(id) || (textHash !== undefined && texts.has(textHash));
+  const [ids, texts] = [new Set<VersionId>(), new Set<string | undefined>()];
+  const hasCome = ({ id, textHash }: PastVersion): boolean => ids.has(id) || texts.has(textHash);
   for (let start = 0; start < chain.length; ) {
     let end = start;
     while (isMeant(chain[end]?.writer)) end++;
@@ -159,7 +155,7 @@ function* textBefore(context: UndoContext, { chain, path }: Life): Generator<voi
     const found = end > start ? beforeThat(chain, end - 1) : undefined;
     if (version !== undefined && found !== undefined && !(isVersion(found) && hasCome(found))) {
       if (start === 0 || force) before = found;
-      else if (!draft.left.has(path))
+      else
         leaveBuiltOn(draft, { path, version: version.id, later: chain.slice(0, start).map(({ id }) => id) });
     }
     const next = Math.max(end, start + 1);
@@ -170,7 +166,7 @@ function* textBefore(context: UndoContext, { chain, path }: Life): Generator<voi
     }
     start = next;
   }
-  const isSame = newest !== undefined && isVersion(before) && haveSameText(newest, before);
+  const isSame = isVersion(before) && haveSameText(newest, before);
   return isSame ? newest : before;
 }
 

@@ -7,7 +7,7 @@ type LifeRename = Leave & { readonly to: MemoryPath };
 /** The life of one file at one place, across the renames that led there. */
 export interface Life {
   /** The versions of the file, the newest first. */
-  readonly chain: readonly PastVersion[];
+  readonly chain: readonly [PastVersion, ...PastVersion[]];
   /** The renames in the order in which they happened. */
   readonly renames: readonly LifeRename[];
   /** The path of the file, or the last one that it had. */
@@ -49,7 +49,7 @@ function* lifeAt(
 ): Generator<void, readonly Life[]> {
   const version = past.versions.get(id);
   if (version === undefined) return [];
-  const chain = [version, ...past.ancestors(id)];
+  const chain: Life['chain'] = [version, ...past.ancestors(id)];
   const renames: LifeRename[] = [];
   let at = path;
   for (const each of chain) {

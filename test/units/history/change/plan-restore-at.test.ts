@@ -39,6 +39,26 @@ it.each<readonly [claim: string, time: number, story: string, plan: readonly str
     'v moved a 1 to b at 2; v lies b 2 mtime 1',
     ['create a: v', 'delete b: v'],
   ],
+  [
+    'such a file is deleted, though its first text expired',
+    3,
+    'v moved a 1 to b at 5; v lies b 5 mtime 1 after gone',
+    ['create a: v', 'delete b: v'],
+  ],
+  [
+    'what is untold of other files does not matter',
+    3,
+    'v kept a 1 saved 2; w lies d/b 5; x lies c 4 after gone; y lies b 1',
+    ['delete d/b: w'],
+    { below: '/d' },
+  ],
+  [
+    'a damaged file stays as it is, whatever lay there',
+    3,
+    'v kept a 1; v deleted a 1 at 4',
+    ['damaged a'],
+    { damaged: { files: [at('/memories/a')] } },
+  ],
   ['a text that was taken out is named', 3, 'u redacted a 1; v lies a 5 after u', ['redacted a: u']],
   ['a text that expired is named', 3, 'v lies a 5 after gone; w lies b 1', ['expired a: gone']],
   [

@@ -76,6 +76,21 @@ it.each<readonly [claim: string, story: string, plan: Plan, forced?: Plan]>([
     ['built_on a: v, later w'],
     ['replace a: w to u'],
   ],
+  [
+    'a file that others created with the text of one that they deleted stays',
+    'u kept a 1 by ann text x; u deleted a 1 by ann; v lies a 3 by ann text x',
+    [],
+  ],
+  [
+    'a file whose first versions expired is joined to no other',
+    'u kept a 1 by bad text x; u deleted a 1 by ann; v lies a 3 after gone by ann text x',
+    [],
+  ],
+  [
+    'a file of the actor is joined to no other',
+    't kept a 1 by ann text y; u kept a 2 after t by bad text x; u deleted a 2 by ann; v lies a 4 by bad text x',
+    ['delete a: v'],
+  ],
   ['a deleted file comes back', DELETED, ['create a: v']],
   ['a file that the actor wrote and deleted does not', 'v kept a 1 by bad; v deleted a 1 by bad', []],
   ['a file that others deleted does not', 'v kept a 1 by ann; v deleted a 1 by ann', []],
@@ -122,6 +137,18 @@ it.each<readonly [claim: string, story: string, plan: Plan, forced?: Plan]>([
     [],
   ],
   [
+    'it was undone over a file of the actor whose first versions expired, which is named by force alone',
+    'v kept a 1 by ann text x; v deleted a 1 by bad; w kept a 3 after gone by bad; z lies a 4 after w by ann text x',
+    [],
+    ['expired a: gone'],
+  ],
+  [
+    'it was undone, and what others built on the later text of the actor stays',
+    'v kept a 1 by ann text x; v deleted a 1 by bad; w kept a 3 by ann text x; y kept a 4 by bad after w; z lies a 5 after y by ann',
+    ['built_on a: y, later z'],
+    ['replace a: z to w'],
+  ],
+  [
     'of two files that were deleted at one path the last one comes back',
     `${DELETED}; w kept a 3 by ann; w deleted a 3 at 4 by bad`,
     ['create a: w', 'built_on a: v, later w'],
@@ -148,6 +175,17 @@ it.each<readonly [claim: string, story: string, plan: Plan, forced?: Plan]>([
     'a renamed file that the actor edited goes back with its text',
     `${RENAMED}; v kept b 2 mtime 1 by ann; w lies b 3 after v by bad`,
     ['rename b to a: w', 'replace a: w to v'],
+  ],
+  [
+    'such a file names no version from before the rename',
+    'u kept a 1 by ann; v kept a 2 after u by ann; v moved a 2 to b at 3 by bad; v kept b 3 mtime 2 after u by ann; w lies b 4 after v by ann',
+    ['built_on b: v, later w'],
+    ['rename b to a: w'],
+  ],
+  [
+    'a file that is back at its path stays, whatever others built there',
+    `${RENAMED}; v moved b 2 to a at 3 by bad; v kept a 3 mtime 1 by ann; w lies a 4 after v by ann`,
+    [],
   ],
   [
     'a file that others renamed on stays',
