@@ -1,14 +1,16 @@
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import {
+  type CheckpointOptions,
   checkpointTree,
   type WrittenCheckpoint,
   writeCheckpoint,
 } from '../../../../src/admin/checkpoints/checkpoint.ts';
-import { readCheckpoint } from '../../../../src/admin/checkpoints/read-checkpoint.ts';
+import { NO_VERSION, parseLine } from '../../../../src/admin/checkpoints/checkpoint-record.ts';
+import { newestNumber, readCheckpoint } from '../../../../src/admin/checkpoints/read-checkpoint.ts';
 import { MemoryError } from '../../../../src/errors.ts';
 import type { ObjectKey } from '../../../../src/format/object-keys.ts';
-import { describeOnBothKinds } from '../../../stage/test-tree.ts';
-import { type CheckedTenant, createCheckedTenant } from '../checked-tenant.ts';
+import { bytes, describeOnBothKinds, openSite } from '../../../stage/test-tree.ts';
+import { type CheckedTenant, createCheckedTenant, DAY } from '../checked-tenant.ts';
 
 const PATHS = ['/memories/a', '/memories/b', '/memories/c', '/memories/d/e', '/memories/f', '/memories/g'];
 
@@ -155,5 +157,196 @@ describeOnBothKinds('a checkpoint', (newSite) => {
       if (typeof checkpoint === 'string') throw new Error(`the checkpoint is ${checkpoint}`);
       expect(checkpoint.entries.map(({ note }) => note)).toEqual(PATHS.map(() => ''));
     }
+  });
+});
+
+describe('the report of a checkpoint', () => {
+  const start = async (history: 'on' | 'off' = 'on') => createCheckedTenant(await openSite(), history);
+  const take = async ({ site }: CheckedTenant, options?: CheckpointOptions) =>
+    checkpointTree((await site.client()).tenant, options);
+
+  it('has its line, number and root, and what it is of', async () => {
+    const tenant = await start();
+    const began = new Date(tenant.site.time.clock());
+    const report = await take(tenant);
+    const { root } = parseLine(report.line);
+    expect(report).toEqual({
+      line: `1:${root}`,
+      number: 1,
+      root,
+      files: 2,
+      began,
+      unread: [],
+      findings: [],
+    });
+  });
+
+  it('names the files that cannot be opened, which are not in it', async () => {
+    const tenant = await start();
+    const key = `${tenant.client.layout.data}${await tenant.nameOf('/memories/b')}` as ObjectKey;
+    await tenant.site.base.put(key, new Uint8Array(400), { mode: 'overwrite' });
+    expect(await take(tenant)).toMatchObject({ files: 1, unread: ['/memories/b'] });
+    const work = await (await tenant.site.client()).open();
+    expect(await readCheckpoint(work, { number: 1 })).toMatchObject({ entries: [{ path: '/memories/a' }] });
+  });
+
+  it('holds the facts of each file', async () => {
+    const tenant = await start();
+    await tenant.client.create('/memories/young', 'four');
+    await take(tenant);
+    const client = await tenant.site.client();
+    const work = await client.open();
+    const checkpoint = await readCheckpoint(work, { number: 1 });
+    if (typeof checkpoint === 'string') throw new Error(`the checkpoint is ${checkpoint}`);
+    const { names } = work.keyring;
+    const found = checkpoint.entries.map(({ path, size, textHash, note, writer, previous }) => {
+      const isFirst = previous === NO_VERSION;
+      return { path, size, textHash, note, isFirst, isWrittenByNobody: writer === NO_VERSION };
+    });
+    const entry = (path: string, text: string) => ({
+      path,
+      size: text.length,
+      textHash: names.textHash(bytes(text)),
+      note: path.endsWith('young') ? 'young' : '',
+      isFirst: !path.endsWith('a'),
+      isWrittenByNobody: true,
+    });
+    expect(found.toSorted((a, b) => (a.path < b.path ? -1 : 1))).toEqual([
+      entry('/memories/a', 'a0 a1 a2'),
+      entry('/memories/b', 'b0'),
+      entry('/memories/young', 'four'),
+    ]);
+    expect(checkpoint.head).toMatchObject({ files: 3, epoch: 1, keepsHistory: true, parts: 1 });
+  });
+
+  it('counts a young file as old once it is, and reads it again for that', async () => {
+    const tenant = await start();
+    await tenant.client.create('/memories/young', 'x');
+    await take(tenant);
+    await tenant.later();
+    const process = await tenant.site.client();
+    await process.open();
+    process.calls.length = 0;
+    await checkpointTree(process.tenant);
+    const read = process.calls.filter((call) => call.verb === 'get' && call.key.includes('/data/'));
+    expect(read).toHaveLength(1);
+    const checkpoint = await readCheckpoint(await process.open(), { number: 2 });
+    const notes = typeof checkpoint === 'string' ? [] : checkpoint.entries.map(({ note }) => note);
+    expect(notes).toEqual(['', '', '']);
+  });
+
+  it('tells why a later verification could not tell how a file ended', async () => {
+    const untold = async (tenant: CheckedTenant, historyDays?: number) => {
+      const slow = await tenant.site.client({ delayMs: 20 });
+      const report = await checkpointTree(slow.tenant, { historyDays });
+      return 'untold' in report ? report.untold : undefined;
+    };
+    expect(await untold(await start('off'))).toBe('history_off');
+    const tenant = await start();
+    await tenant.site.time.pause(3 * DAY);
+    expect(await untold(tenant)).toBeUndefined();
+    expect(await untold(tenant, 2)).toBeUndefined();
+    expect(await untold(tenant, 1)).toBe('not_kept');
+  });
+
+  it('counts the files as they are read, of all and of those that came meanwhile', async () => {
+    const tenant = await start();
+    const told: unknown[] = [];
+    await take(tenant, { onProgress: (progress) => told.push(progress) });
+    expect(told).toEqual([
+      { done: 1, total: 1 },
+      { done: 2, total: 2 },
+    ]);
+  });
+
+  it('since the last one is without findings where there is none, and compares where there is one', async () => {
+    const tenant = await start();
+    expect(await take(tenant, { since: 'last' })).toMatchObject({ number: 1, findings: [] });
+    await tenant.later();
+    await tenant.drop('/memories/b');
+    const refused = await take(tenant, { since: 'last' });
+    expect(refused).toMatchObject({ line: undefined, findings: [{ state: 'gone', path: '/memories/b' }] });
+    expect(await newestNumber(await (await tenant.site.client()).open())).toBe(1);
+    expect(await take(tenant)).toMatchObject({ number: 2, files: 1, findings: [] });
+  });
+
+  it('tells the findings that are no alarm, and those that are settled not', async () => {
+    const tenant = await start();
+    const { layout } = tenant.client;
+    await take(tenant);
+    await tenant.site.base.put(`${layout.data}odd` as ObjectKey, new Uint8Array(300), { mode: 'create' });
+    const report = await take(tenant, { since: 'last' });
+    expect(report).toMatchObject({ number: 2, findings: [{ kind: 'foreign', objects: 1 }] });
+  });
+
+  it('has a number above that of the line, though no checkpoint of that is stored', async () => {
+    const tenant = await start();
+    const report = await take(tenant, { since: `40:${'A'.repeat(43)}` });
+    expect(report).toMatchObject({ line: undefined, findings: [{ kind: 'checkpoint', state: 'missing' }] });
+    const { tenant: opened } = await tenant.site.client();
+    expect(await writeCheckpoint(opened, {}, { above: 40 })).toMatchObject({ number: 41 });
+  });
+
+  it('is none for a tenant that was never written to, and for a text that is no line', async () => {
+    const nobody = await (await openSite()).client();
+    for (const since of [undefined, 'last'])
+      await expect(checkpointTree(nobody.tenant, { since })).rejects.toMatchObject({ code: 'not_found' });
+    const since = await take(await start(), { since: 'first' }).catch((error: unknown) => error);
+    expect(since).toMatchObject({ code: 'invalid_command' });
+  });
+});
+
+describe('a checkpoint after one that was cut off', () => {
+  /** How often a process that has seen nothing reads files for a new checkpoint. */
+  async function reads({ site }: CheckedTenant): Promise<number> {
+    const process = await site.client();
+    await process.open();
+    process.calls.length = 0;
+    await writeCheckpoint(process.tenant);
+    return process.calls.filter((call) => call.verb === 'get' && call.key.includes('/data/')).length;
+  }
+
+  /** Writes parts of one file each, and then no head. */
+  async function cutOff({ site }: CheckedTenant): Promise<void> {
+    const killed = await site.client();
+    killed.intercept((call, proceed) =>
+      call.verb === 'put' && call.key.includes('/checkpoints/c')
+        ? Promise.reject(new MemoryError('unavailable', 'killed'))
+        : proceed(),
+    );
+    await expect(writeCheckpoint(killed.tenant, {}, { partBytes: 1 })).rejects.toThrow('killed');
+  }
+
+  it('takes what either has read, the newer where both have it', async () => {
+    const tenant = await createCheckedTenant(await openSite(), 'on');
+    await writeCheckpoint((await tenant.site.client()).tenant);
+    await tenant.client.append('/memories/a', ' a3');
+    await tenant.later();
+    await cutOff(tenant);
+    expect(await reads(tenant)).toBe(0);
+    await tenant.client.append('/memories/b', ' b1');
+    expect(await reads(tenant)).toBe(1);
+  });
+
+  it('takes what the last of several has read', async () => {
+    const tenant = await createCheckedTenant(await openSite(), 'on');
+    await cutOff(tenant);
+    await tenant.client.append('/memories/a', ' a3');
+    await tenant.later();
+    await cutOff(tenant);
+    expect(await reads(tenant)).toBe(0);
+  });
+
+  it('reads what it needs itself where what was left cannot be opened, and says so', async () => {
+    const tenant = await createCheckedTenant(await openSite(), 'on');
+    await cutOff(tenant);
+    for (const key of (await tenant.bucket()).keys())
+      if (key.includes('/checkpoints/p'))
+        await tenant.site.base.put(key, new Uint8Array(400), { mode: 'overwrite' });
+    const process = await tenant.site.client();
+    expect(await writeCheckpoint(process.tenant)).toMatchObject({ files: 2, unread: [] });
+    expect(process.logged).toEqual([
+      { message: expect.stringContaining('cannot be read'), fields: { code: 'integrity' } },
+    ]);
   });
 });
