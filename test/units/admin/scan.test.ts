@@ -1,21 +1,29 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { eachRecord, inspectRecord, listRecords } from '../../../src/admin/scan.ts';
+import {
+  eachRecord,
+  type Inspection,
+  inspectRecord,
+  listFileRecords,
+  listRecords,
+} from '../../../src/admin/scan.ts';
 import { MemoryError } from '../../../src/errors.ts';
 import { createNames, type NameMode } from '../../../src/format/names.ts';
 import { createLayout, type ObjectKey, parseTenantId } from '../../../src/format/object-keys.ts';
-import { contentLength } from '../../../src/format/sizes.ts';
+import { contentLength, sealedSize } from '../../../src/format/sizes.ts';
 import { loadSodium } from '../../../src/format/sodium.ts';
 import { createTombstone } from '../../../src/format/tombstone.ts';
 import { MEMORY_ROOT } from '../../../src/language/path.ts';
+import type { ObjectStore } from '../../../src/store/port.ts';
 import { listDirectory } from '../../../src/tree/list-directory.ts';
 import type { Work } from '../../../src/tree/tenant.ts';
 import { added, input } from '../../format/format-vectors.ts';
-import { putRecord } from '../../stage/key-operator.ts';
+import { createOperator, putRecord } from '../../stage/key-operator.ts';
 import { atFirst, countCalls } from '../../stage/store-wrappers.ts';
 import {
   bytes,
   createSite,
   describeOnBothKinds,
+  openSite,
   type TestClient,
   type TestSite,
   withTenant,
@@ -214,4 +222,146 @@ it.each([
   );
   expect(told).toBe(verdict);
   await site.base[Symbol.asyncDispose]();
+});
+
+describe('a record that is inspected', () => {
+  /** The inspection of the only record. */
+  async function inspect(work: Work): Promise<Inspection | undefined> {
+    const [record] = (await listRecords(work)).records;
+    if (record === undefined) throw new Error('there is no record');
+    return inspectRecord(work, record);
+  }
+
+  async function withFile() {
+    const site = await openSite();
+    const client = await site.client();
+    await client.create('/memories/a', 'x');
+    const [key] = (await listRecords(await client.open())).records.map(({ object }) => object.key);
+    if (key === undefined) throw new Error('there is no record');
+    return { site, client, key };
+  }
+
+  it('is whole under the version of the key that it names', async () => {
+    const { site, client } = await withFile();
+    expect(await inspect(await client.open())).toMatchObject({ state: 'whole', keyVersion: 1 });
+    await (await createOperator(site)).rotate();
+    const other = await site.client();
+    expect(await inspect(await other.open())).toMatchObject({ state: 'whole', keyVersion: 1 });
+    await other.append('/memories/a', 'y');
+    expect(await inspect(await other.open())).toMatchObject({ state: 'whole', keyVersion: 2 });
+  });
+
+  it('is nothing where it is gone, and fails as the program does', async () => {
+    const { site, client, key } = await withFile();
+    const work = await client.open();
+    const { records } = await listRecords(work);
+    const [record] = records;
+    if (record === undefined) throw new Error('there is no record');
+    const fault = new TypeError('no');
+    client.intercept(atFirst('get', () => Promise.reject(fault)));
+    await expect(inspectRecord(work, record)).rejects.toBe(fault);
+    await site.base.delete([{ key }]);
+    expect(await inspectRecord(work, record)).toBeUndefined();
+  });
+
+  it('is damaged where it is not what was sealed there, under the version that it names if it names one', async () => {
+    const { site, client, key } = await withFile();
+    await (await createOperator(site)).rotate();
+    const found = await site.base.get(key);
+    if (typeof found !== 'object') throw new Error('there is no object');
+    const put = (body: Uint8Array) => site.base.put(key, body, { mode: 'overwrite' });
+    const flipped = found.body.with(-1, (found.body.at(-1) ?? 0) ^ 1);
+    await put(flipped);
+    const work = await (await site.client()).open();
+    expect(await inspect(work)).toEqual({ state: 'damaged', keyVersion: 1 });
+    await put(flipped.subarray(0, 100));
+    expect(await inspect(work)).toEqual({ state: 'damaged', keyVersion: undefined });
+    await put(flipped);
+    // It goes between the two GETs.
+    client.intercept(
+      atFirst('get', async (proceed) => {
+        const answer = await proceed();
+        await site.base.delete([{ key }]);
+        return answer;
+      }),
+    );
+    expect(await inspect(await client.open())).toEqual({ state: 'damaged', keyVersion: undefined });
+  });
+
+  it('is under an unknown key where another tenant sealed it', async () => {
+    const { site, client, key } = await withFile();
+    const other = await site.client({ tenant: 'other' });
+    await other.create('/memories/a', 'x');
+    const [record] = (await listRecords(await other.open())).records;
+    const found = record && (await site.base.get(record.object.key));
+    if (typeof found !== 'object') throw new Error('there is no object');
+    await site.base.put(key, found.body, { mode: 'overwrite' });
+    expect(await inspect(await client.open())).toEqual({ state: 'unknown_key' });
+  });
+
+  const withheld = new MemoryError('unavailable', 'no', { details: { reason: 'unknown_key' } });
+  it.each([
+    ['is under an unknown key where nobody has changed the keyring', false, 'unknown_key'],
+    ['is opened with the newer keyring of another process', true, 'whole'],
+  ] as const)('whose key was not looked for %s', async (_, isRotated, state) => {
+    const { site, client } = await withFile();
+    const work = await client.open();
+    if (isRotated) await (await createOperator(site)).rotate();
+    client.intercept(atFirst('get', () => Promise.reject(withheld)));
+    const [record] = (await listRecords(work)).records;
+    if (record === undefined) throw new Error('there is no record');
+    expect(await inspectRecord(work, record)).toMatchObject({ state });
+  });
+
+  it.each([
+    [100, sealedSize(100), sealedSize(16_777_216)],
+    [20_000_000, sealedSize(20_000_000), sealedSize(20_065_536)],
+  ])(
+    'beside the tree may be larger than a file, where files have %i bytes at most',
+    async (most, file, record) => {
+      const site = await openSite();
+      const client = await site.client({ maxFileBytes: most });
+      await client.create('/memories/a', 'x');
+      await putRecord(await client.open(), 'answers', 'one', bytes('x'));
+      const asked: unknown[] = [];
+      const { store } = client.tenant;
+      const get: ObjectStore['get'] = (key, options) => {
+        asked.push([key.includes('/data/') ? 'file' : 'record', options?.maxBytes]);
+        return store.get(key, options);
+      };
+      const work = withTenant(await client.open(), { store: { ...store, get } });
+      for (const each of (await listRecords(work)).records) await inspectRecord(work, each);
+      expect(asked.toSorted()).toEqual([
+        ['file', file],
+        ['record', record],
+      ]);
+    },
+  );
+});
+
+it('records are counted as they are done', async () => {
+  const site = await openSite();
+  const client = await site.client();
+  for (const name of ['a', 'b', 'c']) await client.create(`/memories/${name}`, name);
+  const told: unknown[] = [];
+  const work: Work = { ...(await client.open()), call: { onProgress: (progress) => told.push(progress) } };
+  const { records } = await listRecords(work);
+  await eachRecord(work, records, async () => {});
+  expect(told).toEqual([1, 2, 3].map((done) => ({ done, total: 3 })));
+});
+
+it('the files alone are listed with their paths, and what is foreign among them is counted', async () => {
+  const site = await openSite();
+  const client = await site.client();
+  for (const path of ['/memories/a', '/memories/b/c']) await client.create(path, 'x');
+  const work = await client.open();
+  await putRecord(work, 'answers', 'one', bytes('x'));
+  for (const name of ['odd', 'odder']) await put(site, client.layout.data + name);
+  const { records, ...counts } = await listFileRecords(work);
+  expect(counts).toEqual({ foreign: 2, orphan: 0 });
+  const found = records.map(({ cls, path, name }) => [cls, path, name]);
+  expect(found.toSorted()).toEqual([
+    ['data', '/memories/a', '/memories/a'],
+    ['data', '/memories/b/c', '/memories/b/c'],
+  ]);
 });
