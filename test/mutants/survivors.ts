@@ -371,14 +371,6 @@ export const SURVIVORS: readonly Survivor[] = [
     why: 'An undefined position makes the number of parts NaN, so that only the first one begins.',
   },
   {
-    file: 'src/format/keyring-bytes.ts',
-    mutator: 'EqualityOperator',
-    line: 'if (length < 1 || length > max || begin + length > bytes.length) throw keyringRefusal();',
-    becomes: 'begin + length >= bytes.length',
-    reason: 'equivalent',
-    why: 'Behind both prefixed parts a secret must follow, so a keyring that ends with one of them is refused in any case.',
-  },
-  {
     file: 'src/format/segments.ts',
     mutator: 'LogicalOperator',
     line: 'if (text.length < SHORTEST_TEXT || text.length > LONGEST_TEXT) return undefined;',
