@@ -1,80 +1,55 @@
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { ListPage, ObjectStore } from '../../../../src/store/port.ts';
-import { openS3ObjectStore } from '../../../../src/store/s3/s3-store.ts';
-import { S3_CLIENTS } from '../../../stage/s3-clients.ts';
+import { describe, expect, it } from 'vitest';
+import type { ObjectKey } from '../../../../src/format/object-keys.ts';
+import type { ListOptions } from '../../../../src/store/port.ts';
+import { keyBytes, listingStart } from '../../../../src/store/sqlite/listing.ts';
+import { openSqliteObjectStore } from '../../../../src/store/sqlite/sqlite-store.ts';
+import { closedBehindEach } from '../../../stage/closed-behind.ts';
 
-const ENCODED = '<EncodingType>url</EncodingType>';
-
-describe.each(S3_CLIENTS)('a listing of S3 through the client %s', (client) => {
-  let asked: string[];
-  let answer: string;
-  let store: ObjectStore;
-  let close: () => Promise<void>;
-
-  beforeEach(async () => {
-    asked = [];
-    const server = createServer(({ url = '' }, response) => {
-      asked.push(url);
-      response.setHeader('content-type', 'application/xml').end(answer);
-    });
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    store = openS3ObjectStore({
-      client,
-      bucket: 'b',
-      endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-      credentials: { accessKeyId: 'id', secretAccessKey: 'secret' },
-    });
-    close = async () => {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
-    };
+describe('a listing begins', () => {
+  it.each([
+    ['with the prefix', 'a/', undefined, 'a/'],
+    ['with the least key where all are listed', '', undefined, '\0'],
+    ['with the least key behind none', '', '', '\0'],
+    ['behind the key that was listed last', 'a/', 'a/b', 'a/b\0'],
+    ['behind that key where it is the prefix', 'a', 'a', 'a\0'],
+    ['with the prefix where that key comes before it', 'b', 'a/z', 'b'],
+    ['with the prefix where that key is its beginning', 'a/b', 'a/', 'a/b'],
+    ['behind that key where it comes after all of the prefix', 'a', 'b', 'b\0'],
+    ['in the order of bytes, which is not that of UTF-16', '\u{ff61}', '\u{1f600}', '\u{1f600}\0'],
+  ])('%s', (_, prefix, after, first) => {
+    expect(listingStart(prefix, after)).toEqual(keyBytes(first));
   });
-  afterEach(async () => {
-    await store[Symbol.asyncDispose]();
-    await close();
-  });
+});
 
-  /** What the store makes of a page that says the texts as they stand. */
-  async function listed(encoding: string, keys: readonly string[]): Promise<ListPage> {
-    const contents = keys
-      .map((key) => `<Contents><Key>${key}</Key><Size>1</Size><ETag>"e"</ETag></Contents>`)
-      .join('');
-    answer = `<ListBucketResult><Name>b</Name>${encoding}${contents}</ListBucketResult>`;
-    const pages: ListPage[] = [];
-    for await (const page of store.list({ prefix: 'data/' })) pages.push(page);
-    expect(pages).toHaveLength(1);
-    return pages[0] as ListPage;
+describe('the pages of a listing', () => {
+  const closed = closedBehindEach();
+  const KEYS = ['Z', 'a', 'a-', 'a/', 'a/b', 'a/b/c', 'a/ÿ', 'a0', 'ab', 'b'];
+
+  async function pagesOf(options: ListOptions): Promise<readonly (readonly string[])[]> {
+    const store = closed(openSqliteObjectStore({ path: ':memory:' }));
+    for (const key of KEYS.toReversed())
+      await store.put(key as ObjectKey, new Uint8Array(1), { mode: 'create' });
+    const pages: string[][] = [];
+    for await (const { objects } of store.list(options)) pages.push(objects.map(({ key }) => key));
+    return pages;
   }
 
-  it('is asked for with keys in the encoding of URLs', async () => {
-    await listed(ENCODED, []);
-    expect(asked).toEqual([expect.stringContaining('encoding-type=url')]);
-  });
-
-  it('takes + for a space and %2B for a plus', async () => {
-    const page = await listed(ENCODED, ['a+b', 'a%20b', 'a%2Bb', 'a%2bb', 'a%252Bb', 'caf%C3%A9+%2B']);
-    expect(page.objects.map(({ key }) => key)).toEqual(['a b', 'a b', 'a+b', 'a+b', 'a%2Bb', 'café +']);
-  });
-
-  it('decodes nothing where the server says that it encoded nothing', async () => {
-    const page = await listed('', ['a+b', 'a%2Bb']);
-    expect(page.objects.map(({ key }) => key)).toEqual(['a+b', 'a%2Bb']);
-  });
-
-  it('is refused as misconfigured where the answer names no bucket, and is no listing', async () => {
-    for (const page of ['<html><body>Welcome</body></html>', '<ListBucketResult></ListBucketResult>']) {
-      answer = page;
-      const pages = store.list({ prefix: 'data/' })[Symbol.asyncIterator]();
-      await expect(pages.next()).rejects.toMatchObject({ code: 'misconfigured' });
-    }
-  });
-
-  it('is refused as misconfigured where a key decodes to no text', async () => {
-    await expect(listed(ENCODED, ['a%ff'])).rejects.toMatchObject({
-      code: 'misconfigured',
-      message: expect.stringContaining('unknown encoding'),
-    });
+  it.each<readonly [string, ListOptions, readonly (readonly string[])[]]>([
+    ['hold all keys in their order', { prefix: '' }, [KEYS]],
+    ['hold the keys of the prefix alone', { prefix: 'a/' }, [['a/', 'a/b', 'a/b/c', 'a/ÿ']]],
+    ['hold so many keys at most', { prefix: 'a/', maxKeys: 3 }, [['a/', 'a/b', 'a/b/c'], ['a/ÿ']]],
+    ['end with the last key, be the page full', { prefix: 'a/', maxKeys: 4 }, [KEYS.slice(3, 7)]],
+    ['hold a key each', { prefix: 'a/b', maxKeys: 1 }, [['a/b'], ['a/b/c']]],
+    [
+      'go on behind a key',
+      { prefix: 'a', startAfter: 'a/b', maxKeys: 2 },
+      [
+        ['a/b/c', 'a/ÿ'],
+        ['a0', 'ab'],
+      ],
+    ],
+    ['are one without keys where there are none', { prefix: 'c' }, [[]]],
+  ])('%s', async (_, options, pages) => {
+    expect(await pagesOf(options)).toEqual(pages);
   });
 });
