@@ -10,6 +10,8 @@ import { at } from '../../../stage/test-tree.ts';
 
 const HOUR = 60;
 const MINUTE_MS = 60_000;
+/** A millisecond, and the most by which clocks may differ; in minutes. */
+const [MS, CLOCK] = [1 / MINUTE_MS, 15];
 /** The checkpoint is taken at this minute; every time below is in minutes after it. */
 const BEGAN = 1_790_000_000_000;
 const NONE = toBase64url(new Uint8Array(16));
@@ -61,7 +63,7 @@ interface Told {
 }
 
 function timeOf(minute: number): number {
-  return BEGAN + minute * MINUTE_MS;
+  return BEGAN + Math.round(minute * MINUTE_MS);
 }
 
 function pathOf(name = 'a'): MemoryPath {
@@ -648,5 +650,186 @@ describe('what the history ought to have and has not', () => {
         ],
       },
     ],
+  ]);
+});
+
+describe('a bound is judged to the millisecond', () => {
+  const f = { id: 'f', bound: HOUR, previous: 'e' };
+  const saved = { ...E, savedAt: HOUR };
+  /** The same version at two places, of which the second one ends at this minute. */
+  const endsElsewhere = (minute: number): Told => ({
+    entries: [E, { ...E, path: 'b', bound: -HOUR }],
+    files: [{ ...E, bound: 3 * HOUR }],
+    left: [
+      { ...E, at: HOUR },
+      { ...E, path: 'b', bound: -HOUR, at: minute },
+    ],
+  });
+  const endsHere = { entries: [E], files: [{ ...E, bound: 3 * HOUR }], left: [{ ...E, at: HOUR }] };
+  const isWrittenOver = {
+    entries: [E],
+    files: [{ ...E, bound: 3 * HOUR }],
+    saved: [saved, { ...f, savedAt: 2 * HOUR }],
+  };
+  const deletedBefore = (bound: number, minute: number): Told => ({
+    entries: [E],
+    saved: [{ ...E, bound, savedAt: minute, for: 'delete' }],
+  });
+  const young = { ...E, bound: -1 };
+  const isWrittenTwice = {
+    entries: [E],
+    files: [{ id: 'x', bound: 3 * HOUR, previous: 'e' }],
+    saved: [
+      { ...E, savedAt: 3 * HOUR },
+      { ...f, savedAt: 2 * HOUR },
+    ],
+  };
+
+  holds([
+    [
+      'a file may be new from a quarter of an hour before',
+      { files: [{ id: 'n', bound: -CLOCK }] },
+      'untold clock a n',
+    ],
+    ['and is older before that', { files: [{ id: 'n', bound: -CLOCK - MS }] }, 'older a n'],
+    [
+      'a file may be old until a quarter of an hour after the end',
+      { files: [{ id: 'n', bound: 10 + CLOCK }], takesMinutes: 10 },
+      'untold clock a n',
+    ],
+    ['and is new behind that', { files: [{ id: 'n', bound: 10 + CLOCK + MS }], takesMinutes: 10 }],
+    [
+      'an entry may have been renamed meanwhile from a quarter of an hour before',
+      { entries: [{ ...E, path: 'b', bound: 5 }], files: [{ ...E, path: 'c', bound: -CLOCK }] },
+      'untold clock c e',
+    ],
+    [
+      'and not before that',
+      { entries: [{ ...E, path: 'b', bound: 5 }], files: [{ ...E, path: 'c', bound: -CLOCK - MS }] },
+      ['older c e', 'gone b → e'],
+    ],
+    [
+      'an entry may have been renamed meanwhile until a quarter of an hour after',
+      { entries: [{ ...E, path: 'b', bound: 20 }], files: [{ ...E, path: 'c', bound: CLOCK }] },
+      'untold clock c e',
+    ],
+    [
+      'and not behind that',
+      { entries: [{ ...E, path: 'b', bound: 20 }], files: [{ ...E, path: 'c', bound: CLOCK + MS }] },
+      ['older c e', 'gone b → e'],
+    ],
+    [
+      'a delete counts from the moment at which the history is kept',
+      { entries: [E], files: [E], left: [{ ...E, at: HOUR }], kept: HOUR },
+      'older a e',
+    ],
+    ['and not before it', { entries: [E], files: [E], left: [{ ...E, at: HOUR }], kept: HOUR + MS }],
+    [
+      'so does a version that was written over the file',
+      { entries: [E], files: [E], saved: [f], kept: HOUR },
+      'older a e → f',
+    ],
+    ['and not before it, either', { entries: [E], files: [E], saved: [f], kept: HOUR + MS }],
+    [
+      'a file may have been saved to be replaced from a quarter of an hour before',
+      { entries: [E], files: [E], saved: [{ ...E, savedAt: -CLOCK }] },
+      'untold saved a e',
+    ],
+    [
+      'and what was saved before that is well',
+      { entries: [E], files: [E], saved: [{ ...E, savedAt: -CLOCK - MS }] },
+    ],
+    [
+      'a file may have been saved to be replaced since the history is kept',
+      { entries: [E], files: [E], saved: [{ ...E, savedAt: -10 }], kept: -10 },
+      'untold saved a e',
+    ],
+    [
+      'and what was saved before is well',
+      { entries: [E], files: [E], saved: [{ ...E, savedAt: -10 - MS }], kept: -10 },
+    ],
+    [
+      'an end may be that of another binding by clocks that differ by a quarter of an hour',
+      { entries: [{ ...E, path: 'b' }], files: [E], left: [{ ...E, bound: -2 * HOUR + CLOCK, at: HOUR }] },
+      'untold clock a e',
+    ],
+    [
+      'and by no more',
+      {
+        entries: [{ ...E, path: 'b' }],
+        files: [E],
+        left: [{ ...E, bound: -2 * HOUR + CLOCK + MS, at: HOUR }],
+      },
+      'older a e',
+    ],
+    [
+      'an entry was there when it ended after the checkpoint began',
+      { entries: [young], files: [young], left: [{ ...E, bound: 5, at: 0 }] },
+      'older a e',
+    ],
+    [
+      'and may have come back where it ended before',
+      { entries: [young], files: [young], left: [{ ...E, bound: 5, at: -MS }] },
+      'untold clock a e',
+    ],
+    [
+      'a copy may have been taken back where the other was deleted from a quarter of an hour before',
+      { entries: [{ ...E, path: 'b', bound: 1 }], left: [{ ...E, at: 1 - CLOCK }] },
+      'untold unrecorded b → e',
+    ],
+    [
+      'and is gone where that was deleted before',
+      { entries: [{ ...E, path: 'b', bound: 1 }], left: [{ ...E, at: 1 - CLOCK - MS }] },
+      'gone b → e',
+    ],
+    [
+      'a delete may have been cut off from a day and a quarter of an hour before',
+      deletedBefore(-2 * HOUR, -CLOCK - 24 * HOUR),
+      'untold unrecorded a → e',
+    ],
+    ['and not before that', deletedBefore(-2 * HOUR, -CLOCK - 24 * HOUR - MS), 'gone a → e'],
+    [
+      'that of an older binding from a quarter of an hour before',
+      deletedBefore(-3 * HOUR, -CLOCK),
+      'untold unrecorded a → e',
+    ],
+    ['and not before that, either', deletedBefore(-3 * HOUR, -CLOCK - MS), 'gone a → e'],
+    [
+      'an entry is gone where the history is kept from the beginning',
+      { entries: [E], kept: 0 },
+      'gone a → e',
+    ],
+    ['and untold where it is not', { entries: [E], kept: MS }, 'untold history_off a → e'],
+    [
+      'a version before a file is missing where the history has been kept since that was written',
+      { files: [{ id: 'g', bound: 2 * HOUR, previous: 'f' }], kept: 2 * HOUR },
+    ],
+    [
+      'and untold where it has not',
+      { files: [{ id: 'g', bound: 2 * HOUR, previous: 'f' }], kept: 2 * HOUR + MS },
+      'untold history_off a g → f',
+    ],
+    [
+      'a file was put back to be written over where another version had been since the history is kept',
+      { ...isWrittenTwice, kept: HOUR },
+      'older a x → f',
+    ],
+    ['and is well where that is from before', { ...isWrittenTwice, kept: HOUR + MS }],
+    [
+      'a file may lie elsewhere until a quarter of an hour after it was bound here',
+      endsElsewhere(3 * HOUR + CLOCK),
+      'untold clock a e',
+    ],
+    ['and is well where it lay there longer', endsElsewhere(3 * HOUR + CLOCK + MS)],
+    ['the same until a quarter of an hour before that', endsElsewhere(3 * HOUR - CLOCK), 'untold clock a e'],
+    ['and was put back where it had ended before', endsElsewhere(3 * HOUR - CLOCK - MS), 'older a e'],
+    [
+      'a file was put back that was deleted since the history is kept',
+      { ...endsHere, kept: HOUR },
+      'older a e',
+    ],
+    ['and is well where it was deleted before', { ...endsHere, kept: HOUR + MS }],
+    ['a file was put back that was written over since', { ...isWrittenOver, kept: HOUR }, 'older a e → f'],
+    ['and is well where that was before', { ...isWrittenOver, kept: HOUR + MS }],
   ]);
 });
