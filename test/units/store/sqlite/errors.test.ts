@@ -1,6 +1,17 @@
 import { DatabaseSync } from 'node:sqlite';
+import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { isBusy, leavesCommitUnknown, sqliteFailure } from '../../../../src/store/sqlite/errors.ts';
+import { MemoryError } from '../../../../src/errors.ts';
+import {
+  breaksConnection,
+  cannotBeOpened,
+  isBusy,
+  isDiskFull,
+  isFull,
+  leavesCommitUnknown,
+  noRoomToKeep,
+  sqliteFailure,
+} from '../../../../src/store/sqlite/errors.ts';
 
 describe('sqliteFailure', () => {
   it('names a full disk and promises that nothing is lost', () => {
@@ -22,12 +33,126 @@ describe('sqliteFailure', () => {
     expect(failure.message).not.toContain('secret name');
   });
 
-  it.each(['ENOSPC', 'EDQUOT'])('takes %s for a full disk', (code) => {
-    expect(sqliteFailure(Object.assign(new Error(code), { code }))).toMatchObject({ code: 'unavailable' });
+  const LOCKED = ['unavailable', 'stayed locked', {}] as const;
+  const FULL = ['unavailable', 'is full', { reason: 'disk_full' }] as const;
+  const FORBIDDEN = ['access_denied', 'may not be written', {}] as const;
+  const NOT_OPENED = ['misconfigured', 'cannot be opened', {}] as const;
+  const FAILED = ['unavailable', 'check the disk', {}] as const;
+
+  it.each([
+    [3, ...FORBIDDEN],
+    [5, ...LOCKED],
+    [6, ...LOCKED],
+    [8, ...FORBIDDEN],
+    [8 | (3 << 8), 'access_denied', 'taken back from its -journal', {}],
+    [8 | (4 << 8), 'unavailable', 'moved, replaced or deleted', {}],
+    [8 | (5 << 8), ...FORBIDDEN],
+    [10, ...FAILED],
+    [11, 'misconfigured', 'is damaged', {}],
+    [13, ...FULL],
+    [14, ...NOT_OPENED],
+    [18, 'limit_exceeded', 'larger than SQLite stores', { limit: 'object_bytes' }],
+    [23, ...FORBIDDEN],
+    [26, 'misconfigured', 'not a SQLite database', {}],
+    [1, ...FAILED],
+    ['ENOSPC', ...FULL],
+    ['EDQUOT', ...FULL],
+    ['EACCES', ...FORBIDDEN],
+    ['EPERM', ...FORBIDDEN],
+    ['EROFS', ...FORBIDDEN],
+    ['ENOENT', ...NOT_OPENED],
+    ['ENOTDIR', ...NOT_OPENED],
+    ['EISDIR', ...NOT_OPENED],
+    ['ELOOP', ...NOT_OPENED],
+    ['ENAMETOOLONG', ...NOT_OPENED],
+    ['EMFILE', ...FAILED],
+  ])('makes of the code %s the error %s: %s', (code, kind, words, details) => {
+    const error = new Error('secret', { cause: 'secret' });
+    const failures =
+      typeof code === 'string'
+        ? [{ code }]
+        : [{ errcode: code }, { errcode: code, code: 'ERR_SQLITE_ERROR' }];
+    for (const given of failures) {
+      const failure = sqliteFailure(Object.assign(error, given));
+      expect(failure).toMatchObject({ code: kind, message: expect.stringContaining(words), details });
+      expect(Object.keys(failure.details)).toEqual(Object.keys(details));
+      expect(failure.message).not.toContain('secret');
+    }
   });
 
-  it.each(['EACCES', 'EPERM', 'EROFS'])('takes %s for missing permissions', (code) => {
-    expect(sqliteFailure(Object.assign(new Error(code), { code }))).toMatchObject({ code: 'access_denied' });
+  it('passes on an error of its own, and keeps of one of the file system no more than its code', () => {
+    const own = new MemoryError('aborted', 'no');
+    expect(sqliteFailure(own)).toBe(own);
+    const error = Object.assign(new Error("EACCES: '/secret/path'"), {
+      code: 'EACCES',
+      path: '/secret/path',
+    });
+    const { cause } = sqliteFailure(error);
+    expect(inspect(cause)).toContain('EACCES');
+    expect(inspect(cause)).not.toContain('secret');
+  });
+
+  it('makes of anything else a failure of the disk', () => {
+    for (const error of ['full', undefined, new Error('no'), { errcode: 13 }, { code: 'ERR_SQLITE_ERROR' }])
+      expect(sqliteFailure(error)).toMatchObject({
+        code: 'unavailable',
+        message: expect.stringContaining('check'),
+      });
+    const unnamed = Object.assign(new Error('database is locked'), { errcode: 'five' });
+    expect(isBusy(unnamed)).toBe(false);
+  });
+});
+
+describe('of the codes of SQLite', () => {
+  const failed = (errcode: number): unknown => Object.assign(new Error('no'), { errcode });
+  const CODES = [
+    1,
+    3,
+    5,
+    6,
+    8,
+    10,
+    11,
+    13,
+    14,
+    18,
+    23,
+    26,
+    5 | (2 << 8),
+    13 | (1 << 8),
+    10 | (4 << 8),
+    8 | (4 << 8),
+  ];
+
+  it.each([
+    ['a lock', isBusy, [5, 6, 5 | (2 << 8)]],
+    ['a full disk', isFull, [13, 13 | (1 << 8)]],
+    ['a connection that is opened again', breaksConnection, [10, 11, 26, 10 | (4 << 8), 8 | (4 << 8)]],
+    [
+      'a commit whose outcome is known',
+      (error: unknown) => !leavesCommitUnknown(error),
+      [...[5, 6, 8, 13, 5 | (2 << 8), 13 | (1 << 8), 8 | (4 << 8)]],
+    ],
+  ] as const)('%s is told by its own alone', (_, tells, codes) => {
+    expect(CODES.filter((code) => tells(failed(code)))).toEqual(codes);
+    expect(tells(new Error('no'))).toBe(false);
+  });
+
+  it('an error that is none of them leaves it open whether a commit took effect', () => {
+    for (const error of [undefined, new Error('no'), { errcode: 5 }])
+      expect(leavesCommitUnknown(error)).toBe(true);
+  });
+
+  it('a full disk is known again by the error that was made of it', () => {
+    const full = sqliteFailure(failed(13));
+    expect([full, noRoomToKeep(full)].map(isDiskFull)).toEqual([true, true]);
+    expect([sqliteFailure(failed(10)), failed(13), cannotBeOpened()].map(isDiskFull)).toEqual([
+      false,
+      false,
+      false,
+    ]);
+    expect(noRoomToKeep(full)).toMatchObject({ code: 'unavailable', cause: full });
+    expect(cannotBeOpened(full)).toMatchObject({ code: 'misconfigured', cause: full });
   });
 });
 
@@ -60,28 +185,9 @@ describe("SQLite's words without its code, as Deno brings them,", () => {
   });
 });
 
-describe('leavesCommitUnknown', () => {
-  it('is false for a full disk and a lock, which refuse beforehand', () => {
-    expect(leavesCommitUnknown(fullDatabase())).toBe(false);
-    expect(isBusy(fullDatabase())).toBe(false);
-  });
-
-  it.each([
-    ['a lock', 5],
-    ['a lock of the same process', 6],
-    ['a file that may not be written', 8],
-    ['a full disk', 13],
-  ])('is false for %s, whatever SQLite says besides', (_, code) => {
-    for (const errcode of [code, code | (1 << 8)]) {
-      expect(leavesCommitUnknown(Object.assign(new Error('refused'), { errcode }))).toBe(false);
-    }
-  });
-
-  it('is true for an I/O error', () => {
-    expect(leavesCommitUnknown(Object.assign(new Error('disk I/O error'), { errcode: 10 | (4 << 8) }))).toBe(
-      true,
-    );
-  });
+it('a full disk that SQLite tells of refuses a commit beforehand, and is no lock', () => {
+  expect(leavesCommitUnknown(fullDatabase())).toBe(false);
+  expect(isBusy(fullDatabase())).toBe(false);
 });
 
 function fullDatabase(): unknown {
