@@ -5,7 +5,14 @@ import {
   decodePart,
   encodeEntry,
   encodeHead,
+  headId,
+  lineOf,
+  numberOfHead,
+  parseLine,
+  partId,
+  partsOf,
   rootOf,
+  runOfPart,
 } from '../../../../src/admin/checkpoints/checkpoint-record.ts';
 import { hashPart } from '../../../../src/format/checkpoint-root.ts';
 import { toBase64url } from '../../../../src/format/encoding.ts';
@@ -143,5 +150,73 @@ describe('the records of a checkpoint', () => {
     expect(await entriesOf(bytes(`${encodeEntry(ENTRY)}\n`))).toBeUndefined();
     expect(await entriesOf(bytes('["/memories/a"]'))).toBeUndefined();
     expect(await entriesOf(bytes('{}'))).toBeUndefined();
+  });
+});
+
+describe('the greatest numbers of a head', () => {
+  it.each<Readonly<Record<string, unknown>>>([
+    { number: 10 ** 12 - 1 },
+    { parts: 1_000_000 },
+    { files: 0, parts: 0 },
+    { began: 0, ended: 8.64e15 },
+    { keepsHistory: false },
+  ])('are read: %j', (fields) => {
+    const head = { ...HEAD, ...fields };
+    expect(decodeHead(encodeHead(head))).toEqual(head);
+  });
+});
+
+describe('the ids of a checkpoint', () => {
+  const RUN = idOf(4);
+
+  it('have its number in twelve digits, and that of a part in six', () => {
+    expect(headId(12)).toBe('c000000000012');
+    expect(partId(RUN, 7)).toBe(`p${RUN}_000007`);
+    expect(partId(RUN, 7).startsWith(partsOf(RUN))).toBe(true);
+    expect(partsOf(RUN)).toBe(`p${RUN}_`);
+  });
+
+  it('are read as they are written', () => {
+    for (const number of [1, 999_999_999_999]) expect(numberOfHead(headId(number))).toBe(number);
+    for (const part of [0, 999_999]) expect(runOfPart(partId(RUN, part))).toBe(RUN);
+  });
+
+  it('are no others', () => {
+    const [head, part] = [headId(1), partId(RUN, 1)];
+    for (const id of [
+      part,
+      `x${head}`,
+      `${head}0`,
+      head.slice(0, -1),
+      `p${head.slice(1)}`,
+      `${head.slice(0, -1)}x`,
+    ])
+      expect(numberOfHead(id), id).toBeUndefined();
+    for (const id of [
+      head,
+      `x${part}`,
+      `${part}0`,
+      part.slice(0, -1),
+      `c${part.slice(1)}`,
+      `p.${part.slice(2)}`,
+    ])
+      expect(runOfPart(id), id).toBeUndefined();
+  });
+});
+
+describe('the line of a checkpoint', () => {
+  const root = toBase64url(SECRET);
+
+  it('is its number and its root, with spaces around them where they were copied along', () => {
+    expect(lineOf({ number: 12, root })).toBe(`12:${root}`);
+    for (const text of [`12:${root}`, ` 12:${root}\n`]) expect(parseLine(text)).toEqual({ number: 12, root });
+    expect(parseLine(`999999999999:${root}`)).toEqual({ number: 999_999_999_999, root });
+  });
+
+  it.each([
+    ...['', `0:${root}`, `01:${root}`, `1000000000000:${root}`, `-1:${root}`, `1.5:${root}`, `1: ${root}`],
+    ...[`1:${root}A`, `1:${root.slice(1)}`, `1:.${root.slice(1)}`, `x1:${root}`, `1${root}`, undefined, 1],
+  ])('is nothing else: %s', (text) => {
+    expect(() => parseLine(text)).toThrow(expect.objectContaining({ code: 'invalid_command' }));
   });
 });

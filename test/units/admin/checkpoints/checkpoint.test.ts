@@ -5,10 +5,17 @@ import {
   type WrittenCheckpoint,
   writeCheckpoint,
 } from '../../../../src/admin/checkpoints/checkpoint.ts';
-import { NO_VERSION, parseLine } from '../../../../src/admin/checkpoints/checkpoint-record.ts';
-import { newestNumber, readCheckpoint } from '../../../../src/admin/checkpoints/read-checkpoint.ts';
+import {
+  type CheckpointHead,
+  encodeHead,
+  NO_VERSION,
+  parseLine,
+} from '../../../../src/admin/checkpoints/checkpoint-record.ts';
+import { newestNumber, readCheckpoint, readHead } from '../../../../src/admin/checkpoints/read-checkpoint.ts';
 import { MemoryError } from '../../../../src/errors.ts';
 import type { ObjectKey } from '../../../../src/format/object-keys.ts';
+import type { Work } from '../../../../src/tree/tenant.ts';
+import { putRecord } from '../../../stage/key-operator.ts';
 import { bytes, describeOnBothKinds, openSite } from '../../../stage/test-tree.ts';
 import { type CheckedTenant, createCheckedTenant, DAY } from '../checked-tenant.ts';
 
@@ -348,5 +355,72 @@ describe('a checkpoint after one that was cut off', () => {
     expect(process.logged).toEqual([
       { message: expect.stringContaining('cannot be read'), fields: { code: 'integrity' } },
     ]);
+  });
+});
+
+describe('a stored checkpoint', () => {
+  /** What is read of the first checkpoint, after a change to the records of the tenant's checkpoints. */
+  async function read(change: (tenant: CheckedTenant, work: Work) => Promise<unknown>, line?: string) {
+    const tenant = await createCheckedTenant(await openSite(), 'on');
+    await writeCheckpoint((await tenant.site.client()).tenant, {}, { partBytes: 1 });
+    const work = await (await tenant.site.client()).open();
+    await change(tenant, work);
+    return readCheckpoint(work, line === undefined ? { number: 1 } : parseLine(line));
+  }
+
+  const HEAD = 'tenants/acme/checkpoints/c000000000001' as ObjectKey;
+  const nothing = async (): Promise<void> => {};
+  /** Writes the head once more, by a holder of the keys. */
+  async function rewrite(
+    { site }: CheckedTenant,
+    work: Work,
+    changed: Partial<CheckpointHead>,
+  ): Promise<void> {
+    const head = await readHead(work, 1);
+    if (head === undefined) throw new Error('there is no head');
+    await site.base.delete([{ key: HEAD }]);
+    await putRecord(work, 'checkpoints', 'c000000000001', encodeHead({ ...head, ...changed }));
+  }
+
+  it('is read with its head, its root and its entries', async () => {
+    expect(await read(nothing)).toMatchObject({ head: { number: 1, files: 2, parts: 2 }, entries: [{}, {}] });
+  });
+
+  it.each<readonly [string, Awaited<ReturnType<typeof read>>, Parameters<typeof read>[0]]>([
+    ['without a head', 'missing', ({ site }) => site.base.delete([{ key: HEAD }])],
+    [
+      'with a head that does not open',
+      'damaged',
+      ({ site }) => site.base.put(HEAD, new Uint8Array(400), { mode: 'overwrite' }),
+    ],
+    ['with the head of another number', 'other', (tenant, work) => rewrite(tenant, work, { number: 2 })],
+    [
+      'with a head that says another number of files',
+      'damaged',
+      (tenant, work) => rewrite(tenant, work, { files: 3 }),
+    ],
+    ['with a head that says one part more', 'damaged', (tenant, work) => rewrite(tenant, work, { parts: 3 })],
+    [
+      'with a head that is none',
+      'damaged',
+      async ({ site }, work) => {
+        await site.base.delete([{ key: HEAD }]);
+        await putRecord(work, 'checkpoints', 'c000000000001', bytes('{}'));
+      },
+    ],
+  ])('%s is %s', async (_, fault, change) => {
+    expect(await read(change)).toBe(fault);
+  });
+
+  it('is another one than that of a line with another root', async () => {
+    expect(await read(nothing, `1:${'A'.repeat(43)}`)).toBe('other');
+  });
+
+  it('is not judged where the store does not answer', async () => {
+    const tenant = await createCheckedTenant(await openSite(), 'on');
+    const client = await tenant.site.client();
+    const work = await client.open();
+    client.intercept(() => Promise.reject(new MemoryError('timeout', 'no')));
+    await expect(readCheckpoint(work, { number: 1 })).rejects.toMatchObject({ code: 'timeout' });
   });
 });
