@@ -46,11 +46,14 @@ interface NameKeys extends SegmentKeys {
 
 /** A directory met before: its children's tweak, and its child directories, by name and by text. */
 interface Directory {
+  readonly tweak: Uint8Array;
+  readonly byName: Map<string, ChildDirectory>;
+  readonly byText: Map<string, ChildDirectory>;
+}
+
+interface ChildDirectory extends Directory {
   readonly segment: string;
   readonly text: string;
-  readonly tweak: Uint8Array;
-  readonly byName: Map<string, Directory>;
-  readonly byText: Map<string, Directory>;
 }
 
 const WRITER_BYTES = 16;
@@ -154,8 +157,9 @@ function encryptedCodec(keys: SegmentKeys): Codec {
         if (last) {
           texts.push(known?.text ?? encodeSegment(keys, directory.tweak, segment));
         } else {
-          directory = known ?? directories.enter(directory, segment);
-          texts.push(directory.text);
+          const child = known ?? directories.enter(directory, segment);
+          texts.push(child.text);
+          directory = child;
         }
       }
       const text = texts.join('/');
@@ -184,20 +188,20 @@ function encryptedCodec(keys: SegmentKeys): Codec {
  */
 function rememberDirectories(keys: SegmentKeys): {
   root(): Directory;
-  enter(parent: Directory, segment: string, text?: string): Directory;
+  enter(parent: Directory, segment: string, text?: string): ChildDirectory;
 } {
-  let top = directoryOf('', '', ROOT_TWEAK);
+  let top = directoryOf(ROOT_TWEAK);
   let count = 0;
   return {
     root() {
       if (count > REMEMBERED_DIRECTORIES) {
-        top = directoryOf('', '', ROOT_TWEAK);
+        top = directoryOf(ROOT_TWEAK);
         count = 0;
       }
       return top;
     },
     enter(parent, segment, text = encodeSegment(keys, parent.tweak, segment)) {
-      const child = directoryOf(segment, text, childTweak(keys, parent.tweak, segment));
+      const child = { segment, text, ...directoryOf(childTweak(keys, parent.tweak, segment)) };
       parent.byName.set(segment, child);
       parent.byText.set(text, child);
       count += 1;
@@ -206,6 +210,6 @@ function rememberDirectories(keys: SegmentKeys): {
   };
 }
 
-function directoryOf(segment: string, text: string, tweak: Uint8Array): Directory {
-  return { segment, text, tweak, byName: new Map(), byText: new Map() };
+function directoryOf(tweak: Uint8Array): Directory {
+  return { tweak, byName: new Map(), byText: new Map() };
 }

@@ -62,9 +62,8 @@ function sivOf(keys: SegmentKeys, tweak: Uint8Array, padded: Uint8Array): Uint8A
 function applyStream(keys: SegmentKeys, siv: Uint8Array, bytes: Uint8Array): void {
   for (let start = 0; start < bytes.length; start += STREAM_BLOCK) {
     const stream = hash(STREAM_BLOCK, keys.encryption, concat(siv, u32(start / STREAM_BLOCK)));
-    const end = Math.min(start + STREAM_BLOCK, bytes.length);
-    for (let index = start; index < end; index++)
-      bytes[index] = (bytes[index] ?? 0) ^ (stream[index - start] ?? 0);
+    const part = bytes.subarray(start, start + STREAM_BLOCK);
+    for (const [index, byte] of part.entries()) part[index] = byte ^ (stream[index] ?? 0);
   }
 }
 
@@ -77,7 +76,7 @@ function pad(name: Uint8Array): Uint8Array {
 
 function unpad(padded: Uint8Array): Uint8Array | undefined {
   const length = padded.findLastIndex((byte) => byte !== 0);
-  const exact = length >= 0 && padded[length] === END_OF_NAME && padded.length === paddedLength(length);
+  const exact = padded[length] === END_OF_NAME && padded.length === paddedLength(length);
   return exact ? padded.subarray(0, length) : undefined;
 }
 
