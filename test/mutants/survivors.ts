@@ -371,6 +371,14 @@ export const SURVIVORS: readonly Survivor[] = [
     why: 'An undefined position makes the number of parts NaN, so that only the first one begins.',
   },
   {
+    file: 'src/format/encoding.ts',
+    mutator: 'EqualityOperator',
+    line: 'for (let at = 0, offset = 0; at < used; at += 4, offset += 3) {',
+    becomes: 'at <= used',
+    reason: 'equivalent',
+    why: 'A group that begins where the text ends writes none of its characters.',
+  },
+  {
     file: 'src/format/segments.ts',
     mutator: 'LogicalOperator',
     line: 'if (text.length < SHORTEST_TEXT || text.length > LONGEST_TEXT) return undefined;',

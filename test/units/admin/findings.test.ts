@@ -10,6 +10,7 @@ import {
 } from '../../../src/admin/findings.ts';
 import type { Inspection, ListedRecord } from '../../../src/admin/scan.ts';
 import { classLogicalName, logicalName, type ObjectKey } from '../../../src/format/object-keys.ts';
+import type { ETag } from '../../../src/store/port.ts';
 import { at } from '../../stage/test-tree.ts';
 
 const [A, B] = [at('/memories/a'), at('/memories/b')];
@@ -131,7 +132,7 @@ describe('a finding weighs', () => {
 });
 
 describe('an object that was read', () => {
-  const object = { key: 'k' as ObjectKey, etag: 'e', size: 1, lastModified: 0 };
+  const object = { key: 'k' as ObjectKey, etag: 'e' as ETag, size: 1, lastModified: 0 };
   const file: ListedRecord = { cls: 'data', path: A, name: logicalName(A), object };
   const record: ListedRecord = { cls: 'answers', name: ANSWER, object };
   const whole = { state: 'whole' } as Inspection;

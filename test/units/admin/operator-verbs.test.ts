@@ -136,6 +136,6 @@ it('a tenant that was shredded is closed to the process that shredded it, at onc
   expect(await verbsOf(client).shred({ ttlMs: 0 })).toMatchObject({ marked: true, objects: 1 });
   client.calls.length = 0;
   await expect(client.text('/memories/a')).rejects.toMatchObject({ code: 'key_unavailable' });
-  expect(client.calls.filter(({ key }) => key.includes('/data/'))).toEqual([]);
+  expect(client.calls.filter((call) => 'key' in call && call.key.includes('/data/'))).toEqual([]);
   expect(await verbsOf(client).keyStatus()).toEqual({ state: 'shredded' });
 });

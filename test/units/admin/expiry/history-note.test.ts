@@ -19,7 +19,7 @@ beforeEach(async () => {
   client.calls.length = 0;
 });
 
-const asked = () => countCalls(client.calls.filter(({ key }) => key === NOTE));
+const asked = () => countCalls(client.calls.filter((call) => 'key' in call && call.key === NOTE));
 
 describe('the time before which the history has expired', () => {
   it('is the beginning of all time for a tenant of which no record has', async () => {
