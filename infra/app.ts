@@ -30,6 +30,9 @@ export function createApp({
     TenantRoleArn: memory.tenantRole.roleArn,
     TurnQueueUrl: memory.queues.turns.queueUrl,
     DeadLetterQueueUrl: memory.queues.deadLetters.queueUrl,
+    ...(memory.queues.customerDeadLetters && {
+      CustomerDeadLetterQueueUrl: memory.queues.customerDeadLetters.queueUrl,
+    }),
     ReplyQueueUrl: memory.queues.replies.queueUrl,
     ...(memory.queueKey && { QueueKeyArn: memory.queueKey.keyArn }),
     ...(memory.tenantSettings && { TenantSettingsName: memory.tenantSettings.tableName }),

@@ -110,6 +110,7 @@ const NAMES: readonly (readonly [id: string, name: string])[] = [
   ['MemoryExpiryLogs', 'EXPIRY_LOGS_ARN'],
   ['MemoryTurns', 'TURN_QUEUE_ARN'],
   ['MemoryDeadLetters', 'DEAD_LETTER_QUEUE_ARN'],
+  ['MemoryCustomerDeadLetters', 'CUSTOMER_DEAD_LETTER_QUEUE_ARN'],
   ['MemoryReplies', 'REPLY_QUEUE_ARN'],
   ['MemoryExpiryQueue', 'EXPIRY_QUEUE_ARN'],
   ['MemoryApiKey', 'API_KEY_SECRET_ARN'],

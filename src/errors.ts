@@ -71,6 +71,15 @@ export class MemoryError extends Error {
   }
 }
 
+/** The holder of a root key who is not the operator: the settings of his tenant name the key. */
+export type KeyHolder = 'tenant';
+
+/** Answers who holds the root key that refused or was away; undefined for the operator's, and for every other failure. */
+export function keyHolderOf(error: unknown): KeyHolder | undefined {
+  if (!(error instanceof MemoryError)) return undefined;
+  return error.details['keyHolder'] === 'tenant' ? 'tenant' : keyHolderOf(error.cause);
+}
+
 /** Tells whether `error` is a `MemoryError` with one of these codes. */
 export function hasCode(error: unknown, ...codes: readonly MemoryErrorCode[]): error is MemoryError {
   return error instanceof MemoryError && codes.includes(error.code);

@@ -26,6 +26,7 @@ export type { VerifyOptions, VerifyReport } from './admin/verify/verify.ts';
 export type { SinceReport } from './admin/verify/verify-since.ts';
 export {
   type ErrorDetails,
+  type KeyHolder,
   MemoryError,
   type MemoryErrorCode,
   type MemoryErrorOptions,

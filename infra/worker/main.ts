@@ -46,7 +46,8 @@ function openWorker(): Worker {
     systemPrompt: system,
     tokensPerDay,
     queueUrl,
-    deadLetterQueueUrl,
+    deadLetterQueueUrl: deadLetterUrl,
+    customerDeadLetterQueueUrl: customerDeadLetterUrl,
     queueRetentionSeconds: retentionSeconds,
   } = config;
   worker = createWorker({
@@ -61,7 +62,7 @@ function openWorker(): Worker {
       ...(system && { system }),
     },
     tokensPerDay,
-    queue: { sqs, url: queueUrl, deadLetterUrl: deadLetterQueueUrl, retentionSeconds },
+    queue: { sqs, url: queueUrl, deadLetterUrl, customerDeadLetterUrl, retentionSeconds },
     replies:
       replyQueueUrl === undefined ? undefined : createReplies({ sqs, queueUrl: replyQueueUrl, mode: reply }),
     logger: log,

@@ -6,7 +6,7 @@ import type {
   BetaThinkingConfigParam,
   BetaToolUseBlock,
 } from '@anthropic-ai/sdk/resources/beta';
-import type { MemoryError, MemoryErrorCode } from '../errors.ts';
+import { type KeyHolder, keyHolderOf, type MemoryError, type MemoryErrorCode } from '../errors.ts';
 import { fromBase64url } from '../format/encoding.ts';
 import { type CommandName, echoOf } from '../language/command.ts';
 import type { Memory, MemoryResult, MemoryToolProps, ToolErrorClass } from '../tool/memory-tool.ts';
@@ -22,6 +22,8 @@ export interface CommandReport {
   readonly durationMs: number;
   /** The error's code; undefined when the command succeeded. */
   readonly code: MemoryErrorCode | undefined;
+  /** The holder of the root key that refused or was away, where the settings of the tenant name that key. */
+  readonly keyHolder?: KeyHolder;
 }
 
 /** The memory as a tool of one turn. */
@@ -73,10 +75,13 @@ export function createTurnTool(options: {
     const call: KeptCall = { signal: signal ?? undefined, onTouch: collected.add, once };
     const result = await memory.execute(input, call);
     if (result.isError && MEMORY_IS_DOWN.has(result.error.code)) failure ??= result.error;
+    const error = result.isError ? result.error : undefined;
+    const keyHolder = keyHolderOf(error);
     onCommand?.({
       command: echoOf(input).command,
       durationMs: performance.now() - started,
-      code: result.isError ? result.error.code : undefined,
+      code: error?.code,
+      ...(keyHolder && { keyHolder }),
     });
     return result;
   };

@@ -11,7 +11,15 @@ import {
 import type { IFilterPattern } from 'aws-cdk-lib/aws-logs';
 import type { Construct } from 'constructs';
 import type { BundledFunction } from './bundled-function.ts';
-import { ofLogs, retriedFor, type Tokens, waiting, withCode, withMessage } from './log-metrics.ts';
+import {
+  ofKeyHolder,
+  ofLogs,
+  retriedFor,
+  type Tokens,
+  waiting,
+  withCode,
+  withMessage,
+} from './log-metrics.ts';
 import type { Queues } from './queues.ts';
 
 /** The parts that the alarms watch and the dashboard shows. */
@@ -21,6 +29,8 @@ export interface Watched {
   readonly directWorker: BundledFunction | undefined;
   readonly expiry: BundledFunction;
   readonly tokens: Tokens;
+  /** The deliveries and expiries that failed for want of a root key that a tenant holds: no alarm watches them. */
+  readonly customerKeys: IMetric;
 }
 
 /** Codes that the worker logs when the API key fails (docs/worker.md, "Again, or not"). */
@@ -83,10 +93,22 @@ export function createAlarms(
     }
     return made;
   };
-  const directAlarms = ({ run }: BundledFunction): readonly Alarm[] => [
+  const directAlarms = (direct: BundledFunction): readonly Alarm[] => [
     alarm(
       'DirectErrorsAlarm',
-      run.metricErrors(sum),
+      new MathExpression({
+        expression: 'errors - FILL(customers, 0)',
+        usingMetrics: {
+          errors: direct.run.metricErrors(sum),
+          customers: ofLogs(scope, {
+            functions: [direct],
+            name: 'CustomerKeyErrors',
+            pattern: withMessage('the function fails for want of a key that the tenant holds'),
+          }),
+        },
+        period: FIVE_MINUTES,
+        label: 'DirectErrors',
+      }),
       'callers that wait got no answer five times in five minutes',
       {
         threshold: 5,
@@ -94,7 +116,7 @@ export function createAlarms(
     ),
     alarm(
       'DirectThrottlesAlarm',
-      run.metricThrottles(sum),
+      direct.run.metricThrottles(sum),
       'callers that wait were refused for want of room',
       SELDOM,
     ),
@@ -175,7 +197,7 @@ export function createAlarms(
       ofLogs(scope, {
         functions: [expiry],
         name: 'TenantsNotExpired',
-        pattern: withMessage(...NOT_EXPIRED),
+        pattern: ofKeyHolder('operator', withMessage(...NOT_EXPIRED)),
       }),
       'the files of a tenant could not be expired',
     ),

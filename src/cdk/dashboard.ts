@@ -17,7 +17,7 @@ export function createDashboard(
   scope: Construct,
   { watched, alarms }: { readonly watched: Watched; readonly alarms: readonly Alarm[] },
 ): Dashboard {
-  const { queues, worker, directWorker, expiry, tokens } = watched;
+  const { queues, worker, directWorker, expiry, tokens, customerKeys } = watched;
   const maximum = { ...PERIOD, statistic: 'Maximum' };
   const graph = (title: string, ...left: IMetric[]) => new GraphWidget({ title, left, width: 8, height: 6 });
   return new Dashboard(scope, 'Dashboard', {
@@ -56,6 +56,13 @@ export function createDashboard(
       [
         graph('Tokens', tokens.input, tokens.output),
         graph('Tenants to expire', queues.expiry.metricApproximateNumberOfMessagesVisible(maximum)),
+        graph(
+          'Keys of customers',
+          customerKeys,
+          ...(queues.customerDeadLetters === undefined
+            ? []
+            : [queues.customerDeadLetters.metricApproximateNumberOfMessagesVisible(maximum)]),
+        ),
         ...(directWorker === undefined
           ? []
           : [

@@ -19,7 +19,7 @@ export function withCode(...codes: readonly string[]): JsonPattern {
   return FilterPattern.any(...codes.map((code) => FilterPattern.stringValue('$.code', '=', code)));
 }
 
-export function withMessage(...messages: readonly string[]): IFilterPattern {
+export function withMessage(...messages: readonly string[]): JsonPattern {
   return FilterPattern.any(...messages.map((text) => FilterPattern.stringValue('$.message', '=', text)));
 }
 
@@ -27,13 +27,29 @@ export function withMessage(...messages: readonly string[]): IFilterPattern {
 const QUIET_CODES = ['tokens_per_day', 'tokens_reserved', 'conversation_busy', 'running', 'taken_over'];
 /** Codes of what the worker needs besides Claude (docs/worker.md, "Again, or not"). */
 const CLOUD_CODES = ['unavailable', 'timeout', 'outcome_unknown', 'access_denied', 'key_unavailable'];
-const RETRIED = FilterPattern.stringValue('$.message', '=', 'turn will be retried');
+const RETRIED = withMessage('turn will be retried');
 
-/** Matches turns of a queue that will be tried again, but for those that wait for their tenant's next day. */
-export function waiting(): IFilterPattern {
+/** Narrows a pattern to failures of root keys that the settings of a tenant name, or to everything else. */
+export function ofKeyHolder(holder: 'tenant' | 'operator', pattern: JsonPattern): IFilterPattern {
   return FilterPattern.all(
-    FilterPattern.numberValue('$.waitedSeconds', '>=', 0),
-    FilterPattern.stringValue('$.code', '!=', 'tokens_per_day'),
+    pattern,
+    holder === 'tenant'
+      ? FilterPattern.stringValue('$.keyHolder', '=', holder)
+      : FilterPattern.notExists('$.keyHolder'),
+  );
+}
+
+/**
+ * Matches turns of a queue that will be tried again, but for those that wait for their tenant's next day, or for a key
+ * that their tenant holds.
+ */
+export function waiting(): IFilterPattern {
+  return ofKeyHolder(
+    'operator',
+    FilterPattern.all(
+      FilterPattern.numberValue('$.waitedSeconds', '>=', 0),
+      FilterPattern.stringValue('$.code', '!=', 'tokens_per_day'),
+    ),
   );
 }
 
@@ -46,7 +62,7 @@ export function retriedFor(what: 'claude' | 'cloud'): IFilterPattern {
     FilterPattern.stringValue('$.code', '!=', code),
   );
   return what === 'cloud'
-    ? FilterPattern.all(RETRIED, withCode(...CLOUD_CODES))
+    ? ofKeyHolder('operator', FilterPattern.all(RETRIED, withCode(...CLOUD_CODES)))
     : FilterPattern.all(RETRIED, FilterPattern.numberValue('$.afterSeconds', '>', 0), ...others);
 }
 
@@ -77,4 +93,13 @@ export function tokensOf(scope: Construct, functions: readonly BundledFunction[]
   const sum = (name: string, value: string): IMetric =>
     ofLogs(scope, { functions, name, value, pattern: FilterPattern.numberValue(value, '>', 0) });
   return { input: sum('InputTokens', '$.inputTokens'), output: sum('OutputTokens', '$.outputTokens') };
+}
+
+/** Makes the number of deliveries and expiries that failed for want of a root key that the settings of a tenant name. */
+export function customerKeysOf(scope: Construct, functions: readonly BundledFunction[]): IMetric {
+  const pattern = ofKeyHolder(
+    'tenant',
+    withMessage('turn will be retried', 'files of a tenant could not be expired'),
+  );
+  return ofLogs(scope, { functions, name: 'CustomerKeyUnavailable', pattern });
 }

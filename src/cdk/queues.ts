@@ -14,6 +14,11 @@ export interface Queues {
   readonly turns: Queue;
   /** Turns that can never succeed, and those that failed ten times. */
   readonly deadLetters: Queue;
+  /**
+   * Turns that waited for three days in vain for a root key that their tenant's settings name. Undefined where tenants
+   * have no settings of their own.
+   */
+  readonly customerDeadLetters: Queue | undefined;
   /** Answers, or pointers to them. */
   readonly replies: Queue;
   /** Tenants whose files are to be expired. */
@@ -40,6 +45,7 @@ const EXPIRY_RETENTION = Duration.hours(23);
  * @param options.timeout of the function that works on the turns.
  * @param options.fifo True to run turns of one message group in order; senders give group (tenant and conversation) and
  * deduplication id (the turn).
+ * @param options.tenantSettings True where tenants have settings of their own, and so keys that customers hold.
  * @param options.key The key that encrypts the messages; without one SQS does, with a key of its own.
  */
 export function createQueues(
@@ -48,11 +54,13 @@ export function createQueues(
     timeout,
     expiryTimeout,
     fifo,
+    tenantSettings,
     key,
   }: {
     readonly timeout: Duration;
     readonly expiryTimeout: Duration;
     readonly fifo: boolean;
+    readonly tenantSettings: boolean;
     readonly key: IKey | undefined;
   },
 ): Queues {
@@ -71,11 +79,9 @@ export function createQueues(
         fifoThroughputLimit: FifoThroughputLimit.PER_MESSAGE_GROUP_ID,
       }
     : {};
-  const deadLetters = new Queue(scope, 'DeadLetters', {
-    ...common,
-    ...ordered,
-    retentionPeriod: Duration.days(14),
-  });
+  const dead: QueueProps = { ...common, ...ordered, retentionPeriod: Duration.days(14) };
+  const deadLetters = new Queue(scope, 'DeadLetters', dead);
+  const customerDeadLetters = tenantSettings ? new Queue(scope, 'CustomerDeadLetters', dead) : undefined;
   const turns = new Queue(scope, 'Turns', {
     ...common,
     ...ordered,
@@ -89,5 +95,5 @@ export function createQueues(
     visibilityTimeout: hiddenFor(expiryTimeout),
     retentionPeriod: EXPIRY_RETENTION,
   });
-  return { turns, deadLetters, replies, expiry };
+  return { turns, deadLetters, customerDeadLetters, replies, expiry };
 }

@@ -15,7 +15,7 @@ import { type BundledFunction, createFunctionRole } from './bundled-function.ts'
 import { createDashboard } from './dashboard.ts';
 import { createExpiryFunction, EXPIRY_TIMEOUT, expiryStatements } from './expiry.ts';
 import { acknowledgeFindings } from './findings.ts';
-import { tokensOf } from './log-metrics.ts';
+import { customerKeysOf, tokensOf } from './log-metrics.ts';
 import { bundleOwnWorker } from './own-worker.ts';
 import { packedBundle } from './packed-bundle.ts';
 import { placeQueueKey, queueKeyStatement } from './queue-key.ts';
@@ -115,6 +115,7 @@ export class SealedMemory extends Construct {
       timeout,
       expiryTimeout: EXPIRY_TIMEOUT,
       fifo: props.fifo ?? false,
+      tenantSettings: tenantSettings !== false,
       key: this.queueKey,
     });
     this.apiKey = props.apiKey ?? createApiKey(this, accountKey);
@@ -140,6 +141,7 @@ export class SealedMemory extends Construct {
       turnQueueUrl: this.queues.turns.queueUrl,
       turnRetentionSeconds: TURN_RETENTION.toSeconds(),
       deadLetterQueueUrl: this.queues.deadLetters.queueUrl,
+      customerDeadLetterQueueUrl: this.queues.customerDeadLetters?.queueUrl,
       replyQueueUrl: this.queues.replies.queueUrl,
       apiKeySecretArn: this.apiKey.secretArn,
       expiryQueueUrl: tenants.queueUrl,
@@ -177,7 +179,14 @@ export class SealedMemory extends Construct {
 
     const { queues, worker, directWorker, expiry } = this;
     const runners = [worker, directWorker].filter((each) => each !== undefined);
-    const watched = { queues, worker, directWorker, expiry, tokens: tokensOf(this, runners) };
+    const watched = {
+      queues,
+      worker,
+      directWorker,
+      expiry,
+      tokens: tokensOf(this, runners),
+      customerKeys: customerKeysOf(this, [...runners, expiry]),
+    };
     const alarms = createAlarms(this, {
       watched,
       oldestMessage,

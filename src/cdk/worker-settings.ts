@@ -179,6 +179,7 @@ export interface WorkerPlaces {
   /** The time for which the turn queue keeps a message. */
   readonly turnRetentionSeconds: number;
   readonly deadLetterQueueUrl: string;
+  readonly customerDeadLetterQueueUrl?: string | undefined;
   readonly replyQueueUrl: string;
   readonly apiKeySecretArn: string;
   readonly expiryQueueUrl: string;
@@ -203,6 +204,9 @@ export function workerEnvironment(
     SEALED_MEMORY_WORKER_QUEUE_URL: places.turnQueueUrl,
     SEALED_MEMORY_WORKER_QUEUE_RETENTION_SECONDS: String(places.turnRetentionSeconds),
     SEALED_MEMORY_WORKER_DEAD_LETTER_QUEUE_URL: places.deadLetterQueueUrl,
+    ...(places.customerDeadLetterQueueUrl !== undefined && {
+      SEALED_MEMORY_WORKER_CUSTOMER_DEAD_LETTER_QUEUE_URL: places.customerDeadLetterQueueUrl,
+    }),
     SEALED_MEMORY_WORKER_REPLY_QUEUE_URL: places.replyQueueUrl,
     SEALED_MEMORY_WORKER_API_KEY_SECRET_ARN: places.apiKeySecretArn,
   };

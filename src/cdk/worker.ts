@@ -89,7 +89,9 @@ export function workerStatements({
     new PolicyStatement({
       sid: 'SendTurnsOn',
       actions: ['sqs:SendMessage'],
-      resources: [queues.deadLetters.queueArn, queues.turns.queueArn],
+      resources: [queues.deadLetters, queues.customerDeadLetters, queues.turns].flatMap(
+        (queue) => queue?.queueArn ?? [],
+      ),
     }),
     new PolicyStatement({
       sid: 'ReadApiKey',

@@ -186,7 +186,10 @@ export function createKeyringCache(options: KeyringCacheOptions): KeyringCache {
     if (live === undefined || isWithin(live.since, Math.max(ttlMs, LOOK_MS))) return;
     void load().catch(() => {});
     if (isWithin(live.since, sealingMs)) return;
-    throw new MemoryError('unavailable', 'The keyring in this process is too old to seal with; try again.');
+    const cause = failure?.error;
+    throw new MemoryError('unavailable', 'The keyring in this process is too old to seal with; try again.', {
+      cause,
+    });
   }
 
   function note(error: unknown, signal: AbortSignal): void {

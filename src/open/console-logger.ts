@@ -14,8 +14,8 @@ export function createConsoleLogger({
   readonly monotonic?: () => number;
 } = {}): Logger {
   const toldAt = new Map<string, number>();
-  const tell = (message: string, { code, reason }: LogFields = {}): void => {
-    const kind = String(code ?? message);
+  const tell = (message: string, { code, reason, keyHolder }: LogFields = {}): void => {
+    const kind = [code ?? message, keyHolder].join();
     const now = monotonic();
     if (now - (toldAt.get(kind) ?? Number.NEGATIVE_INFINITY) < QUIET_MS) return;
     toldAt.set(kind, now);

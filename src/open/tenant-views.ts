@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { MemoryError, misconfigured } from '../errors.ts';
 import type { TenantId } from '../format/object-keys.ts';
+import { heldByTenant } from '../keys/held-by-tenant.ts';
 import { createAges, type Instant, inTime, once, type SharedWork, shareWork } from '../time.ts';
 import type { CurrentView, OwnTurn, TenantView } from './current-view.ts';
 import { refuseUnknownNames } from './options/known-names.ts';
@@ -75,7 +76,7 @@ export function watchView(
 
   const viewOf = (given: unknown): TenantView => {
     if (last !== undefined && isDeepStrictEqual(given, last.view.given)) return last.view;
-    const view = given === undefined ? common : judgeOwn(tenant, given, options);
+    const view = given === undefined ? common : ofHolder(judgeOwn(tenant, given, options), common);
     const staysKeyed = isDeepStrictEqual(view.given?.rootKey, last?.view.given?.rootKey);
     return last !== undefined && staysKeyed ? { ...view, keys: last.view.keys } : view;
   };
@@ -173,6 +174,15 @@ export function judgeOwn(tenant: TenantId, given: unknown, options: Partial<Memo
     );
   }
   return { settings, points, turn, keys: {}, given: given as TenantSettings };
+}
+
+/** Marks the root keys of a tenant whose settings name some as held by him: nothing else tells whose a key is. */
+function ofHolder(view: TenantView, { settings: { rootKeys } }: TenantView): TenantView {
+  if (view.given?.rootKey === undefined) return view;
+  return {
+    ...view,
+    settings: { ...view.settings, rootKeys: heldByTenant(view.settings.rootKeys, rootKeys) },
+  };
 }
 
 function pick(own: Readonly<Record<string, unknown>>, names: readonly string[]): Record<string, unknown> {

@@ -1,4 +1,4 @@
-import { isForTheOperator, MemoryError } from '../errors.ts';
+import { isForTheOperator, keyHolderOf, MemoryError } from '../errors.ts';
 import type { History } from '../history/history.ts';
 import { COMMAND_NAMES, type CommandName, parseCommand } from '../language/command.ts';
 import type { SentenceProfile } from '../language/sentences.ts';
@@ -222,7 +222,8 @@ function unexpected(cause: unknown): MemoryError {
 }
 
 function logFailure(logger: Logger, error: MemoryError): void {
-  const fields = { code: error.code, reason: error.message };
+  const keyHolder = keyHolderOf(error);
+  const fields = { code: error.code, reason: error.message, ...(keyHolder && { keyHolder }) };
   if (isForTheOperator(error)) logger.error('a memory command failed', fields);
   else logger.debug('a memory command was refused', fields);
 }

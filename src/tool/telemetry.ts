@@ -50,12 +50,13 @@ export function createTelemetry(): EventHandler {
   return (event) => {
     // A meter that is made before its provider is registered stays idle.
     instruments ??= createInstruments();
-    const { tenant, command, outcome, time, durationMs, bytesRead, bytesWritten } = event;
+    const { tenant, command, outcome, keyHolder, time, durationMs, bytesRead, bytesWritten } = event;
     const operation = OPERATIONS[command] ?? command;
     const shared: Attributes = {
       'gen_ai.operation.name': operation,
       'sealed_memory.command': command,
       ...(outcome !== 'ok' && { 'error.type': outcome }),
+      ...(keyHolder && { 'sealed_memory.key_holder': keyHolder }),
     };
     const requests = Object.values(event.requests).reduce((sum, count) => sum + count, 0);
     const startTime = time.getTime();
@@ -68,7 +69,7 @@ export function createTelemetry(): EventHandler {
       'sealed_memory.requests': requests,
     };
     const span = tracer.startSpan(operation, { kind: SpanKind.CLIENT, startTime, attributes }, caller);
-    if (outcome !== 'ok' && isForTheOperator({ code: outcome }))
+    if (outcome !== 'ok' && keyHolder === undefined && isForTheOperator({ code: outcome }))
       span.setStatus({ code: SpanStatusCode.ERROR });
     span.end(startTime + durationMs);
     // Exemplars name the span in this context.

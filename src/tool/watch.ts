@@ -1,4 +1,4 @@
-import { MemoryError, type MemoryErrorCode } from '../errors.ts';
+import { type KeyHolder, keyHolderOf, MemoryError, type MemoryErrorCode } from '../errors.ts';
 import { type CommandName, echoOf } from '../language/command.ts';
 import { type MemoryPath, parseMemoryPath } from '../language/path.ts';
 import { heard } from '../listeners.ts';
@@ -40,6 +40,8 @@ export interface MemoryEvent {
    */
   readonly requests: Readonly<Partial<Record<RequestKind, number>>>;
   readonly outcome: 'ok' | MemoryErrorCode;
+  /** The holder of the root key that refused or was away, where the settings of the tenant name that key. */
+  readonly keyHolder?: KeyHolder;
   /** The paths, only where they are asked for; without one that the policy refused. */
   readonly paths?: readonly string[];
 }
@@ -104,7 +106,9 @@ export function createWatch(given: {
     const counts = createCounts();
     return {
       counts,
-      end(outcome) {
+      end(error) {
+        const outcome = error === undefined ? 'ok' : codeOf(error);
+        const keyHolder = keyHolderOf(error);
         const isRefusedName = outcome === 'policy_refused';
         tell({
           tenant,
@@ -116,6 +120,7 @@ export function createWatch(given: {
           bytesWritten: outcome === 'ok' ? counts.bytesWritten : 0,
           requests: { ...counts.requests },
           outcome,
+          ...(keyHolder && { keyHolder }),
           ...(showsPaths && !isRefusedName && { paths: paths.flatMap(validPath) }),
         });
       },
@@ -125,15 +130,15 @@ export function createWatch(given: {
   const observed = async <T>(
     asked: WatchedCommand,
     work: () => T | Promise<T>,
-    outcomeOf: (result: T) => MemoryEvent['outcome'] = () => 'ok',
+    errorOf: (result: T) => MemoryError | undefined = () => undefined,
   ): Promise<T> => {
     const { counts, end } = begin(asked);
     try {
       const result = await countFor(counts, async () => work());
-      end(outcomeOf(result));
+      end(errorOf(result));
       return result;
     } catch (error) {
-      end(codeOf(error));
+      end(error);
       throw error;
     }
   };
@@ -144,7 +149,7 @@ export function createWatch(given: {
     list: () => AsyncIterable<T>,
   ): AsyncGenerator<T, void, undefined> {
     const { counts, end } = begin(asked);
-    let outcome: MemoryEvent['outcome'] = 'ok';
+    let failure: unknown;
     try {
       const entries = list()[Symbol.asyncIterator]();
       try {
@@ -157,10 +162,10 @@ export function createWatch(given: {
         await entries.return?.();
       }
     } catch (error) {
-      outcome = codeOf(error);
+      failure = error;
       throw error;
     } finally {
-      end(outcome);
+      end(failure);
     }
   }
 
@@ -179,7 +184,7 @@ export function createWatch(given: {
         return observed(
           asked,
           () => execute(input, options),
-          (result) => (result.isError ? result.error.code : 'ok'),
+          (result) => (result.isError ? result.error : undefined),
         );
       },
     verbs(room, verbs, actor) {
@@ -210,7 +215,8 @@ export function createWatch(given: {
 /** A call under way. */
 interface WatchedCall {
   readonly counts: CallCounts;
-  end(outcome: MemoryEvent['outcome']): void;
+  /** @param error what the call failed with; undefined: it succeeded. */
+  end(error?: unknown): void;
 }
 
 function actorIn(options: unknown): unknown {

@@ -1,4 +1,4 @@
-import { isForTheOperator, MemoryError } from '../errors.ts';
+import { isForTheOperator, type KeyHolder, keyHolderOf, MemoryError } from '../errors.ts';
 import { heardLogger } from '../listeners.ts';
 import type { LogFields, Logger } from '../logger.ts';
 import { isoOf } from '../time.ts';
@@ -50,8 +50,18 @@ export function heardJsonLogger(logger: JsonLogger): JsonLogger {
   return { ...heardLogger(logger), with: (fields) => heardJsonLogger(logger.with(fields)) };
 }
 
-/** Answers the word for a line about anything that was thrown. */
-export function codeOf(error: unknown): string {
+/** The fields of a line about anything that was thrown. `keyHolder`: the root key that failed is not the operator's. */
+export interface ToldFailure {
+  readonly code: string;
+  readonly keyHolder?: KeyHolder;
+}
+
+export function toldFailure(error: unknown): ToldFailure & LogFields {
+  const keyHolder = keyHolderOf(error);
+  return { code: codeOf(error), ...(keyHolder && { keyHolder }) };
+}
+
+function codeOf(error: unknown): string {
   if (!(error instanceof MemoryError)) return 'unexpected';
   // A store's failure may be the cause of the library's error.
   const { cause } = error;

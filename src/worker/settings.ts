@@ -11,6 +11,8 @@ export interface WorkerConfig {
   readonly queueUrl: string;
   /** The queue for messages that can never succeed; absent: they are left to the queue's own attempts. */
   readonly deadLetterQueueUrl: string | undefined;
+  /** The queue for turns that waited in vain for a root key of their tenant's; absent: that of all others. */
+  readonly customerDeadLetterQueueUrl: string | undefined;
   /** The time that the queue keeps a message; absent: four days, as SQS does by default. */
   readonly queueRetentionSeconds: number | undefined;
   readonly replyQueueUrl: string | undefined;
@@ -49,6 +51,7 @@ export function readWorkerConfig(env: Environment): WorkerConfig {
     tenantRoleArn: worker.text('TENANT_ROLE_ARN'),
     queueUrl: worker.requiredText('QUEUE_URL', 'the queue whose messages arrive'),
     deadLetterQueueUrl: worker.text('DEAD_LETTER_QUEUE_URL'),
+    customerDeadLetterQueueUrl: worker.text('CUSTOMER_DEAD_LETTER_QUEUE_URL'),
     queueRetentionSeconds: worker.number('QUEUE_RETENTION_SECONDS', { least: 172_800, most: 1_209_600 }),
     replyQueueUrl: worker.text('REPLY_QUEUE_URL'),
     reply: worker.choice('REPLY', ['pointer', 'inline']) ?? 'pointer',

@@ -11,7 +11,7 @@ import { createTenantPool, type TenantPool } from '../open/pool.ts';
 import { inTime, once } from '../time.ts';
 import type { EventHandler } from '../tool/watch.ts';
 import { turnActor } from '../turns/turn-trace.ts';
-import { codeOf, heardJsonLogger, type JsonLogger } from './json-log.ts';
+import { heardJsonLogger, type JsonLogger, toldFailure } from './json-log.ts';
 import { createConversations } from './leases/conversations.ts';
 import { createReceipts } from './leases/receipts.ts';
 import { createDirectHandler, type DirectAnswer, type LambdaContext } from './queue/direct-handler.ts';
@@ -72,6 +72,11 @@ export interface WorkerOptions {
      * attempts lead there.
      */
     readonly deadLetterUrl?: string | undefined;
+    /**
+     * The URL of the dead letters of turns for which a root key stayed away that the settings of their tenant name: the
+     * tenant's business, and no alarm. Absent: `deadLetterUrl`.
+     */
+    readonly customerDeadLetterUrl?: string | undefined;
     /**
      * The time for which it keeps a message, in seconds: 172,800 (two days) to 1,209,600; four days by default, as SQS
      * does. A turn that is held up goes to the dead letters a day before.
@@ -164,7 +169,14 @@ export function createWorker(given: WorkerOptions): Worker {
   };
   return {
     handler: createSqsHandler({ ...queue, queueUrl: queue.url, deliver, log }),
-    invoke: createDirectHandler({ deliver: (message, context) => deliver(message, { context }) }),
+    invoke: createDirectHandler({
+      deliver: (message, context) => deliver(message, { context }),
+      onThrown(delivery) {
+        if (delivery.state !== 'later' || delivery.keyHolder === undefined) return;
+        const { code, keyHolder } = delivery;
+        log.info('the function fails for want of a key that the tenant holds', { code, keyHolder });
+      },
+    }),
     [Symbol.asyncDispose]: () => pool.close(),
   };
 }
@@ -224,10 +236,11 @@ async function deliverLogged(delivery: MessageDelivery): Promise<Delivery> {
         spent = usage;
         if (claudeRequestId !== undefined) named = { ...named, claudeRequestId };
       },
-      onCommand({ command, durationMs, code = 'ok' }) {
+      onCommand({ command, durationMs, code = 'ok', keyHolder }) {
         log.info('memory command', {
           command: command ?? 'invalid',
           code,
+          keyHolder,
           durationMs: Math.round(durationMs),
         });
       },
@@ -251,6 +264,7 @@ async function deliverLogged(delivery: MessageDelivery): Promise<Delivery> {
     const waited = waitedMs === undefined ? {} : { waitedSeconds: Math.round(waitedMs / 1_000) };
     log.warn('turn will be retried', {
       code: ended.code,
+      keyHolder: ended.keyHolder,
       afterSeconds: ended.afterSeconds,
       ...waited,
       ...cost,
@@ -353,7 +367,7 @@ async function deliverOne(
       await reservation
         ?.settle(spent, { signal: AbortSignal.timeout(COUNT_WITHIN_MS) })
         .catch((error: unknown) => {
-          watch.log.warn('the tokens of a turn could not be counted', { code: codeOf(error) });
+          watch.log.warn('the tokens of a turn could not be counted', toldFailure(error));
         });
       if (delivery.state !== 'answered') return delivery;
       await reply(options, message, { ...delivery, leftMs: context.getRemainingTimeInMillis() });

@@ -5,7 +5,7 @@ import type { TenantId } from '../../format/object-keys.ts';
 import type { LogFields } from '../../logger.ts';
 import type { MemoryOptions } from '../../open/options/options.ts';
 import { createTenantPool, type TenantPool } from '../../open/pool.ts';
-import { codeOf, type JsonLogger } from '../json-log.ts';
+import { type JsonLogger, type ToldFailure, toldFailure } from '../json-log.ts';
 import type { LambdaContext } from '../queue/direct-handler.ts';
 import { credentialsOf, type TenantCredentialProvider } from '../tenant-credentials.ts';
 
@@ -62,7 +62,7 @@ export async function expireTenant(
     /** Further fields of the line in the log. */
     readonly fields?: LogFields;
   },
-): Promise<TenantExpiry | { readonly code: string }> {
+): Promise<TenantExpiry | ToldFailure> {
   const { pool, tenant, dryRun = false, checkpoints = false, logger: log, fields = {} } = options;
   const signal = AbortSignal.timeout(options.remainingMs);
   try {
@@ -89,8 +89,10 @@ export async function expireTenant(
       await memory.close();
     }
   } catch (error) {
-    const code = codeOf(error);
-    log.error('files of a tenant could not be expired', { tenant, code, ...fields });
-    return { code };
+    const told = toldFailure(error);
+    // The key that a tenant holds is his to give back.
+    const level = told.keyHolder === undefined ? 'error' : 'warn';
+    log[level]('files of a tenant could not be expired', { tenant, ...told, ...fields });
+    return told;
   }
 }

@@ -4,7 +4,7 @@ import { parseTenantId, type TenantId } from '../../format/object-keys.ts';
 import type { TenantPool } from '../../open/pool.ts';
 import { redactedCause } from '../../store/failures.ts';
 import { isoOf } from '../../time.ts';
-import { codeOf, heardJsonLogger } from '../json-log.ts';
+import { heardJsonLogger, toldFailure } from '../json-log.ts';
 import type { LambdaContext } from '../queue/direct-handler.ts';
 import { receivesOf } from '../queue/queue-records.ts';
 import { ask, loadSqs } from '../queue/replies.ts';
@@ -105,7 +105,7 @@ async function isDone(options: Expiring, record: SQSRecord, remainingMs: number)
     const report = await expireTenant({ ...options, tenant, remainingMs, fields });
     return !('code' in report) || isLast;
   } catch (error) {
-    options.logger.error('a message of the queue of expiry failed', { code: codeOf(error) });
+    options.logger.error('a message of the queue of expiry failed', toldFailure(error));
     return isLast;
   }
 }

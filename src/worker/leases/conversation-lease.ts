@@ -11,7 +11,7 @@ import { uncancelled, type Work } from '../../tree/tenant.ts';
 import { type ConversationHead, encodeHead, HEAD_BYTES, parseHead } from '../../turns/conversation-head.ts';
 import { bodyId } from '../../turns/conversation-id.ts';
 import type { StoredText } from '../../turns/turn-records.ts';
-import { codeOf } from '../json-log.ts';
+import { toldFailure } from '../json-log.ts';
 import type { TurnAnswer } from '../turn/turn-answer.ts';
 import {
   type Conversation,
@@ -145,8 +145,9 @@ function nameable({ tenant }: Work): () => void {
 async function removeBody(work: Work, { id, etag }: BodyRecord): Promise<void> {
   const key = classKey(work.tenant.layout, 'conversations', id);
   await deleteObjects(work, [{ key, ifMatch: etag }]).catch((error: unknown) => {
-    work.tenant.logger.warn('a part of a conversation that is not used any more was left', {
-      code: codeOf(error),
-    });
+    work.tenant.logger.warn(
+      'a part of a conversation that is not used any more was left',
+      toldFailure(error),
+    );
   });
 }

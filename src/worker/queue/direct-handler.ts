@@ -1,6 +1,6 @@
 import type { Context, LambdaFunctionURLEvent, LambdaFunctionURLResult } from 'aws-lambda';
 import { fromBase64 } from '../../format/encoding.ts';
-import type { Delivery } from '../turn/delivery.ts';
+import type { Delivery, NotAnswered } from '../turn/delivery.ts';
 import { type TextAnswer, type TurnAnswer, textOf } from '../turn/turn-answer.ts';
 
 /** The parts of Lambda's context that an invocation needs: the time that is left, and Lambda's name for it. */
@@ -13,7 +13,7 @@ export type LambdaContext = Pick<Context, 'getRemainingTimeInMillis'> &
 export class TurnNotAnswered extends Error {
   override readonly name: 'TurnLater' | 'TurnFailed';
 
-  constructor({ state, code }: Exclude<Delivery, { readonly state: 'answered' }>) {
+  constructor({ state, code }: NotAnswered) {
     super(code);
     this.name = state === 'later' ? 'TurnLater' : 'TurnFailed';
   }
@@ -34,15 +34,19 @@ export type BareAnswer = Omit<TextAnswer, 'text'>;
  */
 export function createDirectHandler({
   deliver,
+  onThrown,
 }: {
   /** Delivers one message, as JSON text or as the value itself. Never rejects. */
   readonly deliver: (message: unknown, context: LambdaContext) => Promise<Delivery>;
+  /** Hears of a delivery without an answer, before the function fails with it; must not throw. */
+  readonly onThrown?: (delivery: NotAnswered) => void;
 }): (event: unknown, context: LambdaContext) => Promise<DirectAnswer> {
   return async (event, context) => {
     if (isUrlEvent(event)) return httpAnswer(await deliver(bodyOf(event), context));
     const delivery = await deliver(event, context);
-    if (delivery.state !== 'answered') throw new TurnNotAnswered(delivery);
-    return answerOf(delivery);
+    if (delivery.state === 'answered') return answerOf(delivery);
+    onThrown?.(delivery);
+    throw new TurnNotAnswered(delivery);
   };
 }
 
@@ -84,7 +88,7 @@ function httpAnswer(delivery: Delivery): LambdaFunctionURLResult {
       return {
         statusCode: STATUS[delivery.code] ?? 503,
         headers: { ...headers, 'retry-after': String(delivery.afterSeconds) },
-        body: JSON.stringify({ code: delivery.code }),
+        body: JSON.stringify({ code: delivery.code, keyHolder: delivery.keyHolder }),
       };
     case 'failed':
       return {

@@ -13,6 +13,8 @@ interface SqsHandlerOptions {
   readonly queueUrl: string;
   /** The URL of its dead letters; absent: the queue's own attempts decide about messages that can never succeed. */
   readonly deadLetterUrl?: string | undefined;
+  /** The URL of the dead letters of turns for which a root key stayed away that their tenant holds; `deadLetterUrl` unless given. */
+  readonly customerDeadLetterUrl?: string | undefined;
   /** The time for which the queue keeps a message; four days by default, as SQS does. */
   readonly retentionSeconds?: number | undefined;
   /** Delivers the text of one message. Never rejects. */
@@ -168,17 +170,23 @@ async function secondsUntilRetry(
       return isSent ? undefined : seconds;
     }
     if (deadLetterUrl === undefined) return seconds;
-    const { code, turn } = delivery;
-    options.log.error('a turn is not tried any more', { code, ...(turn !== undefined && { turn }) });
+    const { code, keyHolder, turn } = delivery;
+    options.log[keyHolder === undefined ? 'error' : 'warn']('a turn is not tried any more', {
+      code,
+      ...(keyHolder && { keyHolder }),
+      ...(turn !== undefined && { turn }),
+    });
   }
   if (deadLetterUrl === undefined) return FAILED_PAUSE_SECONDS;
-  const told = { code: delivery.code, turn: delivery.turn, requestId: context.awsRequestId };
+  const keyHolder = delivery.state === 'later' ? delivery.keyHolder : undefined;
+  const told = { code: delivery.code, keyHolder, turn: delivery.turn, requestId: context.awsRequestId };
   const attributes = Object.fromEntries(
     Object.entries(told).flatMap(([name, value]) =>
       value === undefined ? [] : [[name, { DataType: 'String', StringValue: value }]],
     ),
   );
-  const isBuried = await send(options, { to: deadLetterUrl, record, attributes });
+  const to = (keyHolder && options.customerDeadLetterUrl) ?? deadLetterUrl;
+  const isBuried = await send(options, { to, record, attributes });
   return isBuried ? undefined : backoff(options, record);
 }
 

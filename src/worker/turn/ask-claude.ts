@@ -6,7 +6,7 @@ import { MemoryError } from '../../errors.ts';
 import { inTime, throwIfAborted } from '../../time.ts';
 import type { Memory } from '../../tool/memory-tool.ts';
 import { encodeFields } from '../../tree/records/sealed-record.ts';
-import { codeOf, type JsonLogger } from '../json-log.ts';
+import { type JsonLogger, toldFailure } from '../json-log.ts';
 import { type Delivery, KEY_REFUSED, NO_CLIENT } from './delivery.ts';
 import type { TurnBasis } from './turn-basis.ts';
 import type { TurnMessage } from './turn-message.ts';
@@ -55,7 +55,7 @@ export async function askClaude(
       if (typeof client.beta.messages.toolRunner === 'function') return client;
       throw new MemoryError('misconfigured', 'what was given is no client of Claude');
     } catch (error) {
-      log.error('there is no client of Claude', { code: codeOf(error) });
+      log.error('there is no client of Claude', toldFailure(error));
       throwIfAborted(signal);
       return undefined;
     }

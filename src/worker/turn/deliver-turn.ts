@@ -1,4 +1,4 @@
-import { codeOf } from '../json-log.ts';
+import { toldFailure } from '../json-log.ts';
 import type { ConversationLease } from '../leases/conversation-lease.ts';
 import type { Conversations } from '../leases/conversations.ts';
 import type { Receipts, TurnClaim } from '../leases/receipts.ts';
@@ -150,7 +150,7 @@ async function releaseTurn(
   await releaseConversation(request, conversation, delivery);
   const signal = AbortSignal.timeout(RELEASE_WITHIN_MS);
   await lease.release({ signal, attempts }).catch((error: unknown) => {
-    request.log.warn('the turn could not be released before its lease ends', { code: codeOf(error) });
+    request.log.warn('the turn could not be released before its lease ends', toldFailure(error));
   });
   return delivery;
 }
@@ -164,6 +164,6 @@ async function releaseConversation(
   const isGoingOn = unanswered?.state === 'later' && unanswered.hasProgress && unanswered.afterSeconds === 0;
   const signal = AbortSignal.timeout(RELEASE_WITHIN_MS);
   await conversation?.release({ signal, ...(isGoingOn && { heldMs: HELD_MS }) }).catch((error: unknown) => {
-    log.warn('the conversation could not be released before its lease ends', { code: codeOf(error) });
+    log.warn('the conversation could not be released before its lease ends', toldFailure(error));
   });
 }

@@ -1,6 +1,6 @@
 import { NO_USAGE, type TurnOutcome, type TurnUsage } from '../../agent/turn-outcome.ts';
 import { hasReason, MemoryError, type MemoryErrorCode } from '../../errors.ts';
-import { codeOf } from '../json-log.ts';
+import { type ToldFailure, toldFailure } from '../json-log.ts';
 import { isFinal, type TurnAnswer } from './turn-answer.ts';
 import type { AnswerForm, TurnMessage } from './turn-message.ts';
 import type { DeliveryProgress } from './turn-progress.ts';
@@ -34,6 +34,8 @@ export type Delivery =
        * message's: this delivery was no failed attempt.
        */
       readonly isCondition?: true;
+      /** The holder of the root key that refused or was away, where it is the tenant. */
+      readonly keyHolder?: ToldFailure['keyHolder'];
       /** The name of the turn in logs, where the delivery came as far as that. */
       readonly turn?: string;
     }
@@ -201,10 +203,12 @@ function tokensOf(usage: TurnUsage = NO_USAGE): number {
 
 /** Judges an error outside of Claude's part. A tenant that was shredded does not come back. */
 export function failureOf(error: unknown, signal: AbortSignal | undefined): NotAnswered {
-  const code = codeOf(error);
+  const told = toldFailure(error);
+  const { code } = told;
   const passing = { state: 'later', afterSeconds: SHORTEST_PAUSE } as const;
   if (signal?.aborted) return { ...passing, code: 'deadline', isCondition: true };
-  if (CONDITIONS.has(code) && !hasReason(error, 'destroyed')) return { ...passing, code, isCondition: true };
+  if (CONDITIONS.has(code) && !hasReason(error, 'destroyed'))
+    return { ...passing, ...told, isCondition: true };
   const mayPass = !(error instanceof MemoryError) || error.retry !== 'never';
   return mayPass ? { ...passing, code } : { state: 'failed', code };
 }

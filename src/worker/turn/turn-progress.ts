@@ -4,7 +4,7 @@ import { encodeFields } from '../../tree/records/sealed-record.ts';
 import { NO_TOUCHES } from '../../tree/touches.ts';
 import { parseProgress } from '../../turns/turn-records.ts';
 import type { TurnTouches } from '../../turns/turn-trace.ts';
-import { codeOf, type JsonLogger } from '../json-log.ts';
+import { type JsonLogger, toldFailure } from '../json-log.ts';
 import { MAX_ANSWER_BYTES, type TurnLease } from '../leases/turn-lease.ts';
 import { countBefore, type TurnBasis, withoutOtherThoughts } from './turn-basis.ts';
 
@@ -63,7 +63,7 @@ export function createDeliveryProgress(options: {
         isTakenOver = !(await lease.save(encoded, { signal }));
         hasProgress = !isTakenOver && (hasProgress || encoded.length <= MAX_ANSWER_BYTES);
       } catch (error) {
-        log.warn('the progress of a turn could not be saved', { code: codeOf(error) });
+        log.warn('the progress of a turn could not be saved', toldFailure(error));
       }
       // The time that is left is judged behind the tools: a call that is not begun would have to be judged.
       if (progress.pending) return isTakenOver ? 'stop' : 'go_on';

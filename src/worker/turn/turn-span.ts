@@ -17,7 +17,12 @@ export async function inTurnSpan(tenant: string, work: () => Promise<Delivery>):
   return context.with(trace.setSpan(around, span), async () => {
     try {
       const delivery = await work();
-      span.setAttributes({ state: delivery.state, code: codeOf(delivery) });
+      const keyHolder = delivery.state === 'later' ? delivery.keyHolder : undefined;
+      span.setAttributes({
+        state: delivery.state,
+        code: codeOf(delivery),
+        ...(keyHolder && { key_holder: keyHolder }),
+      });
       if (delivery.state === 'failed') span.setStatus({ code: SpanStatusCode.ERROR });
       return delivery;
     } finally {

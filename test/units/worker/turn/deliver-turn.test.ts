@@ -5,7 +5,7 @@ import { MemoryError } from '../../../../src/errors.ts';
 import { classKey } from '../../../../src/format/object-keys.ts';
 import { ApiRefusal } from '../../../../src/testing/claude/api-refusal.ts';
 import type { ScriptedPart } from '../../../../src/testing/claude/reply.ts';
-import { codeOf, createJsonLogger } from '../../../../src/worker/json-log.ts';
+import { createJsonLogger, toldFailure } from '../../../../src/worker/json-log.ts';
 import { createConversations } from '../../../../src/worker/leases/conversations.ts';
 import { createReceipts, type Receipts } from '../../../../src/worker/leases/receipts.ts';
 import { deliverTurn } from '../../../../src/worker/turn/deliver-turn.ts';
@@ -431,13 +431,15 @@ describe('failureOf', () => {
   });
 });
 
-describe('codeOf', () => {
+describe('toldFailure', () => {
   it('names the failure of the store behind what the library made of it', () => {
     const cause = new MemoryError('access_denied', 'x');
-    expect(codeOf(new MemoryError('unavailable', 'y', { cause }))).toBe('access_denied');
-    expect(codeOf(new MemoryError('unavailable', 'y', { cause: new Error('z') }))).toBe('unavailable');
+    expect(toldFailure(new MemoryError('unavailable', 'y', { cause }))).toEqual({ code: 'access_denied' });
+    expect(toldFailure(new MemoryError('unavailable', 'y', { cause: new Error('z') })).code).toBe(
+      'unavailable',
+    );
     const ours = new MemoryError('not_found', 'z');
-    expect(codeOf(new MemoryError('unavailable', 'y', { cause: ours }))).toBe('unavailable');
-    expect(codeOf('z')).toBe('unexpected');
+    expect(toldFailure(new MemoryError('unavailable', 'y', { cause: ours })).code).toBe('unavailable');
+    expect(toldFailure('z').code).toBe('unexpected');
   });
 });
