@@ -56,6 +56,13 @@ export function acknowledgeFindings({
     'SQS3',
     'Its reader belongs to the deploying team; an answer that was not fetched stays in the bucket, sealed.',
   );
+  if (queues.customerDeadLetters !== undefined) {
+    acknowledge(
+      queues.customerDeadLetters,
+      'SQS3',
+      'It holds dead letters itself: turns of customers who withhold their keys, which are sent back by hand.',
+    );
+  }
   acknowledge(
     queues.expiry,
     'SQS3',

@@ -160,7 +160,7 @@ describe('a root key of the next generation', () => {
 });
 
 describe.each([{ fifo: 'false' }, { fifo: 'true' }])('the queues, with fifo=$fifo', ({ fifo }) => {
-  const of = synthesize({ fifo, timeoutSeconds: '600' });
+  const of = synthesize({ fifo, timeoutSeconds: '600', tenantSettings: 'true' });
   const queue = (name: string) => propertiesOf('AWS::SQS::Queue', name, of);
 
   it('hide a message six times as long as its turn may take, and leave it to the worker when it is a dead letter', () => {
@@ -172,6 +172,15 @@ describe.each([{ fifo: 'false' }, { fifo: 'true' }])('the queues, with fifo=$fif
     expect(queue('DeadLetters')).toMatchObject({ MessageRetentionPeriod: 1_209_600 });
   });
 
+  it('hold turns of customers who withhold their keys by themselves, where tenants have settings of their own', () => {
+    expect(queue('CustomerDeadLetters')).toMatchObject({ MessageRetentionPeriod: 1_209_600 });
+    const name = 'SEALED_MEMORY_WORKER_CUSTOMER_DEAD_LETTER_QUEUE_URL';
+    expect(environmentOf('Worker', of)[name]).toMatch(/\/MemoryCustomerDeadLetters\w+$/);
+    const plain = synthesize({ fifo });
+    expect(JSON.stringify(plain)).not.toContain('CustomerDeadLetter');
+    expect(environmentOf('Worker', plain)).not.toHaveProperty(name);
+  });
+
   it('tell the worker how long they keep a turn', () => {
     expect(environmentOf('Worker', of)['SEALED_MEMORY_WORKER_QUEUE_RETENTION_SECONDS']).toBe('345600');
     expect(queue('Turns')).toMatchObject({ MessageRetentionPeriod: 345_600 });
@@ -179,7 +188,7 @@ describe.each([{ fifo: 'false' }, { fifo: 'true' }])('the queues, with fifo=$fif
 
   it('lie encrypted under the key of the account, all of them', () => {
     const key = `arn:aws:kms:eu-central-1:111122223333:key/${onlyResource(of, 'AWS::KMS::Key', 'MemoryQueueKey').id}`;
-    for (const name of ['Turns', 'DeadLetters', 'Replies', 'ExpiryQueue']) {
+    for (const name of ['Turns', 'DeadLetters', 'CustomerDeadLetters', 'Replies', 'ExpiryQueue']) {
       expect(queue(name), name).toMatchObject({ KmsMasterKeyId: key });
     }
   });
@@ -188,6 +197,7 @@ describe.each([{ fifo: 'false' }, { fifo: 'true' }])('the queues, with fifo=$fif
     const kind = fifo === 'true' ? true : undefined;
     expect(queue('Turns')['FifoQueue']).toBe(kind);
     expect(queue('DeadLetters')['FifoQueue']).toBe(kind);
+    expect(queue('CustomerDeadLetters')['FifoQueue']).toBe(kind);
     expect(queue('Replies')['FifoQueue']).toBeUndefined();
   });
 
@@ -333,7 +343,8 @@ describe('the alarms', () => {
     const filters = filtersOf('WaitedSeconds');
     expect(filters).toHaveLength(1);
     expect(filters[0]?.Properties).toMatchObject({
-      FilterPattern: '{ ($.waitedSeconds >= 0) && ($.code != "tokens_per_day") }',
+      FilterPattern:
+        '{ (($.waitedSeconds >= 0) && ($.code != "tokens_per_day")) && ($.keyHolder NOT EXISTS) }',
       MetricTransformations: [{ MetricValue: '$.waitedSeconds' }],
     });
   });
@@ -400,7 +411,13 @@ describe('the alarms', () => {
   });
 
   it('go off when callers that wait get no answers, or no room', () => {
-    expect(alarm('DirectErrors')).toMatchObject({ MetricName: 'Errors', Threshold: 5 });
+    const { Metrics, Threshold } = alarm('DirectErrors');
+    expect(Threshold).toBe(5);
+    expect(Metrics).toMatchObject([
+      { Expression: 'errors - FILL(customers, 0)' },
+      { Id: 'errors', MetricStat: { Metric: { MetricName: 'Errors' } } },
+      { Id: 'customers', MetricStat: { Metric: { MetricName: 'CustomerKeyErrors' } } },
+    ]);
     expect(alarm('DirectThrottles')).toMatchObject({ MetricName: 'Throttles', DatapointsToAlarm: 3 });
   });
 

@@ -1,4 +1,4 @@
-import { hasCode, isForTheOperator, MemoryError } from '../../errors.ts';
+import { hasCode, isForTheOperator, keyHolderOf, MemoryError } from '../../errors.ts';
 import type { LogFields, Logger } from '../../logger.ts';
 import { createReport, type Report } from '../show/report.ts';
 import { isReaderGone, processTerminal, type Terminal } from '../show/terminal.ts';
@@ -7,11 +7,12 @@ import { tellWaits } from './waits.ts';
 
 /**
  * 1: refused, or something is left to do. 2: wrong call or setting. 3: nothing is wrong, and something cannot be told.
- * 130: interrupted by the user.
+ * 4: the root key is withheld that the settings of the tenant name. 130: interrupted by the user.
  */
 export const EXIT_FAILED = 1;
 export const EXIT_MISUSED = 2;
 export const EXIT_UNTOLD = 3;
+const EXIT_KEY_WITHHELD = 4;
 const EXIT_INTERRUPTED = 130;
 /** Ctrl-C, a request to end, and the end of the terminal. */
 const INTERRUPTIONS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
@@ -178,12 +179,15 @@ export async function explain(
   // The reader of standard output is gone, so there is no one to explain the failure to.
   if (isReaderGone(error)) return EXIT_FAILED;
   const line = failureLine(error);
-  await report.cutOff('failed', error instanceof MemoryError ? { code: error.code, message: line } : {});
+  const keyHolder = keyHolderOf(error);
+  const told = error instanceof MemoryError && { code: error.code, message: line };
+  await report.cutOff('failed', { ...told, ...(keyHolder && { keyHolder }) });
   terminal.complain(line);
   return exitCodeFor(error);
 }
 
 function exitCodeFor(error: unknown): number {
+  if (keyHolderOf(error) !== undefined) return EXIT_KEY_WITHHELD;
   return error instanceof MemoryError && error.code === 'misconfigured' ? EXIT_MISUSED : EXIT_FAILED;
 }
 

@@ -26,4 +26,14 @@ describe('createConsoleLogger', () => {
     fail('unavailable');
     expect(lines).toHaveLength(4);
   });
+
+  it('tells of the operator’s key although a key of a tenant’s has just failed with the same code', () => {
+    const lines: string[] = [];
+    const logger = createConsoleLogger({ write: (line) => lines.push(line), monotonic: () => 0 });
+    const fields = { code: 'key_unavailable', reason: 'act.' };
+    for (const held of [{ keyHolder: 'tenant' }, {}, { keyHolder: 'tenant' }, {}]) {
+      logger.error('a memory command failed', { ...fields, ...held });
+    }
+    expect(lines).toHaveLength(2);
+  });
 });

@@ -1,13 +1,20 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { MemoryError } from '../../../src/errors.ts';
 import { envRootKey } from '../../../src/keys/env-root-key.ts';
 import type { RootKey } from '../../../src/keys/root-key.ts';
+import type { LogFields } from '../../../src/logger.ts';
 import { openAdmin } from '../../../src/open/open-admin.ts';
 import type { MemoryOptions, TenantSettings } from '../../../src/open/options/options.ts';
 import { createMemoryPool, type MemoryPool } from '../../../src/open/pool.ts';
 import type { ObjectStore } from '../../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../../src/store/sqlite/sqlite-store.ts';
+import type { MemoryEvent } from '../../../src/tool/watch.ts';
 import { amount } from '../../runner/thorough.ts';
 import { createChance } from '../../simulation/chance.ts';
+import { runCli } from '../../stage/cli.ts';
 import { silentLogger } from '../../stage/silent-logger.ts';
 import { interceptStore, recordInto, type StoreCall } from '../../stage/store-wrappers.ts';
 
@@ -178,6 +185,89 @@ describe('keys that customers hold', () => {
     for (const line of written) expect(lines.filter((each) => each === line)).toHaveLength(1);
     await expect(poolOf(() => undefined).open('acme')).rejects.toMatchObject({ code: 'key_unavailable' });
   }, 60_000);
+
+  it('are told from the operator’s where they fail: in the error, in events and in the log', async () => {
+    const [his, ours] = [serviceOf(1), serviceOf(2)];
+    const events: MemoryEvent[] = [];
+    const logged: (LogFields | undefined)[] = [];
+    const log = (_: string, fields?: LogFields): void => void logged.push(fields);
+    const pool = poolOf((tenant) => (tenant === 'acme' ? { rootKey: his.key } : undefined), {
+      rootKey: ours.key,
+      logger: { debug() {}, info() {}, warn: log, error: log },
+      onEvent: (event) => events.push(event),
+    });
+    const memories = await Promise.all(['acme', 'globex'].map((tenant) => pool.open(tenant)));
+    await Promise.all(memories.map(({ files }) => files.write('/memories/a.md', 'one')));
+    [his.state, ours.state] = ['disabled', 'disabled'];
+    vi.advanceTimersByTime(5 * MINUTE);
+    for (const { execute, files } of memories) {
+      await execute({ command: 'view', path: '/memories/a.md' });
+      const listing = files.list('/memories')[Symbol.asyncIterator]();
+      await expect(listing.next()).rejects.toMatchObject({ code: 'unavailable' });
+      await files.read('/memories/a.md').catch((error: MemoryError) => logged.push(error.details));
+    }
+    await pool.close();
+    const failed = events.filter(({ outcome }) => outcome !== 'ok');
+    expect(failed.map(({ tenant, keyHolder }) => [tenant, keyHolder])).toEqual([
+      ...Array(3).fill(['acme', 'tenant']),
+      ...Array(3).fill(['globex', undefined]),
+    ]);
+    expect(logged.map((fields) => fields?.['keyHolder'])).toEqual(['tenant', 'tenant', undefined, undefined]);
+  });
+
+  it('are the operator’s as well where he has configured them, and settings that name the wrong key are', async () => {
+    const [his, ours] = [serviceOf(1), serviceOf(2)];
+    let rootKey: MemoryOptions['rootKey'] = [ours.key];
+    const open = (): Promise<unknown> => poolOf(() => ({ rootKey }), { rootKey: ours.key }).open('acme');
+    await (await poolOf(() => undefined, { rootKey: ours.key }).open('acme')).files.write(
+      '/memories/a.md',
+      'one',
+    );
+    // On the way from the operator's key to his.
+    rootKey = [his.key, ours.key];
+    ours.state = 'disabled';
+    const refusedBy = async (): Promise<unknown> =>
+      open().then(
+        () => 'opened',
+        ({ code, details }: MemoryError) => [code, details['keyHolder']],
+      );
+    expect(await refusedBy()).toEqual(['unavailable', undefined]);
+    rootKey = his.key;
+    expect(await refusedBy()).toEqual(['key_unavailable', undefined]);
+  });
+
+  it('are named as the tenant’s by the command line, with an exit code of their own', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'sealed-memory-keys-'));
+    const settings = { acme: { rootKey: 'vault:http://127.0.0.1:9/transit/keys/his' } };
+    writeFileSync(join(folder, 'tenants.json'), JSON.stringify(settings), { mode: 0o600 });
+    const run = (tenant: string, key: string) =>
+      runCli(['put', '/memories/a.md', '--json'], {
+        cwd: folder,
+        input: 'one',
+        env: {
+          SEALED_MEMORY_STORE: 'sqlite:memories.db',
+          SEALED_MEMORY_TENANT: tenant,
+          SEALED_MEMORY_ROOT_KEY: key,
+          SEALED_MEMORY_TENANTS: 'file:tenants.json',
+          VAULT_TOKEN: 'none',
+        },
+      });
+    try {
+      const his = await run('acme', Buffer.from(POOL_KEY).toString('base64'));
+      expect(JSON.parse(his.stdout)).toMatchObject({
+        event: 'failed',
+        code: 'unavailable',
+        keyHolder: 'tenant',
+      });
+      expect(his.stderr).toContain('The settings of this tenant name that root key.');
+      expect(his.code).toBe(4);
+      const ours = await run('globex', 'vault:http://127.0.0.1:9/transit/keys/ours');
+      expect(JSON.parse(ours.stdout)).not.toHaveProperty('keyHolder');
+      expect(ours.code).toBe(1);
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
 });
 
 type RootKeyList = readonly (RootKey | Uint8Array)[];

@@ -167,6 +167,30 @@ admin.shred: delete_memory_store`);
     ]);
   });
 
+  it('is no error of the operator’s where a key failed that the tenant holds, and says so', () => {
+    const telemetry = createTelemetry();
+    const event = {
+      tenant: 'acme',
+      command: 'view',
+      time: new Date(),
+      durationMs: 1,
+      bytesRead: 0,
+      bytesWritten: 0,
+      requests: {},
+      outcome: 'key_unavailable',
+    } as const;
+    telemetry({ ...event, keyHolder: 'tenant' });
+    telemetry(event);
+    expect(
+      spans
+        .getFinishedSpans()
+        .map(({ attributes, status }) => [attributes['sealed_memory.key_holder'], status.code]),
+    ).toEqual([
+      ['tenant', SpanStatusCode.UNSET],
+      [undefined, SpanStatusCode.ERROR],
+    ]);
+  });
+
   it('counts duration, bytes and requests in histograms, which name no tenant', async () => {
     const telemetry = createTelemetry();
     telemetry({

@@ -16,15 +16,17 @@ export interface Taken {
   readonly input: SendMessageCommandInput | undefined;
 }
 
-/** Three queues of SQS, for turns, dead letters and replies, on a clock that jumps to where something happens next. */
+/** Queues of SQS, for turns, dead letters, those of customers and replies, on a clock that jumps to where something happens next. */
 export interface FastQueue {
   readonly sqs: Pick<SQSClient, 'send'>;
   readonly url: string;
   readonly deadLetterUrl: string;
+  readonly customerDeadLetterUrl: string;
   readonly replyUrl: string;
   /** Seconds. */
   now(): number;
   readonly deadLetters: readonly Taken[];
+  readonly customerDeadLetters: readonly Taken[];
   readonly replies: readonly Taken[];
   /** Seconds at which each receive happened, by body. */
   readonly receives: ReadonlyMap<string, readonly number[]>;
@@ -78,11 +80,14 @@ export function createFastQueue({
   readonly onTime?: (ms: number) => void;
 } = {}): FastQueue {
   const suffix = fifo ? '.fifo' : '';
-  const [url, deadLetterUrl, replyUrl] = ['turns', 'dead', 'replies'].map(
-    (name) => `https://queue.example/${name}${name === 'replies' ? '' : suffix}`,
+  const urlOf = (name: string): string => `https://queue.example/${name}`;
+  const [url, deadLetterUrl, customerDeadLetterUrl] = ['turns', 'dead', 'customers'].map((name) =>
+    urlOf(`${name}${suffix}`),
   ) as [string, string, string];
+  const replyUrl = urlOf('replies');
   const messages: Message[] = [];
   const deadLetters: Taken[] = [];
+  const customerDeadLetters: Taken[] = [];
   const replies: Taken[] = [];
   const dropped: Taken[] = [];
   const receives = new Map<string, number[]>();
@@ -114,8 +119,10 @@ export function createFastQueue({
     if (QueueUrl === url) {
       put(body, { group: input.MessageGroupId, attributes, visibleAt: now + DelaySeconds });
     } else if (QueueUrl === deadLetterUrl && refusal !== undefined) throw refusal;
-    else
-      (QueueUrl === deadLetterUrl ? deadLetters : replies).push({ at: now, body, ...readable(input), input });
+    else {
+      const buried = QueueUrl === deadLetterUrl ? deadLetters : customerDeadLetters;
+      (QueueUrl === replyUrl ? replies : buried).push({ at: now, body, ...readable(input), input });
+    }
     return {};
   };
   const isFree = (message: Message, index: number): boolean =>
@@ -129,8 +136,10 @@ export function createFastQueue({
   return {
     url,
     deadLetterUrl,
+    customerDeadLetterUrl,
     replyUrl,
     deadLetters,
+    customerDeadLetters,
     replies,
     receives,
     dropped,
