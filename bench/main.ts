@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { readCall, refuseCall } from '../infra/local/terminal/program-call.ts';
 import { commands } from './commands.ts';
 import { crypto } from './crypto.ts';
+import { customers } from './customers.ts';
 import { directories } from './directories.ts';
 import { embedded } from './embedded.ts';
 import { growth } from './growth.ts';
@@ -41,6 +42,10 @@ const GROUPS: Readonly<
   growth: {
     about: 'what more files, larger files and more agents cost',
     run: (lab) => growth(lab, sites),
+  },
+  customers: {
+    about: 'many tenants beside a customer whose key service hangs for 60 s',
+    run: customers,
   },
   wire: { about: 'GET and PUT: by hand, by our client, by the AWS SDK', run: (lab) => wire(lab, sites) },
   start: {

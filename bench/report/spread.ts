@@ -10,16 +10,28 @@ export interface Spread {
 
 /** @throws RangeError for no values, or one that is not a finite number. */
 export function spreadOf(values: readonly number[]): Spread {
-  const sorted = values.toSorted((left, right) => left - right);
-  if (sorted.length === 0 || !sorted.every(Number.isFinite)) {
-    throw new RangeError('a spread needs finite values, at least one');
-  }
+  const sorted = sortedOf(values);
   return {
     median: quantile(sorted, 0.5),
     low: quantile(sorted, 0.25),
     high: quantile(sorted, 0.75),
     rounds: sorted.length,
   };
+}
+
+/**
+ * Answers the value below which this share of the values lies, 0 to 1.
+ *
+ * @throws RangeError for no values, or one that is not a finite number.
+ */
+export function quantileOf(values: readonly number[], share: number): number {
+  return quantile(sortedOf(values), share);
+}
+
+function sortedOf(values: readonly number[]): readonly number[] {
+  const sorted = values.toSorted((left, right) => left - right);
+  if (sorted.length > 0 && sorted.every(Number.isFinite)) return sorted;
+  throw new RangeError('a spread needs finite values, at least one');
 }
 
 /** Between two values their distance is divided evenly. */

@@ -1,12 +1,18 @@
 import { describe, expect, it } from 'vitest';
 import { type Round, rowsOf, verdictOf } from '../../bench/report/row.ts';
-import { spreadOf, steeperFrom } from '../../bench/report/spread.ts';
+import { quantileOf, spreadOf, steeperFrom } from '../../bench/report/spread.ts';
 
 describe('a spread', () => {
   it('is the median and the quartiles, with distances between two values divided evenly', () => {
     expect(spreadOf([4, 1, 3, 2])).toEqual({ median: 2.5, low: 1.75, high: 3.25, rounds: 4 });
     expect(spreadOf([9, 1, 5])).toEqual({ median: 5, low: 3, high: 7, rounds: 3 });
     expect(spreadOf([7])).toEqual({ median: 7, low: 7, high: 7, rounds: 1 });
+  });
+
+  it('has a value below which any share of the values lies', () => {
+    const values = Array.from({ length: 101 }, (_, n) => 100 - n);
+    expect([0, 0.5, 0.99, 1].map((share) => quantileOf(values, share))).toEqual([0, 50, 99, 100]);
+    expect(() => quantileOf([], 0.5)).toThrow(RangeError);
   });
 
   it('sorts numbers as numbers', () => {

@@ -225,7 +225,8 @@ export async function startFakeTransit(): Promise<FakeTransit> {
     return undefined;
   };
 
-  const server = createServer((incoming, response) => {
+  // A connection that ends while a busy machine sends into it would look like a Vault that is gone.
+  const server = createServer({ keepAliveTimeout: 600_000 }, (incoming, response) => {
     void receive(incoming, response).catch((error: unknown) => {
       const { status, message } = error instanceof Refusal ? error : new Refusal(500, 'internal error');
       send(response, { status, body: message });
