@@ -29,7 +29,7 @@ export const KEY_KINDS = ['KMS, disabled', 'Transit, no policy', 'Transit, no ve
 export type KeyKind = (typeof KEY_KINDS)[number];
 
 export async function startCustomerServices(): Promise<CustomerServices> {
-  const [kms, site] = await Promise.all([startFakeKms(), openTransitSite({ isDouble: true })]);
+  const [kms, site] = await Promise.all([startFakeKms(), openTransitSite()]);
   const transit = site.fake;
   if (transit === undefined) throw new Error('there is no double');
   let keys = 0;

@@ -20,8 +20,9 @@ export interface RawAnswer {
 }
 
 /**
- * A Vault of this process as its API pages tell: Transit engines, tokens, policies and namespaces. It is stricter than
- * a server: it refuses fields that it does not know, and every content type but JSON.
+ * A Vault of this process as its API pages tell: Transit engines, tokens, policies and namespaces. Its sentences are
+ * those of OpenBao 2.7.2. It is stricter than a server: it refuses fields that it does not know, every content type but
+ * JSON, and base64 with a line break.
  */
 export interface FakeTransit extends AsyncDisposable {
   readonly endpoint: string;
@@ -58,8 +59,11 @@ const CIPHERS: Readonly<Record<string, { readonly cipher: string; readonly bytes
   'aes256-gcm96': { cipher: 'aes-256-gcm', bytes: 32 },
   'chacha20-poly1305': { cipher: 'chacha20-poly1305', bytes: 32 },
 };
-const OTHER_TYPES = ['rsa-2048', 'ecdsa-p256', 'ed25519', 'hmac'];
+const OTHER_TYPES = ['rsa-2048', 'ecdsa-p256', 'ed25519'];
 const NAME = /^\w(?:[\w.-]*\w)?$/;
+
+/** What a server says around the sentence of a handler that failed, and of a policy that denies. */
+const wrapped = (sentence: string): string => `1 error occurred:\n\t* ${sentence}\n\n`;
 
 class Refusal extends Error {
   readonly status: number;
@@ -90,7 +94,9 @@ export async function startFakeTransit(): Promise<FakeTransit> {
     const counting = exact.length > 0 ? exact : globs;
     const isDenied = counting.some(({ capabilities }) => capabilities.includes('deny'));
     const isAllowed = counting.some(({ capabilities }) => capabilities.includes(capability));
-    if (!names?.includes('root') && (isDenied || !isAllowed)) throw new Refusal(403, 'permission denied');
+    if (names === undefined) throw new Refusal(403, 'permission denied');
+    if (!names.includes('root') && (isDenied || !isAllowed))
+      throw new Refusal(403, wrapped('permission denied'));
   };
 
   const keyAt = (path: string): Key => {
@@ -101,17 +107,24 @@ export async function startFakeTransit(): Promise<FakeTransit> {
 
   const additionalOf = ({ type, derived }: Key, { associated_data, context }: Json): Buffer => {
     if (derived && context === undefined) {
-      throw new Refusal(400, "missing 'context' for key derivation; the key was created using a derived key");
+      throw new Refusal(
+        400,
+        "missing 'context' for key derivation; the key was created using a derived key, which means additional, per-request information must be included in order to perform operations with the key",
+      );
     }
     if (associated_data === undefined) return Buffer.alloc(0);
     if (CIPHERS[type] === undefined) {
       throw new Refusal(400, `'[0].associated_data' provided for non-AEAD cipher suite ${type}`);
     }
-    return bytesOf(associated_data);
+    const failure = 'unable to get associated_data/additional_data from factory[0]: illegal base64 data';
+    return bytesOf(associated_data, wrapped(failure), 500);
   };
 
   const encrypt = (path: string, fields: Json): Json => {
-    const plaintext = bytesOf(fields['plaintext']);
+    if (fields['plaintext'] === undefined) throw new Refusal(400, 'missing plaintext to encrypt');
+    const plaintext = bytesOf(fields['plaintext'], 'illegal base64 data at input byte 0');
+    // Whoever may create a key makes it by its first use.
+    if (!keys.has(path)) createKey(path, {});
     const key = keyAt(path);
     const additional = additionalOf(key, fields);
     const { cipher } = cipherOf(key);
@@ -132,15 +145,17 @@ export async function startFakeTransit(): Promise<FakeTransit> {
     const additional = additionalOf(key, fields);
     const { cipher } = cipherOf(key);
     const [, text = ''] = /^vault:v(.*)$/s.exec(ciphertext) ?? refuse('invalid ciphertext: no prefix');
-    const [number = '', box, ...more] = text.split(':');
-    if (box === undefined || more.length > 0) refuse('invalid ciphertext: wrong number of fields');
-    if (!/^[0-9]+$/.test(number)) refuse('invalid ciphertext: version number could not be decoded');
-    const version = Number(number);
+    const [number = '', ...boxes] = text.split(':');
+    if (boxes.length === 0) refuse('invalid ciphertext: wrong number of fields');
+    if (!/^-?[0-9]+$/.test(number)) refuse('invalid ciphertext: version number could not be decoded');
+    // Version 0 is the first one, as the oldest servers wrote it.
+    const version = Number(number) === 0 ? 1 : Number(number);
     if (version > key.versions.length) refuse('invalid ciphertext: version is too new');
     if (version < key.minDecryption) {
       refuse('ciphertext or signature version is disallowed by policy (too old)');
     }
-    const bytes = bytesOf(box, 'invalid ciphertext: could not decode base64');
+    const bytes = bytesOf(boxes.join(':'), 'invalid ciphertext: could not decode base64');
+    if (bytes.length < IV_BYTES) refuse('invalid ciphertext length');
     try {
       const material = key.versions[version - 1] ?? Buffer.alloc(0);
       const opening = createDecipheriv(cipher, material, bytes.subarray(0, IV_BYTES), {
@@ -156,9 +171,12 @@ export async function startFakeTransit(): Promise<FakeTransit> {
 
   /** What an operator does, by the paths of the API. */
   const administer = (method: string, route: string, fields: Json): Json | undefined => {
-    const [, mount] = /^sys\/mounts\/(.+)$/.exec(route) ?? [];
+    const [, within = '', mount] = /^(?:(.+)\/)?sys\/mounts\/(.+)$/.exec(route) ?? [];
     if (method === 'POST' && mount !== undefined && fields['type'] === 'transit') {
-      mounts.add(mount);
+      if (within !== '' && !namespaces.has(within)) throw new Refusal(404, 'namespace not found');
+      const path = within === '' ? mount : `${within}/${mount}`;
+      if (mounts.has(path)) throw new Refusal(400, `path is already in use at ${mount}/`);
+      mounts.add(path);
       return undefined;
     }
     const [, namespace] = /^sys\/namespaces\/(.+)$/.exec(route) ?? [];
@@ -188,24 +206,12 @@ export async function startFakeTransit(): Promise<FakeTransit> {
     const path = `${mount}/${name}`;
     if (!mounts.has(mount)) throw new Refusal(404, `no handler for route "${route}". route entry not found.`);
     const key = keys.get(path);
+    if (!NAME.test(name)) throw new Refusal(404, wrapped('unsupported path'));
     if (method === 'POST' && verb === undefined) {
-      const { type = 'aes256-gcm96', derived = false } = fields;
-      const known = [...Object.keys(CIPHERS), ...OTHER_TYPES];
-      if (!NAME.test(name) || !known.includes(String(type))) {
-        throw new Refusal(400, `unknown key type ${String(type)}`);
-      }
-      if (key !== undefined) return undefined;
-      const material = randomBytes(CIPHERS[String(type)]?.bytes ?? 32);
-      keys.set(path, {
-        type: String(type),
-        derived: derived === true,
-        versions: [material],
-        minDecryption: 1,
-        deletable: false,
-      });
+      if (key === undefined) createKey(path, fields);
       return undefined;
     }
-    if (key === undefined) throw new Refusal(404);
+    if (key === undefined) refuse(`error deleting policy ${name}: could not delete key; not found`);
     if (method === 'POST' && verb === 'rotate') {
       key.versions.push(randomBytes(key.versions[0]?.length ?? 32));
     } else if (method === 'POST' && verb === 'config') {
@@ -214,15 +220,27 @@ export async function startFakeTransit(): Promise<FakeTransit> {
         deletion_allowed: deletable = key.deletable,
       } = fields;
       if (Number(least) > key.versions.length) {
-        throw new Refusal(400, 'cannot set min decryption version higher than the latest version');
+        refuse(`cannot set min decryption version of ${least}, latest key version is ${key.versions.length}`);
       }
       key.minDecryption = Math.max(1, Number(least));
       key.deletable = deletable === true;
     } else if (method === 'DELETE' && verb === undefined) {
-      if (!key.deletable) throw new Refusal(400, 'deletion is not allowed for this key');
+      if (!key.deletable) refuse(`error deleting policy ${name}: deletion is not allowed for this key`);
       keys.delete(path);
-    } else throw new Refusal(405, 'unsupported operation');
+    } else throw new Refusal(405, wrapped('unsupported operation'));
     return undefined;
+  };
+
+  const createKey = (path: string, { type = 'aes256-gcm96', derived = false }: Json): void => {
+    const known = [...Object.keys(CIPHERS), ...OTHER_TYPES];
+    if (!known.includes(String(type))) refuse(`unknown key type ${String(type)}`);
+    keys.set(path, {
+      type: String(type),
+      derived: derived === true,
+      versions: [randomBytes(CIPHERS[String(type)]?.bytes ?? 32)],
+      minDecryption: 1,
+      deletable: false,
+    });
   };
 
   // A connection that ends while a busy machine sends into it would look like a Vault that is gone.
@@ -241,7 +259,7 @@ export async function startFakeTransit(): Promise<FakeTransit> {
     if (path === '') throw new Refusal(404);
     if (isSealed) throw new Refusal(503, 'Vault is sealed');
     const within = namespace?.replace(/^\/+|\/+$/g, '') ?? '';
-    if (within !== '' && !namespaces.has(within)) throw new Refusal(404, 'no handler for route');
+    if (within !== '' && !namespaces.has(within)) throw new Refusal(404, 'namespace not found');
     const route = within === '' ? path : `${within}/${path}`;
     const fields = fieldsOf(incoming, text);
     const [, mount, verb, name] = /^(.+)\/(encrypt|decrypt)\/([^/]+)$/.exec(route) ?? [];
@@ -280,12 +298,12 @@ export async function startFakeTransit(): Promise<FakeTransit> {
 
   function use(incoming: IncomingMessage, { key, mount, name, verb, route, token, fields }: Use): RawAnswer {
     if (token === undefined) throw new Refusal(403, 'permission denied');
-    const isNew = verb === 'encrypt' && !keys.has(key);
+    const isNew = verb === 'encrypt' && mounts.has(mount) && !keys.has(key);
     allow(token, route, isNew ? 'create' : 'update');
     if (!mounts.has(mount)) throw new Refusal(404, `no handler for route "${route}". route entry not found.`);
     if (incoming.method !== 'POST' && incoming.method !== 'PUT')
-      throw new Refusal(405, 'unsupported operation');
-    if (!NAME.test(name)) throw new Refusal(404, 'unsupported path');
+      throw new Refusal(405, wrapped('unsupported operation'));
+    if (!NAME.test(name)) throw new Refusal(404, wrapped('unsupported path'));
     const known = [
       'associated_data',
       'context',
@@ -355,10 +373,9 @@ function cipherOf({ type }: Key): { readonly cipher: CipherGCMTypes; readonly by
 }
 
 /** Padded base64 of RFC 4648, in its canonical form. */
-function bytesOf(value: unknown, otherwise = 'illegal base64 data at input byte 0'): Buffer {
-  if (typeof value !== 'string') throw new Refusal(400, 'expected a string');
-  const bytes = Buffer.from(value, 'base64');
-  if (bytes.toString('base64') !== value) throw new Refusal(400, otherwise);
+function bytesOf(value: unknown, otherwise: string, status = 400): Buffer {
+  const bytes = Buffer.from(String(value), 'base64');
+  if (bytes.toString('base64') !== value) throw new Refusal(status, otherwise);
   return bytes;
 }
 

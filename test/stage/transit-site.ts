@@ -1,13 +1,21 @@
 import { randomBytes } from 'node:crypto';
 import { type FakeTransit, startFakeTransit } from './fake-transit.ts';
 
-/** A Vault with a Transit engine of its own for the tests, run by its API: the double, or the server of `TEST_TRANSIT`. */
+/** A Vault or OpenBao that is there. */
+export interface TransitServer {
+  readonly endpoint: string;
+  readonly token: string;
+}
+
+/** A Transit engine of the tests' own, run by the API of Vault: in the double, or in a real server. */
 export interface TransitSite extends AsyncDisposable {
   readonly endpoint: string;
   /** The path of the engine. */
   readonly mount: string;
   /** Undefined for a real server. */
   readonly fake: FakeTransit | undefined;
+  /** Makes a namespace with an engine in it, and answers its name; undefined where the server has none of them. */
+  createNamespace(): Promise<string | undefined>;
   /** Makes a key, and answers its URL for `rootKey`, without the scheme `vault:`. */
   createKey(options?: { readonly type?: string; readonly derived?: boolean }): Promise<string>;
   rotate(keyUrl: string): Promise<void>;
@@ -30,12 +38,11 @@ export function policyOf(keyUrl: string): string {
     .join('');
 }
 
-/** Opens a site; `isDouble` asks for the double whatever is set. */
-export async function openTransitSite({ isDouble = false } = {}): Promise<TransitSite> {
-  const { TEST_TRANSIT: address, VAULT_TOKEN: token } = process.env;
-  const fake = isDouble || !address ? await startFakeTransit() : undefined;
-  const endpoint = fake?.endpoint ?? address ?? '';
-  const root = fake?.rootToken ?? token ?? '';
+/** Opens a site on the double, or on a real server with a token that may mount engines and write policies. */
+export async function openTransitSite(server?: TransitServer): Promise<TransitSite> {
+  const fake = server === undefined ? await startFakeTransit() : undefined;
+  const endpoint = fake?.endpoint ?? server?.endpoint ?? '';
+  const root = fake?.rootToken ?? server?.token ?? '';
   const mount = `sealed-memory-test-${randomBytes(4).toString('hex')}`;
 
   async function api(method: string, path: string, fields: object = {}): Promise<unknown> {
@@ -49,6 +56,7 @@ export async function openTransitSite({ isDouble = false } = {}): Promise<Transi
     return text === '' ? undefined : JSON.parse(text);
   }
 
+  const namespaces: string[] = [];
   const pathOf = (keyUrl: string): string => new URL(keyUrl).pathname.slice(1);
   const createTokenOf = async (policies: readonly string[]): Promise<string> => {
     const made = await api('POST', 'auth/token/create', { policies, no_default_policy: true });
@@ -65,6 +73,17 @@ export async function openTransitSite({ isDouble = false } = {}): Promise<Transi
     api,
     createTokenOf,
     writePolicy,
+    async createNamespace() {
+      const name = `sealed-memory-test-${randomBytes(4).toString('hex')}`;
+      const made = await api('POST', `sys/namespaces/${name}`).then(
+        () => true,
+        () => false,
+      );
+      if (!made) return undefined;
+      await api('POST', `${name}/sys/mounts/transit`, { type: 'transit' });
+      namespaces.push(name);
+      return name;
+    },
     async createKey(options = {}) {
       const path = `${mount}/keys/key-${randomBytes(4).toString('hex')}`;
       await api('POST', path, options);
@@ -84,7 +103,10 @@ export async function openTransitSite({ isDouble = false } = {}): Promise<Transi
     },
     revokeToken: (revoked) => api('POST', 'auth/token/revoke', { token: revoked }).then(() => {}),
     async [Symbol.asyncDispose]() {
-      if (fake === undefined) await api('DELETE', `sys/mounts/${mount}`);
+      if (fake === undefined) {
+        for (const name of namespaces) await api('DELETE', `sys/namespaces/${name}`);
+        await api('DELETE', `sys/mounts/${mount}`);
+      }
       await fake?.[Symbol.asyncDispose]();
     },
   };

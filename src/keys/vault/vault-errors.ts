@@ -40,6 +40,9 @@ const LATE: VaultFailure = [
   'Vault did not answer in time: check its URL and the network, then try again.',
 ];
 
+/** The words that Vault puts before the sentence of an engine that failed. */
+const FAILED_BEFORE = /^1 error occurred:\n\t\* /;
+
 /** The sentences of Transit about a key or wrapped bytes, by their beginnings. */
 const BY_SENTENCE: readonly (readonly [string, VaultFailure])[] = [
   ['missing client token', DENIED],
@@ -79,7 +82,8 @@ function classify(status: number, sentences: readonly string[] | undefined): Vau
   if (status === 429) return OVERLOADED;
   if (status >= 300 && status < 400) return STANDBY;
   if (sentences === undefined) return NOT_VAULT;
-  const said = BY_SENTENCE.find(([words]) => sentences.some((sentence) => sentence.startsWith(words)));
+  const bare = sentences.map((sentence) => sentence.replace(FAILED_BEFORE, ''));
+  const said = BY_SENTENCE.find(([words]) => bare.some((sentence) => sentence.startsWith(words)));
   if (said !== undefined && (status === 400 || status === 500)) return said[1];
   if (status === 401 || status === 403) return DENIED;
   if (status === 404) return GONE;

@@ -3,30 +3,26 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import { MemoryError } from '../../../../src/errors.ts';
 import { rootBinding } from '../../../../src/format/root-wrap.ts';
 import { vaultRootKey } from '../../../../src/keys/index.ts';
-import type { KeyringContext, RootKey } from '../../../../src/keys/root-key.ts';
+import type { KeyringContext } from '../../../../src/keys/root-key.ts';
 import { openRootKeys } from '../../../../src/keys/root-keys.ts';
 import { type LongWait, onLongWait } from '../../../../src/waits.ts';
-import { CONTEXT, describeRootKey } from '../../../contracts/root-key.ts';
-import { blocksOf } from '../../../docs/pages.ts';
+import { CONTEXT } from '../../../contracts/root-key.ts';
 import type { RawAnswer } from '../../../stage/fake-transit.ts';
 import { openTransitSite, policyOf, type TransitSite } from '../../../stage/transit-site.ts';
+import { describeTransit, failureOf, opened } from './transit-claims.ts';
 
-/** The double, or the server that `TEST_TRANSIT` names. */
-let site: TransitSite;
-/** The double, for what no test makes a real server do. */
+/** For what no test makes a real server do. */
 let double: TransitSite;
 let folder: string;
 
 beforeAll(async () => {
-  [site, double] = await Promise.all([openTransitSite(), openTransitSite({ isDouble: true })]);
+  double = await openTransitSite();
   folder = mkdtempSync(join(tmpdir(), 'sealed-memory-vault-'));
 });
 afterAll(async () => {
   rmSync(folder, { recursive: true });
-  await site[Symbol.asyncDispose]();
   await double[Symbol.asyncDispose]();
 });
 beforeEach(() => {
@@ -39,118 +35,12 @@ afterEach(() => {
 
 const fake = () => double.fake ?? expect.fail('no double');
 
-/** A root key that may do what the documents allow it to, and the URL of its key. */
-async function opened(at: TransitSite, of: Parameters<TransitSite['createKey']>[0] = {}) {
-  const keyUrl = await at.createKey(of);
-  const token = await at.createToken(policyOf(keyUrl));
-  return { keyUrl, token, root: vaultRootKey({ keyUrl, token }) };
-}
-
-async function failureOf(action: Promise<unknown>): Promise<MemoryError> {
-  const error = await action.then(
-    () => undefined,
-    (reason: unknown) => reason,
-  );
-  if (error instanceof MemoryError) return error;
-  throw new Error('it did not fail with a MemoryError', { cause: error });
-}
-
 /** Waits for requests, while the clocks of the test stand still. */
 async function untilAsked(times: number): Promise<void> {
   while (fake().requests.length < times) await new Promise((resolve) => setImmediate(resolve));
 }
 
-async function codesOf(root: RootKey, wrapped: Uint8Array): Promise<readonly string[]> {
-  const asked = [root.generate(CONTEXT), root.unwrap(wrapped, CONTEXT)];
-  return (await Promise.all(asked.map(failureOf))).map(({ code }) => code);
-}
-
-describeRootKey('A key in Transit', async () => ({
-  root: (await opened(site)).root,
-  another: (await opened(site)).root,
-}));
-
-describe('a key in Transit', () => {
-  it.each(['aes128-gcm96', 'aes256-gcm96', 'chacha20-poly1305'])('of type %s wraps', async (type) => {
-    const { root } = await opened(site, { type });
-    const { key, wrapped } = await root.generate(CONTEXT);
-    expect(await root.unwrap(wrapped, CONTEXT)).toEqual(key);
-    expect(Buffer.from(wrapped).toString()).toMatch(/^vault:v1:/);
-  });
-
-  it.each([{ type: 'rsa-2048' }, { derived: true }, { type: 'ed25519' }])(
-    'that is made with %o is told to be none for a root key',
-    async (made) => {
-      const error = await failureOf((await opened(site, made)).root.generate(CONTEXT));
-      expect(error).toMatchObject({ code: 'misconfigured', message: expect.stringMatching(/aes256-gcm96/) });
-    },
-  );
-
-  it('that was rotated opens what the version before wrapped, until that is forbidden', async () => {
-    const { root, keyUrl } = await opened(site);
-    const before = await root.generate(CONTEXT);
-    await site.rotate(keyUrl);
-    const after = await root.generate(CONTEXT);
-    expect(Buffer.from(after.wrapped).toString()).toMatch(/^vault:v2:/);
-    expect(await root.unwrap(before.wrapped, CONTEXT)).toEqual(before.key);
-    await site.setMinDecryptionVersion(keyUrl, 2);
-    expect(await failureOf(root.unwrap(before.wrapped, CONTEXT))).toMatchObject({
-      code: 'key_unavailable',
-      message: expect.stringMatching(/min_decryption_version/),
-    });
-    expect(await root.unwrap(after.wrapped, CONTEXT)).toEqual(after.key);
-  });
-
-  it('that is gone is key_unavailable, and is not made anew by a policy that allows updates alone', async () => {
-    const { root, keyUrl } = await opened(site);
-    const { wrapped } = await root.generate(CONTEXT);
-    await site.deleteKey(keyUrl);
-    expect(await codesOf(root, wrapped)).toEqual(['access_denied', 'key_unavailable']);
-  });
-
-  it('in an engine that is not mounted is key_unavailable to who may ask for it', async () => {
-    const { wrapped } = await (await opened(site)).root.generate(CONTEXT);
-    const keyUrl = `${site.endpoint}/not-mounted-here/keys/name`;
-    const token = await site.createToken(policyOf(keyUrl));
-    expect(await failureOf(vaultRootKey({ keyUrl, token }).unwrap(wrapped, CONTEXT))).toMatchObject({
-      code: 'key_unavailable',
-    });
-  });
-
-  it('is refused to a token of another key, and to one that was revoked', async () => {
-    const [{ keyUrl, token, root }, other] = [await opened(site), await opened(site)];
-    const { wrapped } = await root.generate(CONTEXT);
-    const stranger = vaultRootKey({ keyUrl, token: other.token });
-    expect(await codesOf(stranger, wrapped)).toEqual(['access_denied', 'access_denied']);
-    await site.revokeToken(token);
-    expect(await codesOf(root, wrapped)).toEqual(['access_denied', 'access_denied']);
-  });
-
-  it('is used by a token with the policy of the documents, which allows nothing else', async () => {
-    const { keyUrl, root } = await opened(site);
-    const name = keyUrl.split('/').at(-1) ?? '';
-    const [{ text } = expect.fail('no policy'), ...more] = blocksOf('docs/byok.md', 'hcl');
-    expect(more).toEqual([]);
-    const policy = text.replaceAll('transit/', `${site.mount}/`).replaceAll('sealed-memory"', `${name}"`);
-    const byDocument = vaultRootKey({ keyUrl, token: await site.createToken(policy) });
-    const { key, wrapped } = await byDocument.generate(CONTEXT);
-    expect(await root.unwrap(wrapped, CONTEXT)).toEqual(key);
-    const another = vaultRootKey({ keyUrl: `${keyUrl}x`, token: await site.createToken(policy) });
-    expect(await codesOf(another, wrapped)).toEqual(['access_denied', 'access_denied']);
-  });
-
-  it('whose policy lacks one of the two paths does the other alone', async () => {
-    const { keyUrl, root } = await opened(site);
-    const { wrapped } = await root.generate(CONTEXT);
-    const [encrypts = '', decrypts = ''] = policyOf(keyUrl).split('\n');
-    const of = async (policy: string) => vaultRootKey({ keyUrl, token: await site.createToken(policy) });
-    expect(await failureOf((await of(encrypts)).unwrap(wrapped, CONTEXT))).toMatchObject({
-      code: 'access_denied',
-    });
-    expect((await (await of(encrypts)).generate(CONTEXT)).key).toHaveLength(32);
-    expect(await failureOf((await of(decrypts)).generate(CONTEXT))).toMatchObject({ code: 'access_denied' });
-  });
-});
+describeTransit('The double of Transit');
 
 describe('a request to Transit', () => {
   it('has the key, the binding to the context and nothing else', async () => {
@@ -207,37 +97,16 @@ describe('a request to Transit', () => {
 });
 
 describe('the namespace of a key', () => {
-  const inNamespace = async () => {
-    const { api } = double;
-    await api('POST', 'sys/namespaces/acme');
-    await api('POST', 'sys/mounts/acme/transit', { type: 'transit' });
-    await api('POST', 'acme/transit/keys/root');
-    await double.writePolicy('acme-root', policyOf(`${double.endpoint}/acme/transit/keys/root`));
-    return double.createTokenOf(['acme-root']);
-  };
-
-  it('stands in the URL, or in an option or VAULT_NAMESPACE, and the id is the same', async () => {
-    const token = await inNamespace();
-    const inUrl = vaultRootKey({ keyUrl: `${double.endpoint}/acme/transit/keys/root`, token });
+  it('goes into the header where an option gives it, and nowhere else where the URL does', async () => {
+    const namespace = (await double.createNamespace()) ?? expect.fail('no namespace');
+    await double.api('POST', `${namespace}/transit/keys/root`);
+    const inUrl = `${double.endpoint}/${namespace}/transit/keys/root`;
+    const token = await double.createToken(policyOf(inUrl));
+    await vaultRootKey({ keyUrl: inUrl, token }).generate(CONTEXT);
+    expect(fake().requests.at(-1)?.namespace).toBeUndefined();
     const keyUrl = `${double.endpoint}/transit/keys/root`;
-    const inHeader = vaultRootKey({ keyUrl, token, namespace: 'acme/' });
-    expect(inHeader.id).toBe(`vault:${double.endpoint}/acme/transit/keys/root`);
-    vi.stubEnv('VAULT_NAMESPACE', 'acme');
-    vi.stubEnv('VAULT_TOKEN', token);
-    const [inEnvironment] = openRootKeys([`vault:${keyUrl}`]).keys;
-    expect([inUrl.id, inEnvironment?.id]).toEqual([inHeader.id, inHeader.id]);
-    vi.stubEnv('VAULT_NAMESPACE', undefined);
-    const { key, wrapped } = await inUrl.generate(CONTEXT);
-    expect(await inHeader.unwrap(wrapped, CONTEXT)).toEqual(key);
-    expect(fake().requests.at(-1)?.namespace).toBe('acme');
-    expect(await inEnvironment?.unwrap(wrapped, CONTEXT)).toEqual(key);
-    expect(fake().requests.at(-1)?.namespace).toBe('acme');
-  });
-
-  it('that there is not has no key', async () => {
-    const token = await inNamespace();
-    const root = vaultRootKey({ keyUrl: `${double.endpoint}/transit/keys/root`, token, namespace: 'globex' });
-    expect((await failureOf(root.generate(CONTEXT))).code).toBe('key_unavailable');
+    await vaultRootKey({ keyUrl, token, namespace: `${namespace}/` }).generate(CONTEXT);
+    expect(fake().requests.at(-1)?.namespace).toBe(namespace);
   });
 
   it.each(['a b', '../acme', 'acme//team', 'acme\n'])('that reads %j is refused', (namespace) => {
@@ -253,7 +122,7 @@ describe('the token', () => {
     return path;
   };
 
-  it('in a file is read again when it is refused, and the request is sent by the new one', async () => {
+  it('in a file is read again once, when it is refused, and the new one is kept', async () => {
     const { keyUrl, token } = await opened(double);
     const file = tokenFile('renewed', token);
     const root = vaultRootKey({ keyUrl, tokenFile: file });
@@ -371,7 +240,7 @@ describe('an answer of Vault', () => {
     [
       'integrity',
       'that it does not open, as older ones say',
-      refusing(500, 'cipher: message authentication failed'),
+      refusing(500, '1 error occurred:\n\t* cipher: message authentication failed\n\n'),
     ],
     ['integrity', 'that it is no ciphertext', refusing(400, 'invalid ciphertext: unable to decrypt')],
     ['misconfigured', 'that it lacks something', refusing(400, "missing 'context' for key derivation")],
@@ -447,7 +316,7 @@ describe('an answer of Vault', () => {
       const told = inspect(await failureOf(fresh.unwrap(wrapped, CONTEXT)), { depth: 9 });
       for (const word of [secret, token, '127.0.0.1', double.mount]) expect(told).not.toContain(word);
     }
-    const closed = await openTransitSite({ isDouble: true });
+    const closed = await openTransitSite();
     const nowhere = vaultRootKey({ keyUrl: await closed.createKey(), token });
     await closed[Symbol.asyncDispose]();
     const error = await failureOf(nowhere.unwrap(wrapped, CONTEXT));
