@@ -2,8 +2,10 @@ import type { TenantId } from '../format/object-keys.ts';
 import { type BaseStore, openBaseStore } from '../store/open-store.ts';
 import type { Tree } from '../tree/tree.ts';
 import type { VersionCache } from '../tree/version-cache.ts';
+import type { CurrentView, TenantView } from './current-view.ts';
+import { followTree, type PlaceNow } from './followed-tree.ts';
 import { createMountedTree, type Mount } from './mounted-tree.ts';
-import type { MountPoint } from './options/settings.ts';
+import type { MountPoint, Settings } from './options/settings.ts';
 import { type OpenTenant, type TenantWiring, wireTenant } from './wire-tenant.ts';
 
 /** Mounted memories, opened once for all trees in which they are seen. */
@@ -20,8 +22,17 @@ export interface OpenMounts {
   close(): Promise<void>;
 }
 
+/** A mount to be opened. */
+export interface OpenableMount extends MountPoint {
+  /** The view of its tenant, whose root keys it takes and follows; absent where those in its settings stay. */
+  readonly current?: CurrentView | undefined;
+}
+
 interface OpenedMount extends Mount {
+  /** The parts with which it was opened. */
   readonly parts: OpenTenant;
+  /** Runs a call on the parts that count when it begins. */
+  readonly now: PlaceNow<OpenTenant>;
   close(): Promise<void>;
 }
 
@@ -30,7 +41,7 @@ interface OpenedMount extends Mount {
  * sightings that the process already has of a tenant in `base`.
  */
 export async function openMounts(
-  points: readonly MountPoint[],
+  points: readonly OpenableMount[],
   shared: {
     readonly base: BaseStore;
     readonly openCache: () => VersionCache;
@@ -39,20 +50,33 @@ export async function openMounts(
     readonly known?: (tenant: TenantId) => Pick<TenantWiring, 'guard' | 'sightings'>;
   },
 ): Promise<OpenMounts> {
-  const openOne = async ({ at, settings, tenant, given }: MountPoint): Promise<OpenedMount> => {
+  const openOne = async ({ at, settings, tenant, given, current }: OpenableMount): Promise<OpenedMount> => {
     const isBeside = given.store === undefined && given.s3 === undefined;
     const { credentials } = settings;
+    const view = await current?.of();
     const base = isBeside ? shared.base : await openBaseStore(settings);
     const isOwn = isBeside && credentials !== undefined && given.credentials !== undefined;
     const reached = isOwn ? base.withCredentials(credentials) : base;
     const known = isBeside ? shared.known?.(tenant) : undefined;
-    const parts = await wireTenant({ ...known, settings, base: reached, tenant, cache: shared.openCache() });
+    const wire = (own: Pick<Settings, 'rootKeys'>): Promise<OpenTenant> =>
+      wireTenant({
+        ...known,
+        settings: { ...settings, rootKeys: own.rootKeys },
+        base: reached,
+        tenant,
+        credentials,
+        cache: shared.openCache(),
+      });
+    const parts = await wire(view?.settings ?? settings);
+    const followed = current && view && followKeys(current, { keys: view.keys, parts, wire });
     return {
       at,
-      tree: parts.tree,
+      tree: followed === undefined ? parts.tree : followTree(followed.now, parts.tree),
       parts,
+      now: followed?.now ?? ((call) => call(parts)),
       async close() {
-        parts.wipe();
+        if (followed === undefined) parts.wipe();
+        else await followed.close();
         if (!isBeside) await base[Symbol.asyncDispose]();
       },
     };
@@ -72,10 +96,53 @@ export async function openMounts(
     over: (tree) => createMountedTree(tree, opened),
     async reach() {
       await Promise.all(
-        opened.map(({ parts }) => parts.reach({ isExpected: parts.context.readOnly === true })),
+        opened.map(({ now }) => now((parts) => parts.reach({ isExpected: parts.context.readOnly === true }))),
       );
     },
     close,
+  };
+}
+
+/**
+ * Wires a mounted tenant anew whenever its settings name other root keys: what the last ones opened is wiped before a
+ * call goes on. A call fails as the view does, where the settings cannot be read any more.
+ */
+function followKeys(
+  current: CurrentView,
+  first: {
+    readonly keys: object;
+    readonly parts: OpenTenant;
+    wire(own: TenantView['settings']): Promise<OpenTenant>;
+  },
+): Pick<OpenedMount, 'now' | 'close'> {
+  let keys: object | undefined = first.keys;
+  let held = Promise.resolve(first.parts);
+  let isClosed = false;
+  const wipe = async (): Promise<void> => {
+    const [left] = await Promise.allSettled([held]);
+    if (left.status === 'fulfilled') left.value.wipe();
+  };
+  const exchange = async ({ settings }: TenantView, wiped: Promise<void>): Promise<OpenTenant> => {
+    await wiped;
+    return first.wire(settings);
+  };
+  const follow = (view: TenantView): void => {
+    if (isClosed || view.keys === keys) return;
+    keys = view.keys;
+    held = exchange(view, wipe());
+    held.catch(() => {
+      if (keys === view.keys) keys = undefined;
+    });
+  };
+  return {
+    async now(call, { signal } = {}) {
+      follow(await current.of(signal));
+      return call(await held);
+    },
+    close() {
+      isClosed = true;
+      return wipe();
+    },
   };
 }
 

@@ -8,7 +8,7 @@ import { checkActor } from '../tree/tenant.ts';
 import { createVersionCaches } from '../tree/version-cache.ts';
 import type { OwnTurn, TenantView } from './current-view.ts';
 import type { PlaceNow } from './followed-tree.ts';
-import type { OpenMounts } from './mounts.ts';
+import type { OpenableMount, OpenMounts } from './mounts.ts';
 import { openViews } from './open-views.ts';
 import { refuseUnknownNames } from './options/known-names.ts';
 import { judge, readTenant } from './options/option-table.ts';
@@ -203,14 +203,13 @@ export function createTenantPool(
   ): Promise<OpenMounts> => {
     const shared = await openBase();
     const { openMounts } = await import('./mounts.ts');
-    const resolved = await Promise.all(all.map(resolveMount));
-    return openMounts(resolved, { base: shared, openCache, isReadOnly: readOnly, known: knownOf });
+    const given = { base: shared, openCache, isReadOnly: readOnly, known: knownOf };
+    return openMounts(all.map(resolveMount), given);
   };
 
   /** Gives a mount what its tenant has of its own, where the mount itself does not say otherwise. */
-  const resolveMount = async (point: MountPoint): Promise<MountPoint> => {
+  const resolveMount = (point: MountPoint): OpenableMount => {
     const { tenant, given } = point;
-    const { view } = await lookUp(tenant);
     const credentials = given.credentials ?? answeredInTime(mountCredentials?.(tenant));
     const isKeyed = given.rootKey !== undefined || given.store !== undefined;
     return {
@@ -218,9 +217,10 @@ export function createTenantPool(
       given: { ...given, credentials },
       settings: {
         ...point.settings,
-        ...(!isKeyed && { rootKeys: view.settings.rootKeys }),
+        ...(!isKeyed && { rootKeys: settings.rootKeys }),
         ...(credentials !== undefined && { credentials }),
       },
+      current: isKeyed || options.tenants === undefined ? undefined : warm.use(tenant).current,
     };
   };
 

@@ -10,6 +10,7 @@ import {
 } from '../../../src/open/pool.ts';
 import type { ObjectStore } from '../../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../../src/store/sqlite/sqlite-store.ts';
+import { startFakeKms } from '../../stage/fake-kms.ts';
 import { silentLogger } from '../../stage/silent-logger.ts';
 import { interceptStore, recordInto, type StoreCall } from '../../stage/store-wrappers.ts';
 
@@ -71,6 +72,41 @@ describe('a pool with mounts', () => {
     expect(refused).toMatchObject({ isError: true, error: { code: 'read_only' } });
     await org.files.write('/memories/rules.md', 'be kind and brief');
     expect((await customer.files.read('/memories/handbook/rules.md'))?.text()).toBe('be kind and brief');
+  });
+
+  it('asks KMS for each by the credentials of its own tenant, or by those that the mount has', async () => {
+    await using kms = await startFakeKms();
+    vi.stubEnv('AWS_ENDPOINT_URL_KMS', kms.endpoint);
+    try {
+      const keys = {
+        rootKey: `aws-kms:${kms.createKey()}`,
+        store: openSqliteObjectStore({ path: ':memory:' }),
+      };
+      const credentialsOf = (tenant: string) => ({ accessKeyId: `AKID${tenant}`, secretAccessKey: 'secret' });
+      for (const tenant of ['org', 'team']) {
+        await using memory = await openMemory({ ...keys, tenant, credentials: credentialsOf('US') });
+        await memory.files.write('/memories/rules.md', 'be kind');
+        kms.allowOnly(credentialsOf(tenant).accessKeyId, tenant);
+      }
+      const team = { at: '/memories/team', tenant: 'team', credentials: credentialsOf('team') };
+      const options = { ...keys, mounts: [HANDBOOK, team], credentials: credentialsOf('US') };
+      for (const tenants of [undefined, () => undefined]) {
+        await using pool = createTenantPool(
+          { ...options, tenants },
+          { mountCredentials: (tenant) => credentialsOf(tenant) },
+        );
+        const before = kms.requests.length;
+        const { memory } = await pool.open('acme');
+        for (const at of ['handbook', 'team']) {
+          expect((await memory.files.read(`/memories/${at}/rules.md`))?.text()).toBe('be kind');
+        }
+        const asked = kms.requests.slice(before).map(({ accessKeyId }) => accessKeyId);
+        expect(asked.sort()).toEqual(['AKIDorg', 'AKIDteam']);
+      }
+      await keys.store[Symbol.asyncDispose]();
+    } finally {
+      vi.unstubAllEnvs();
+    }
   });
 
   it('stays mounted while tenants are evicted and opened again', async () => {

@@ -1,10 +1,19 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { MemoryError } from '../../../src/errors.ts';
+import { envRootKey } from '../../../src/keys/env-root-key.ts';
+import type { RootKey } from '../../../src/keys/root-key.ts';
 import { openAdmin } from '../../../src/open/open-admin.ts';
 import { openMemory } from '../../../src/open/open-memory.ts';
 import type { MemoryOptions, TenantSettings, TenantSource } from '../../../src/open/options/options.ts';
-import { createMemoryPool, createTenantPool, type MemoryPool } from '../../../src/open/pool.ts';
+import {
+  createMemoryPool,
+  createTenantPool,
+  type MemoryPool,
+  type PoolOptions,
+} from '../../../src/open/pool.ts';
 import type { ObjectStore } from '../../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../../src/store/sqlite/sqlite-store.ts';
+import type { Memory } from '../../../src/tool/memory-tool.ts';
 import { silentLogger } from '../../stage/silent-logger.ts';
 import { TOKEN } from '../policy/made-up-token.ts';
 
@@ -38,7 +47,7 @@ const ask: TenantSource = async (tenant) => {
   asked.push(tenant);
   return settings[tenant];
 };
-function poolOf(tenants: TenantSource = ask, more: Partial<MemoryOptions> = {}): MemoryPool {
+function poolOf(tenants: TenantSource = ask, more: Partial<PoolOptions> = {}): MemoryPool {
   const pool = createMemoryPool({ store, rootKey: POOL_KEY, logger: silentLogger, tenants, ...more });
   pools.push(pool);
   return pool;
@@ -259,5 +268,135 @@ describe('the settings of a tenant', () => {
     settings = { acme: { mounts: [...mounts] }, org: { expires: false } };
     pass(5 * MINUTE);
     await expect(pool.open('acme')).resolves.toBeDefined();
+  });
+});
+
+describe('a mount of a tenant with a root key of its own', () => {
+  const mounts = [{ at: '/memories/handbook', tenant: 'org', readOnly: true, expires: false }];
+  const PATH = '/memories/handbook/rules.md';
+
+  /** A root key that its owner may disable, and that counts what it is asked. */
+  function serviceOf(n: number) {
+    const inner = envRootKey(keyOf(n));
+    const service = { isDisabled: false, asked: 0, key: {} as RootKey };
+    const ask = (): RootKey => {
+      service.asked++;
+      if (service.isDisabled) throw new MemoryError('key_unavailable', 'disabled');
+      return inner;
+    };
+    service.key = {
+      id: `service-${n}`,
+      generate: async (...given) => ask().generate(...given),
+      unwrap: async (...given) => ask().unwrap(...given),
+    };
+    return service;
+  }
+
+  async function rewrap(rootKey: MemoryOptions['rootKey']): Promise<void> {
+    await using admin = await openAdmin({ store, tenant: 'org', rootKey, logger: silentLogger });
+    expect(await admin.rewrapRoot()).toMatchObject({ rewrapped: true });
+  }
+
+  /** Opens a memory in which it is mounted. */
+  const MOUNTED: Readonly<Record<string, () => Promise<Memory>>> = {
+    'in all memories of a pool': async () => poolOf(ask, { mounts, maxTenants: 1 }).open('acme'),
+    'in the memory of one tenant': async () => {
+      settings['acme'] = { mounts };
+      return poolOf().open('acme');
+    },
+    'in a memory that is opened alone': async () => {
+      const memory = await openMemory({
+        ...{ store, tenant: 'acme', rootKey: POOL_KEY, logger: silentLogger, tenants: ask, mounts },
+      });
+      pools.push({ close: memory.close } as MemoryPool);
+      return memory;
+    },
+  };
+
+  describe.each(Object.keys(MOUNTED))('%s', (where) => {
+    const read = async ({ files }: Memory): Promise<string | undefined> => (await files.read(PATH))?.text();
+    let memory: Memory;
+    beforeEach(async () => {
+      settings = { org: { rootKey: keyOf(7), expires: false } };
+      await using pool = poolOf();
+      await (await pool.open('org')).files.write('/memories/rules.md', 'be kind');
+      memory = (await MOUNTED[where]?.()) ?? expect.fail('no memory');
+      expect(await read(memory)).toBe('be kind');
+    });
+
+    it('goes with it to another key within five minutes, and needs the last one no more', async () => {
+      settings['org'] = { rootKey: [keyOf(8), keyOf(7)], expires: false };
+      pass(5 * MINUTE);
+      expect(await read(memory)).toBe('be kind');
+      await rewrap([keyOf(8), keyOf(7)]);
+      settings['org'] = { rootKey: keyOf(8), expires: false };
+      pass(5 * MINUTE);
+      expect(await read(memory)).toBe('be kind');
+      expect(await Promise.all(Array.from({ length: 20 }, () => read(memory)))).toEqual(
+        Array(20).fill('be kind'),
+      );
+    });
+
+    it('opens nothing by a key that its settings no longer name, until they name it again', async () => {
+      settings['org'] = { rootKey: keyOf(8), expires: false };
+      pass(5 * MINUTE - 1);
+      expect(await read(memory)).toBe('be kind');
+      pass(1);
+      const refused = Promise.allSettled(Array.from({ length: 20 }, () => read(memory)));
+      const codes = (await refused).map((each) => each.status === 'rejected' && each.reason.code);
+      expect(codes).toEqual(Array(20).fill('key_unavailable'));
+      await expect(memory.files.stat(PATH)).rejects.toEqual(refusal('key_unavailable'));
+      await memory.files.write('/memories/own.md', 'goes on');
+      settings['org'] = { rootKey: [keyOf(8), keyOf(7)], expires: false };
+      pass(5 * MINUTE);
+      expect(await read(memory)).toBe('be kind');
+    });
+
+    it('is refused once its settings vanish or cannot be read, and comes back with them', async () => {
+      const { org } = settings;
+      settings['org'] = { expires: false };
+      pass(5 * MINUTE);
+      await expect(read(memory)).rejects.toEqual(refusal('key_unavailable'));
+      settings['org'] = 'nothing' as TenantSettings;
+      pass(5 * MINUTE);
+      await expect(read(memory)).rejects.toEqual(refusal('misconfigured', 'tenant org'));
+      settings['org'] = org;
+      pass(5 * MINUTE);
+      expect(await read(memory)).toBe('be kind');
+    });
+
+    it('whose key is disabled is refused within its time to live, and its owner asked once for it', async () => {
+      const service = serviceOf(9);
+      settings['org'] = { rootKey: [service.key, keyOf(7)], expires: false };
+      await rewrap([service.key, keyOf(7)]);
+      pass(5 * MINUTE);
+      expect(await read(memory)).toBe('be kind');
+      service.isDisabled = true;
+      pass(5 * MINUTE);
+      service.asked = 0;
+      await expect(read(memory)).rejects.toEqual(refusal('key_unavailable'));
+      await expect(read(memory)).rejects.toEqual(refusal('key_unavailable'));
+      expect(service.asked).toBe(1);
+      service.isDisabled = false;
+      pass(10_000);
+      expect(await read(memory)).toBe('be kind');
+    });
+  });
+
+  it('has what the last key opened wiped at once, under a listing that goes on', async () => {
+    settings = { org: { rootKey: keyOf(7), expires: false } };
+    const pool = poolOf(ask, { mounts });
+    const org = await pool.open('org');
+    for (let i = 0; i < 1_005; i++) await org.files.write(`/memories/f${i}.md`, '');
+    const { files } = await pool.open('acme');
+    const listing = files.list('/memories/handbook', { recursive: true })[Symbol.asyncIterator]();
+    expect((await listing.next()).done).toBe(false);
+    settings['org'] = { rootKey: keyOf(8), expires: false };
+    pass(5 * MINUTE);
+    await expect(files.stat(PATH)).rejects.toEqual(refusal('key_unavailable'));
+    const rest = async (): Promise<void> => {
+      while (!(await listing.next()).done);
+    };
+    await expect(rest()).rejects.toEqual(refusal('aborted'));
   });
 });
