@@ -2,11 +2,16 @@ import { randomBytes } from 'node:crypto';
 import type { Command } from 'commander';
 import { hasCode, MemoryError } from '../../errors.ts';
 import { createLayout, type Layout } from '../../format/object-keys.ts';
+import { loadSodium } from '../../format/sodium.ts';
+import { createKeyring, forget, sealKeyring } from '../../keys/keyring.ts';
 import { createKeyringCache } from '../../keys/keyring-cache.ts';
 import type { RootKey } from '../../keys/root-key.ts';
+import { openViews } from '../../open/open-views.ts';
+import type { MemoryOptions } from '../../open/options/options.ts';
 import { withRemedy } from '../../open/options/remedy.ts';
 import { readSettings, requireTenant, type Settings } from '../../open/options/settings.ts';
 import { type ConfiguredStore, openBaseStore } from '../../store/open-store.ts';
+import { osRandom } from '../../store/os-random.ts';
 import type { ObjectStore } from '../../store/port.ts';
 import { type ChosenVerb, EXIT_FAILED, failureLine, type Invocation } from '../run/invocation.ts';
 import { readOptions } from '../run/settings.ts';
@@ -21,9 +26,9 @@ export function declareDoctor(program: Command, run: ChosenVerb<typeof runDoctor
 }
 
 /**
- * Checks, in this order and up to the first failure that leaves nothing more to check: the configuration, the root
- * keys, the store, its conditions, the tenant's keyring. Prints one line for each; resolves to 0 when all are well.
- * Writes scratch objects only, beside the tenant's probe, and removes them.
+ * Checks, in this order and up to the first failure that leaves nothing more to check: the configuration, the tenant's
+ * own settings, the root keys, the store, its conditions, the tenant's keyring. Prints one line for each; resolves to 0
+ * when all are well. Writes scratch objects only, beside the tenant's probe, and removes them.
  */
 export async function runDoctor(invocation: Invocation): Promise<number> {
   const { report } = invocation;
@@ -51,9 +56,19 @@ type Attempt = <T>(what: string, action: () => T | Promise<T>) => Promise<T>;
 async function* examine(invocation: Invocation): AsyncGenerator<ProbeFinding> {
   const { report, signal } = invocation;
   const attempt: Attempt = (what, action) => report.during(`checking: ${what}`, () => named(what, action));
-  const { settings, layout } = await attempt('configuration', () => readAll(invocation));
-  const location = settings.store;
+  const { common, options, layout } = await attempt('configuration', () => readAll(invocation));
+  const location = common.store;
   yield { ok: true, what: `configuration: ${storeWords(location)}, tenant and root key are set` };
+
+  const { settings, given } = await attempt('settings of the tenant', () =>
+    openViews(options, { settings: common, points: [] })(layout.tenant).of(signal),
+  );
+  if (options.tenants !== undefined) {
+    yield {
+      ok: true,
+      what: `settings of the tenant: ${Object.keys(given ?? {}).join(', ') || 'none of its own'}`,
+    };
+  }
 
   const rootKeys = settings.rootKeys.keys;
   yield {
@@ -98,9 +113,19 @@ async function* examineConditions(given: {
   }
 }
 
-function readAll(invocation: Invocation): { readonly settings: Settings; readonly layout: Layout } {
-  const settings = readSettings(readOptions(invocation));
-  return { settings, layout: createLayout({ prefix: settings.prefix, tenant: requireTenant(settings) }) };
+function readAll(invocation: Invocation): {
+  /** The settings of tenants that have none of their own. */
+  readonly common: Settings;
+  readonly options: MemoryOptions;
+  readonly layout: Layout;
+} {
+  const options = readOptions(invocation);
+  const common = readSettings(options);
+  return {
+    common,
+    options,
+    layout: createLayout({ prefix: common.prefix, tenant: requireTenant(common) }),
+  };
 }
 
 async function reach(store: ObjectStore, layout: Layout, signal: AbortSignal | undefined): Promise<void> {
@@ -127,11 +152,26 @@ async function openKeyring(given: {
   });
   try {
     const loaded = await keyrings.load({ ...(signal && { signal }) });
+    const [rootKey] = rootKeys;
+    if (loaded === undefined && rootKey !== undefined && !settings.readOnly) {
+      await tryRootKey(rootKey, layout.tenant, signal);
+    }
     const what =
       loaded === undefined ? 'this tenant has none yet; its first write makes it' : 'opens with the root key';
     return { ok: true, what: `keyring: ${what}` };
   } finally {
     keyrings.close();
+  }
+}
+
+/** Wraps a keyring that is not kept, and opens it: the two calls of the tenant's first write. */
+async function tryRootKey(rootKey: RootKey, tenant: string, signal: AbortSignal | undefined): Promise<void> {
+  await loadSodium();
+  const keyring = createKeyring({ nameMode: 'encrypted', random: osRandom, created: 0 });
+  try {
+    await sealKeyring({ keyring, tenant, rootKey, random: osRandom, signal });
+  } finally {
+    forget(keyring);
   }
 }
 
