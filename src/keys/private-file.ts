@@ -10,6 +10,8 @@ interface PrivateFile {
   readonly kind: string;
   /** The way to make one, for the message. */
   readonly remedy: string;
+  /** The other thing that the setting may name, for the message about what is no file. */
+  readonly other?: string | undefined;
 }
 
 const MAX_FILE_BYTES = 16_384;
@@ -22,12 +24,12 @@ const OTHERS = 0o077;
  * its owner.
  */
 export function readPrivateFile(path: string, named: PrivateFile): string {
-  const { label, kind } = named;
+  const { label, kind, other } = named;
   const file = openForReading(path, named);
   try {
     const { mode, size } = fstatSync(file);
     if ((mode & constants.S_IFMT) !== constants.S_IFREG) {
-      throw misconfigured(`${label} must name a regular file.`);
+      throw misconfigured(`${label} must name a regular file${other === undefined ? '' : `, or ${other}`}.`);
     }
     if (process.platform !== 'win32' && (mode & OTHERS) !== 0) {
       throw misconfigured(`The file named by ${label} may be read by other users: run "chmod 600" on it.`);

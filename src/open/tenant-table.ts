@@ -128,7 +128,7 @@ export function parseSettings(text: string, tenant: string): unknown {
   if (!holdsSecrets(given)) return given;
   throw malformed(
     tenant,
-    'hold a root key or credentials: only names of root keys (aws-kms:, vault:) may lie in a table',
+    'hold a root key or credentials: only names of root keys, which begin with aws-kms: or vault:, may lie in a table',
   );
 }
 

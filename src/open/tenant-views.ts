@@ -155,7 +155,8 @@ export function judgeOwn(tenant: TenantId, given: unknown, options: Partial<Memo
   const own = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
   refuseUnknownNames(Object.keys(own), { known: OF_TENANT, what: `a setting of a tenant (${tenant})` });
   const { expires } = own;
-  if (expires !== undefined && expires !== false) throw misconfigured(`${nameOf('expires')} must be false.`);
+  if (expires !== undefined && expires !== false)
+    throw misconfigured(`${nameOf('expires')} must be false; leave it out where files expire.`);
   const turn = pick(own, Object.keys(TURN_RULES));
   for (const [name, value] of Object.entries(turn)) {
     judge(TURN_RULES[name as keyof OwnTurn], value, nameOf(name));

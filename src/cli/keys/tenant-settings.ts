@@ -1,9 +1,10 @@
 import type { Command } from 'commander';
 import { misconfigured } from '../../errors.ts';
+import { refuseUnknownNames } from '../../open/options/known-names.ts';
 import { readTenant } from '../../open/options/option-table.ts';
 import type { MemoryOptions } from '../../open/options/options.ts';
 import { shownSettings } from '../../open/shown-settings.ts';
-import { judgeOwn, readSource, refuseExpiring } from '../../open/tenant-views.ts';
+import { judgeOwn, OF_TENANT, readSource, refuseExpiring } from '../../open/tenant-views.ts';
 import {
   type ChosenVerb,
   EXIT_FAILED,
@@ -133,13 +134,20 @@ async function change(
   const place = placeOf(invocation);
   const tenant = requireTenant(place);
   if (place.kind === 'file') {
-    throw wrongCall('A file of tenants is changed by its editor; "tenant settings check" judges it.');
+    throw wrongCall(
+      'The settings lie in a file: edit a copy of it, judge that with "sealed-memory tenant settings check", and rename it over the file.',
+    );
   }
   try {
     const { openTable, parseSettings } = await import('../../open/tenant-table.ts');
     const table = openTable(place.at);
     const read = await report.during('reading the settings', () => table.read(tenant, signal));
     const before = read === undefined ? {} : objectOf(parseSettings(read, tenant), tenant);
+    // A mistyped name that is there may be taken out; of one that is nowhere nothing would be done.
+    const [setting = ''] = name.split('.');
+    if (!Object.hasOwn(before, setting)) {
+      refuseUnknownNames([setting], { known: OF_TENANT, what: `a setting of a tenant (${tenant})` });
+    }
     const after = withSetting(before, { name, value });
     const settings = Object.keys(after).length === 0 ? undefined : JSON.stringify(after);
     const isSame = JSON.stringify(before) === JSON.stringify(after);
@@ -176,7 +184,7 @@ async function change(
 }
 
 const KEEP_OLD_KEY =
-  'to do a keyring opens by the keys of this list alone: the old key stays behind the new one until "sealed-memory keys rewrap-root" has run';
+  'to do a keyring opens by the keys of this list alone: keep the old key behind the new one, wait the five minutes, run "sealed-memory keys rewrap-root", and take the old key out then';
 
 function placeOf(invocation: Invocation): Place {
   const { tenants, tenant, options } = readTenantsOptions(invocation);

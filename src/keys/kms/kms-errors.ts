@@ -41,10 +41,10 @@ const NOT_KMS: KmsFailure = [
 const BY_NAME: Readonly<Record<string, KmsFailure>> = {
   InvalidCiphertextException: REFUSED,
   IncorrectKeyException: REFUSED,
-  DisabledException: ['key_unavailable', 'The KMS key is disabled: enable it.'],
+  DisabledException: ['key_unavailable', 'The KMS key is disabled: enable it, or ask whoever holds it.'],
   KMSInvalidStateException: [
     'key_unavailable',
-    'The KMS key is in a state that allows no use, such as pending deletion: cancel the deletion or restore it.',
+    'The KMS key is in a state that allows no use, such as pending deletion: cancel the deletion and enable it, or ask whoever holds it.',
   ],
   NotFoundException: [
     'key_unavailable',

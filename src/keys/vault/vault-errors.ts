@@ -29,7 +29,7 @@ const GONE: VaultFailure = [
 ];
 const TOO_OLD: VaultFailure = [
   'key_unavailable',
-  'Vault no longer decrypts by the version of the key that wrapped the keyring: lower min_decryption_version.',
+  'Vault no longer decrypts by the version of the key that wrapped the keyring: lower min_decryption_version, run "sealed-memory keys rotate --force", and raise it again.',
 ];
 const WRONG_KEY: VaultFailure = [
   'misconfigured',

@@ -42,13 +42,16 @@ export function openTokens({ token, tokenFile }: VaultTokenOptions, origin: stri
     if (text !== undefined && file !== undefined) {
       throw misconfigured('VAULT_TOKEN and VAULT_TOKEN_FILE are both set: unset one of them.');
     }
-    if (file?.endsWith('/')) return fileOf(file + new URL(origin).host.replaceAll(':', '_'), FILE_VARIABLE);
+    if (file?.endsWith('/')) {
+      const name = new URL(origin).host.replaceAll(':', '_');
+      return fileOf(file + name, `${FILE_VARIABLE} for this server, ${name} in that folder,`);
+    }
     if (address !== undefined && !(URL.canParse(address) && new URL(address).origin === origin)) {
       throw misconfigured(
         'The token of the environment is for the server that VAULT_ADDR names, and the root key is in another: unset VAULT_ADDR, or give each server a token of its own.',
       );
     }
-    if (file !== undefined) return fileOf(file, FILE_VARIABLE);
+    if (file !== undefined) return fileOf(file, FILE_VARIABLE, 'a folder with "/" at its end');
     if (text !== undefined) return text;
     throw new MemoryError(
       'access_denied',
@@ -68,6 +71,6 @@ export function openTokens({ token, tokenFile }: VaultTokenOptions, origin: stri
   };
 }
 
-function fileOf(path: string, label: string): string {
-  return readPrivateFile(path, { label, kind: 'token file', remedy: 'have it written there' });
+function fileOf(path: string, label: string, other?: string): string {
+  return readPrivateFile(path, { label, kind: 'token file', remedy: 'have it written there', other });
 }

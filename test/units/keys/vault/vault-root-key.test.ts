@@ -176,6 +176,16 @@ describe('the token', () => {
     expect((await inFolder.generate(CONTEXT)).key).toHaveLength(32);
   });
 
+  it('that is missing in a folder is refused by the name of its file, and a folder without its slash as one', async () => {
+    const keyUrl = 'https://vault.example:8200/transit/keys/root';
+    const refusal = async (file: string): Promise<string> => {
+      vi.stubEnv('VAULT_TOKEN_FILE', file);
+      return (await failureOf(vaultRootKey({ keyUrl }).generate(CONTEXT))).message;
+    };
+    expect(await refusal(`${folder}/`)).toContain('vault.example_8200 in that folder, does not exist');
+    expect(await refusal(folder)).toContain('a regular file, or a folder with "/" at its end');
+  });
+
   it('of the environment goes to no other server than that of VAULT_ADDR', async () => {
     const { keyUrl, token } = await opened(double);
     const before = fake().requests.length;
