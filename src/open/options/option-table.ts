@@ -216,6 +216,12 @@ export function judgeOptions(
   options: Partial<MemoryOptions>,
   nameOf: (option: string) => string = (option) => option,
 ): void {
+  for (const [name, value] of Object.entries(options)) {
+    if (value === undefined) continue;
+    if (GROUPS.has(name) && !isGroup(value)) throw misconfigured(`${nameOf(name)} must be an object.`);
+    const isMounts = Array.isArray(value) && value.every(isGroup);
+    if (name === 'mounts' && !isMounts) throw misconfigured(`${nameOf(name)} must be a list of objects.`);
+  }
   refuseUnknown(options);
   for (const { option, rule, or } of OPTIONS) {
     const value = memberOf(options, option);
@@ -245,9 +251,13 @@ export function judge(rule: Rule, value: unknown, label: string): void {
   }
 }
 
+function isGroup(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
 function refuseUnknown(options: Partial<MemoryOptions>): void {
   const names = Object.entries(options).flatMap(([name, value]) =>
-    GROUPS.has(name) ? Object.keys(value ?? {}).map((inner) => `${name}.${inner}`) : [name],
+    GROUPS.has(name) ? Object.keys(Object(value)).map((inner) => `${name}.${inner}`) : [name],
   );
   refuseUnknownNames(names, { known: NAMES, what: 'an option' });
 }
