@@ -1,8 +1,9 @@
 import { MemoryError } from '../errors.ts';
 
 /**
- * The context to which a wrapped keyring key is bound. The keys of the object, in this order, are the KMS encryption
- * context and the additional data of an environment root (docs/format.md, "Root wrap").
+ * The context to which a wrapped keyring key is bound. Sorted by name, its fields are the KMS encryption context and the
+ * additional data of an environment root (docs/format.md, "Root wrap"). A root key sorts them itself: they come in any
+ * order.
  */
 export interface KeyringContext {
   readonly app: 'sealed-memory';

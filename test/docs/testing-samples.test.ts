@@ -52,4 +52,35 @@ describe('a sample that tests something', { timeout: 300_000 }, () => {
     expect(told).toContain('✔ refuses what another root key wrapped');
     expect(told).toMatch(/pass 9\n/);
   });
+
+  it('proves a root key before a service of a customer, as docs/byok.md has it', async () => {
+    const proof = programWith('docs/keys.md', 'rootKeyContract');
+    const sample = programWith('docs/byok.md', 'function serviceKey');
+    const service = `
+      import { createCipheriv, createDecipheriv } from 'node:crypto';
+      const serviceOf = (byte: number): CustomersService => {
+        const material = new Uint8Array(32).fill(byte);
+        return {
+          async encrypt(bytes, boundTo) {
+            const iv = randomBytes(12);
+            const sealing = createCipheriv('aes-256-gcm', material, iv).setAAD(boundTo);
+            return Buffer.concat([iv, sealing.update(bytes), sealing.final(), sealing.getAuthTag()]);
+          },
+          async decrypt(box, boundTo) {
+            try {
+              const opening = createDecipheriv('aes-256-gcm', material, box.subarray(0, 12), { authTagLength: 16 });
+              opening.setAAD(boundTo).setAuthTag(box.subarray(-16));
+              return Buffer.concat([opening.update(box.subarray(12, -16)), opening.final()]);
+            } catch {
+              return undefined;
+            }
+          },
+        };
+      };`;
+    const keyOf = (byte: number): string => `serviceKey('service:${byte}', serviceOf(${byte}))`;
+    const pair = `proveRootKey({ root: ${keyOf(1)}, another: ${keyOf(2)} });`;
+    const told = await prove([sample, proof, service, pair].join('\n'));
+    expect(told).toContain('✔ takes the context in whatever order its fields were written');
+    expect(told).toMatch(/pass 9\n/);
+  });
 });
