@@ -142,7 +142,15 @@ const fileReading = record({
 });
 
 const writersReading = record({
-  writers: list(record({ path: text, version: text, writer: optional(text) })),
+  writers: list(
+    record({
+      path: text,
+      version: text,
+      writer: optional(text),
+      /** The characters of the text that cannot be seen. */
+      unseen: number,
+    }),
+  ),
 });
 
 const versionEntry = record({
@@ -228,6 +236,9 @@ const foundLine = record({
 });
 export type FoundLine = Shaped<typeof foundLine>;
 
+/** A file with characters that cannot be seen, which a search came across. */
+const unseenLine = record({ path: text, version: text, unseen: number });
+
 /** The progress of a search or a verification. */
 const progressLine = record({ done: number, total: number });
 
@@ -282,7 +293,11 @@ export const QUESTIONS = {
   writers: { forms: [{ paths: 'paths' }], result: writersReading },
   versions: { forms: [{ path: 'path' }], result: versionsReading },
   version: { forms: [{ path: 'path', version: 'text' }], result: versionReading },
-  search: { forms: [{ text: 'text' }], line: either(foundLine, progressLine), result: searchReading },
+  search: {
+    forms: [{ text: 'text' }],
+    line: either(foundLine, unseenLine, progressLine),
+    result: searchReading,
+  },
   verify: { forms: [{}], line: progressLine, result: verifyReading },
   keys: { forms: [{}], result: keyReading },
   /** Takes back what an actor did, or all since a moment; writes nothing. */

@@ -4,6 +4,7 @@ import { ask, GONE, LOCKED, QuestionRefused } from './data/ask.ts';
 import { useDrafts } from './data/drafts.ts';
 import { beginClick } from './data/spent.ts';
 import { applied, type FilesByPath, ROOT } from './data/tree-rows.ts';
+import { useUnseen } from './data/use-unseen.ts';
 import { useWatch } from './data/use-watch.ts';
 import type { FileLook, Pane, View } from './data/view-state.ts';
 import { BucketPane } from './panes/bucket-pane.tsx';
@@ -44,6 +45,7 @@ export function App() {
   const [line, setLine] = useState<number>();
   const [look, setLook] = useState<FileLook>();
   const { drafts, setDraft } = useDrafts();
+  const unseen = useUnseen();
   const [view, setView] = useState<View>('memory');
   const [pane, setPane] = useState<Pane>('tree');
   const [paused, setPaused] = useState<string>();
@@ -97,7 +99,7 @@ export function App() {
   return (
     <div class="app" data-pane={pane} data-view={view} data-export={isExport}>
       <Header facts={facts} view={view} onView={setView} />
-      <TreePane hasWriters={!isExport} tree={tree} selected={selected} onOpen={open} />
+      <TreePane hasWriters={!isExport} {...{ tree, unseen, selected }} onOpen={open} />
       {view === 'history' && (
         <HistoryView
           canWrite={facts?.canWrite === true}
@@ -122,6 +124,7 @@ export function App() {
             draft={drafts.get(selected)}
             onDraft={setDraft}
             onOpen={open}
+            onUnseen={unseen.noteUnseen}
             stamp={isFile ? version : tree.files}
             isReady={tree.isLoaded}
             onPane={setPane}

@@ -8,6 +8,9 @@ import { type PageView, QUESTION_BYTES, questionsOf } from './answer-questions.t
 import { contentOf } from './content.ts';
 import { searchFiles } from './search-files.ts';
 
+/** The version of every file of an export. */
+const EXPORTED = 'exported';
+
 /** A file of an export. */
 export interface ExportedFile {
   /** The path in the memory, or below `/memories` where only a part was exported. */
@@ -52,7 +55,7 @@ export function openExportView(
         size,
         modified,
         stored: size,
-        version: 'exported',
+        version: EXPORTED,
         key: '',
       }));
       await send({
@@ -73,7 +76,7 @@ export function openExportView(
       return {
         path,
         size: bytes.length,
-        version: 'exported',
+        version: EXPORTED,
         content: { ...content, ...reply },
       };
     },
@@ -83,7 +86,10 @@ export function openExportView(
       return { path, reply: view.reply({ given: path }) };
     },
     search({ text }, asking) {
-      const places = { paths: async () => files.map(({ path }) => path), read };
+      const places = {
+        paths: async () => files.map(({ path }) => path),
+        read: async (path: MemoryPath) => ({ content: await read(path), version: EXPORTED }),
+      };
       return searchFiles(places, text, asking);
     },
   });

@@ -5,6 +5,7 @@ import { inTurns, throwIfAborted } from '../../time.ts';
 import type { Tree } from '../../tree/tree.ts';
 import type { FoundLine, LineOf, ResultOf } from '../protocol.ts';
 import type { Asking } from './answer-questions.ts';
+import { countUnseen } from './content.ts';
 
 /** Files that are read at once. */
 const CONCURRENCY = 8;
@@ -17,19 +18,27 @@ const LEAD = 40;
 /** The files that are searched. */
 interface Searched {
   paths(signal: AbortSignal): Promise<readonly MemoryPath[]>;
-  read(path: MemoryPath, signal: AbortSignal): Promise<Uint8Array | undefined>;
+  read(path: MemoryPath, signal: AbortSignal): Promise<ReadFile | undefined>;
+}
+
+interface ReadFile {
+  readonly content: Uint8Array;
+  readonly version: string;
 }
 
 export function searchedTree(tree: Tree): Searched {
   return {
     paths: async (signal) => (await tree.list(MEMORY_ROOT, { signal })).files.map(({ path }) => path),
-    read: (path, signal) => tree.read(path, { signal }),
+    async read(path, signal) {
+      const found = await tree.readVersion(path, { signal });
+      return found && { content: found.content, version: String(found.etag) };
+    },
   };
 }
 
 /**
- * Reads every file and sends each line that holds the text, whatever its case. Nothing of it is kept: no index, no
- * cache of texts.
+ * Reads every file and sends each line that holds the text, whatever its case, and how many characters of a file cannot
+ * be seen. Nothing of it is kept: no index, no cache of texts.
  */
 export async function searchFiles(
   files: Searched,
@@ -44,11 +53,13 @@ export async function searchFiles(
   const readOn = async (): Promise<void> => {
     for (const path of waiting) {
       throwIfAborted(signal);
-      const content = await files.read(path, signal).catch(unreadOrThrown);
-      if (content === 'unread') unread += 1;
-      const text = content instanceof Uint8Array ? decodeText(content) : undefined;
-      const found = await inTurns(linesWith(wanted, text ?? ''), signal);
+      const file = await files.read(path, signal).catch(unreadOrThrown);
+      if (file === 'unread') unread += 1;
+      const { content, version } = typeof file === 'object' ? file : NOTHING;
+      const found = await inTurns(linesWith(wanted, decodeText(content) ?? ''), signal);
+      const unseen = await countUnseen(content, signal);
       done += 1;
+      if (unseen > 0) await send({ path, version, unseen });
       for (const line of found) {
         if (lines === MOST_LINES) return;
         lines += 1;
@@ -60,6 +71,8 @@ export async function searchFiles(
   if (wanted !== '') await Promise.all(Array.from({ length: CONCURRENCY }, readOn));
   return { files: done, lines, unread, isCut: lines === MOST_LINES };
 }
+
+const NOTHING: ReadFile = { content: new Uint8Array(), version: '' };
 
 /** A file that is damaged or too large, or listed under a name that no file can have, keeps no one from the others. */
 function unreadOrThrown(error: unknown): 'unread' {

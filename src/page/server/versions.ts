@@ -6,7 +6,7 @@ import { readActors } from '../../history/save/actors.ts';
 import { openWork, type Tenant } from '../../tree/tenant.ts';
 import type { Tree } from '../../tree/tree.ts';
 import type { Answerers } from './answer-questions.ts';
-import { contentOf } from './content.ts';
+import { contentOf, countUnseen } from './content.ts';
 
 /** Tells who stands behind the hash of a writer. */
 interface WriterNames {
@@ -57,7 +57,8 @@ export function answerVersions(
         const found = await unlessDamaged(tree.readVersion(path, { signal }));
         if (found === undefined) return [];
         const writer = await names.nameOf(found.writer, signal);
-        return [{ path, version: String(found.etag), ...(writer !== undefined && { writer }) }];
+        const unseen = await countUnseen(found.content, signal);
+        return [{ path, version: String(found.etag), unseen, ...(writer !== undefined && { writer }) }];
       });
       return { writers: (await Promise.all(writers)).flat() };
     },

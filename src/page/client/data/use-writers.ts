@@ -1,6 +1,7 @@
 import { useCallback, useEffect, useState } from 'preact/hooks';
 import type { StoredFile } from '../../protocol.ts';
 import { ask, QuestionRefused } from './ask.ts';
+import type { UnseenReading } from './use-unseen.ts';
 
 /** The most paths of one question. */
 const MOST_PATHS = 100;
@@ -8,7 +9,10 @@ const MOST_PATHS = 100;
 const PAUSE_MS = 150;
 
 /** Asks who wrote the files that can be seen, once for each of their versions, while that is wanted. */
-export function useWriters(isOn: boolean): {
+export function useWriters(
+  isOn: boolean,
+  onUnseen: (readings: readonly UnseenReading[]) => void,
+): {
   /** The actor; undefined while it is not known, empty where none is named. */
   writerOf(file: StoredFile): string | undefined;
   /** These are on the screen. */
@@ -23,6 +27,7 @@ export function useWriters(isOn: boolean): {
     const { signal } = ending;
     const look = async (): Promise<void> => {
       const { writers } = await ask('writers', { paths: missing.map(({ path }) => path) }, { signal });
+      onUnseen(writers);
       // A file that was changed meanwhile, or cannot be opened, counts as told for the version that was listed.
       const found = missing.map((file) => [idOf(file), ''] as const);
       const told = writers.map((each) => [idOf(each), each.writer ?? ''] as const);
@@ -37,7 +42,7 @@ export function useWriters(isOn: boolean): {
       clearTimeout(timer);
       ending.abort();
     };
-  }, [isOn, seen, known]);
+  }, [isOn, seen, known, onUnseen]);
   const writerOf = useCallback(
     (file: StoredFile) => (isOn ? known.get(idOf(file)) : undefined),
     [isOn, known],

@@ -1,9 +1,10 @@
 import { useState } from 'preact/hooks';
+import { visibleName } from '../../../language/invisible.ts';
 import type { DirectoryRemoved, StoredFile } from '../../protocol.ts';
 import { ask, QuestionRefused } from '../data/ask.ts';
 import { ROOT } from '../data/tree-rows.ts';
 import { Dialog } from '../parts/dialog.tsx';
-import { counted, visible } from '../parts/words.ts';
+import { counted } from '../parts/words.ts';
 
 interface FileActsProps {
   readonly path: string;
@@ -69,7 +70,7 @@ function Rename({ path, onOpen, onClose }: ActDialogProps) {
     onOpen(changed.path);
   };
   return (
-    <Dialog title={`Rename ${visible(path)}`} act="Rename" onAct={rename} onClose={onClose}>
+    <Dialog title={`Rename ${visibleName(path)}`} act="Rename" onAct={rename} onClose={onClose}>
       <PathField label="New path" value={to} onInput={setTo} />
     </Dialog>
   );
@@ -88,13 +89,13 @@ function Delete({ path, version, files, onClose }: ActDialogProps) {
     if ('differing' in removed && removed.differing.length > 0) throw othersWrote(removed);
   };
   return (
-    <Dialog title={`Delete ${visible(path)}?`} act="Delete" isRisky onAct={remove} onClose={onClose}>
+    <Dialog title={`Delete ${visibleName(path)}?`} act="Delete" isRisky onAct={remove} onClose={onClose}>
       {shown.version === null && (
         <>
           <p>{counted(shown.files.length, 'file')} below it:</p>
           <ul class="listed" tabIndex={0} aria-label="Files that are deleted">
             {shown.files.slice(0, MOST_LISTED).map((file) => (
-              <li key={file.path}>{visible(file.path)}</li>
+              <li key={file.path}>{visibleName(file.path)}</li>
             ))}
           </ul>
           {shown.files.length > MOST_LISTED && <p>The first {MOST_LISTED} are listed.</p>}
@@ -109,7 +110,7 @@ const MOST_LISTED = 100;
 const MOST_NAMED = 5;
 
 function othersWrote({ deleted, differing }: DirectoryRemoved): QuestionRefused {
-  const named = differing.slice(0, MOST_NAMED).map(({ path, what }) => `${visible(path)} (${what})`);
+  const named = differing.slice(0, MOST_NAMED).map(({ path, what }) => `${visibleName(path)} (${what})`);
   const more = differing.length - named.length;
   const list = [...named, ...(more > 0 ? [`${more} more`] : [])].join(', ');
   const done = deleted === 0 ? 'Nothing was deleted' : `${counted(deleted, 'file')} deleted`;

@@ -1,12 +1,15 @@
 import { useEffect, useMemo, useRef } from 'preact/hooks';
+import { countInvisible, visibleName } from '../../../language/invisible.ts';
 import type { Facts, ResultOf, StoredFile } from '../../protocol.ts';
 import type { FileDraft } from '../data/drafts.ts';
 import { useAnswer } from '../data/use-answer.ts';
+import type { UnseenReading } from '../data/use-unseen.ts';
 import type { FileLook, Pane } from '../data/view-state.ts';
 import { Markdown } from '../parts/markdown.tsx';
 import { PaneSwitch } from '../parts/pane-switch.tsx';
+import { UnseenBanner } from '../parts/seen-text.tsx';
 import { TextLines } from '../parts/text-lines.tsx';
-import { bytesOf, counted, visible } from '../parts/words.ts';
+import { bytesOf, counted } from '../parts/words.ts';
 import { Editor } from './editor.tsx';
 import { FileActs } from './file-acts.tsx';
 import { Versions } from './versions.tsx';
@@ -39,6 +42,7 @@ interface FilePaneProps {
   readonly draft: FileDraft | undefined;
   readonly onDraft: (path: string, draft: FileDraft | undefined) => void;
   readonly onOpen: (path: string) => void;
+  readonly onUnseen: (readings: readonly UnseenReading[]) => void;
   readonly onPane: (pane: Pane) => void;
 }
 
@@ -51,6 +55,11 @@ export function FilePane(props: FilePaneProps) {
   const directory = useAnswer('directory', { path }, { stamp, isOn: isOn && !isFile });
 
   const content = file.value?.content;
+  const shownText = draft?.text ?? (isOn && isFile && content?.kind === 'text' ? content.text : '');
+  useEffect(() => {
+    if (file.value === undefined || content?.kind !== 'text') return;
+    props.onUnseen([{ ...file.value, unseen: countInvisible(content.text) }]);
+  }, [file.value]);
   const looks = draft === undefined && (isFile || isGone) ? looksOf(path, content, facts) : [];
   const look = chosen !== undefined && looks.includes(chosen) ? chosen : looks[0];
   const failure = file.failure ?? directory.failure;
@@ -61,11 +70,11 @@ export function FilePane(props: FilePaneProps) {
       <PaneSwitch current="file" onPane={onPane} />
       <div class="pane-head">
         <div class="pane-title">
-          <h2 title={visible(path)}>
-            <bdi class="above">{visible(path.slice(0, nameAt))}</bdi>
-            <bdi>{visible(path.slice(nameAt))}</bdi>
+          <h2 title={visibleName(path)}>
+            <bdi class="above">{visibleName(path.slice(0, nameAt))}</bdi>
+            <bdi>{visibleName(path.slice(nameAt))}</bdi>
           </h2>
-          {writer !== undefined && <span class="writer dim">by {visible(writer)}</span>}
+          {writer !== undefined && <span class="writer dim">by {visibleName(writer)}</span>}
           {facts?.canWrite && isReady && !isGone && draft === undefined && (
             <Acts {...props} content={content} />
           )}
@@ -86,6 +95,7 @@ export function FilePane(props: FilePaneProps) {
         </div>
       </div>
       <div class="scroll" tabIndex={0} data-focus="file" role="region" aria-label="Content">
+        {look !== 'versions' && <UnseenBanner text={shownText} />}
         {draft !== undefined && (
           <Editor
             key={path}
@@ -203,7 +213,7 @@ function Picture({
       <figcaption>
         {type}, {counted(bytes.length, 'byte')}
       </figcaption>
-      <img ref={image} alt={visible(path)} />
+      <img ref={image} alt={visibleName(path)} />
     </figure>
   );
 }

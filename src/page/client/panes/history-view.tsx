@@ -1,10 +1,11 @@
 import { useEffect, useMemo, useState } from 'preact/hooks';
+import { visibleName } from '../../../language/invisible.ts';
 import type { ResultOf, VersionEntry } from '../../protocol.ts';
 import { ask, QuestionRefused } from '../data/ask.ts';
 import { beginClick } from '../data/spent.ts';
 import { ROOT } from '../data/tree-rows.ts';
 import { useNow } from '../data/use-now.ts';
-import { agoWords, momentIn, timeWords, visible } from '../parts/words.ts';
+import { agoWords, momentIn, timeWords } from '../parts/words.ts';
 import { Plan } from './plan.tsx';
 import { EntryFacts } from './versions.tsx';
 
@@ -78,7 +79,7 @@ export function HistoryView({
             <li key={`${entry.kind} ${entry.version} ${entry.time} ${entry.path}`}>
               <button type="button" class="version" onClick={() => onOpen(entry.path)}>
                 <EntryFacts entry={entry} />
-                <span>{visible(entry.path)}</span>
+                <span>{visibleName(entry.path)}</span>
               </button>
             </li>
           ))}
@@ -119,7 +120,7 @@ function Choices({
             <option value="">Choose</option>
             {writers.map((each) => (
               <option key={each} value={each}>
-                {visible(each)}
+                {visibleName(each)}
               </option>
             ))}
           </select>

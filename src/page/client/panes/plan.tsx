@@ -1,5 +1,6 @@
+import { visibleName } from '../../../language/invisible.ts';
 import type { ResultOf } from '../../protocol.ts';
-import { counted, visible } from '../parts/words.ts';
+import { counted } from '../parts/words.ts';
 
 /** The reasons for which a file stays as it is, in words. */
 const REASONS: Readonly<Record<string, string>> = {
@@ -40,8 +41,8 @@ export function Plan({
           <li key={`${act} ${path}`}>
             <span class="level">{act}</span>
             <span>
-              {visible(path)}
-              {to !== undefined && ` to ${visible(to)}`}
+              {visibleName(path)}
+              {to !== undefined && ` to ${visibleName(to)}`}
             </span>
             <button type="button" onClick={() => onOpen(path)}>
               Versions
@@ -52,7 +53,7 @@ export function Plan({
           <li key={`left ${path}`} data-level="FAIL">
             <span class="level">left</span>
             <span>
-              {visible(path)}: {REASONS[reason] ?? reason}
+              {visibleName(path)}: {REASONS[reason] ?? reason}
             </span>
             <button type="button" onClick={() => onOpen(path)}>
               Versions

@@ -1,19 +1,22 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { visibleName } from '../../../language/invisible.ts';
 import type { FoundLine, LineOf, ResultOf } from '../../protocol.ts';
 import { ask, QuestionRefused } from '../data/ask.ts';
 import { ROOT } from '../data/tree-rows.ts';
-import { counted, visible } from '../parts/words.ts';
+import type { UnseenReading } from '../data/use-unseen.ts';
+import { SeenText } from '../parts/seen-text.tsx';
+import { counted } from '../parts/words.ts';
 
 interface SearchState {
   readonly text: string;
   readonly found: readonly FoundLine[];
-  readonly step: Exclude<LineOf<'search'>, FoundLine> | undefined;
+  readonly step: Exclude<LineOf<'search'>, FoundLine | UnseenReading> | undefined;
   readonly end: ResultOf<'search'> | undefined;
   readonly failure: string | undefined;
 }
 
 /** A search in the texts of all files; one at a time. */
-export function useSearch(): {
+export function useSearch(onUnseen: (readings: readonly UnseenReading[]) => void): {
   readonly state: SearchState | undefined;
   start(text: string): void;
   clear(): void;
@@ -43,7 +46,8 @@ export function useSearch(): {
         {
           signal: ending.signal,
           onLine(line) {
-            if ('path' in line) update(({ found }) => ({ found: [...found, line] }));
+            if ('unseen' in line) onUnseen([line]);
+            else if ('path' in line) update(({ found }) => ({ found: [...found, line] }));
             else update(() => ({ step: line }));
           },
         },
@@ -84,12 +88,12 @@ export function SearchResults({
           <li key={`${path}:${line}`}>
             <button type="button" onClick={() => onOpen(path, line)}>
               <span class="where">
-                {visible(path.slice(ROOT.length + 1))}
+                {visibleName(path.slice(ROOT.length + 1))}
                 <span class="dim">:{line}</span>
               </span>
-              <span class="found">
+              <bdi class="found">
                 <Marked words={words} text={text} />
-              </span>
+              </bdi>
             </button>
           </li>
         ))}
@@ -106,13 +110,15 @@ function statusOf(lines: number, step: SearchState['step'], end: SearchState['en
 
 function Marked({ words, text }: { readonly words: string; readonly text: string }) {
   const at = words.toLowerCase().indexOf(text.toLowerCase());
-  if (at === -1) return <>{words}</>;
+  if (at === -1) return <SeenText text={words} />;
   const end = at + text.length;
   return (
     <>
-      {words.slice(0, at)}
-      <mark>{words.slice(at, end)}</mark>
-      {words.slice(end)}
+      <SeenText text={words} to={at} />
+      <mark>
+        <SeenText text={words} from={at} to={end} />
+      </mark>
+      <SeenText text={words} from={end} />
     </>
   );
 }

@@ -2,6 +2,7 @@ import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { beginClick } from '../data/spent.ts';
 import { type FilesByPath, filtered, grown, ROOT, rowsOf, type TreeRow } from '../data/tree-rows.ts';
 import { useNow } from '../data/use-now.ts';
+import type { useUnseen } from '../data/use-unseen.ts';
 import { useWriters } from '../data/use-writers.ts';
 import { idOf, ROW_HEIGHT, Row } from '../parts/tree-row.tsx';
 import { VirtualList } from '../parts/virtual-list.tsx';
@@ -10,6 +11,7 @@ import { SearchResults, useSearch } from './search.tsx';
 export function TreePane({
   hasWriters,
   tree,
+  unseen,
   selected,
   onOpen,
 }: {
@@ -20,13 +22,14 @@ export function TreePane({
     readonly changed: ReadonlySet<string>;
     readonly isLoaded: boolean;
   };
+  readonly unseen: ReturnType<typeof useUnseen>;
   readonly selected: string;
   readonly onOpen: (path: string, line?: number) => void;
 }) {
   const [text, setText] = useState('');
   const [isNaming, setNaming] = useState(false);
-  const writers = useWriters(isNaming);
-  const search = useSearch();
+  const writers = useWriters(isNaming, unseen.noteUnseen);
+  const search = useSearch(unseen.noteUnseen);
   const files = useMemo(() => filtered(tree.files, text), [tree.files, text]);
   return (
     <nav class="pane tree-pane" aria-label="Files">
@@ -79,7 +82,7 @@ export function TreePane({
         )}
       </form>
       {search.state === undefined ? (
-        <Tree {...{ tree, files, selected, onOpen, writers }} isFiltered={text !== ''} />
+        <Tree {...{ tree, files, unseen, selected, onOpen, writers }} isFiltered={text !== ''} />
       ) : (
         <SearchResults state={search.state} onOpen={onOpen} />
       )}
@@ -90,6 +93,7 @@ export function TreePane({
 function Tree({
   tree,
   files,
+  unseen,
   selected,
   onOpen,
   isFiltered,
@@ -97,6 +101,7 @@ function Tree({
 }: {
   readonly tree: { readonly changed: ReadonlySet<string>; readonly isLoaded: boolean };
   readonly files: FilesByPath;
+  readonly unseen: ReturnType<typeof useUnseen>;
   readonly selected: string;
   readonly onOpen: (path: string) => void;
   readonly isFiltered: boolean;
@@ -171,6 +176,7 @@ function Tree({
             key={row.path + (row.file ? '' : '/')}
             row={row}
             writer={row.file && writerOf(row.file)}
+            unseen={row.file ? unseen.unseenIn(row.file) : 0}
             now={now}
             isActive={index === at}
             isSelected={row.path === selected}

@@ -1,11 +1,12 @@
 import { useEffect, useMemo, useState } from 'preact/hooks';
+import { visibleName } from '../../../language/invisible.ts';
 import type { VersionEntry } from '../../protocol.ts';
 import { ask } from '../data/ask.ts';
 import { useAnswer } from '../data/use-answer.ts';
 import { useVersion } from '../data/use-version.ts';
 import { Dialog } from '../parts/dialog.tsx';
 import { TextDiff } from '../parts/text-diff.tsx';
-import { counted, sizeWords, timeWords, visible } from '../parts/words.ts';
+import { counted, sizeWords, timeWords } from '../parts/words.ts';
 
 interface VersionsProps {
   readonly path: string;
@@ -73,7 +74,7 @@ export function EntryFacts({ entry }: { readonly entry: VersionEntry }) {
         {text === 'redacted' ? 'redacted' : (end ?? kind)}
       </span>
       <span class="size">{size === undefined ? '' : sizeWords(size)}</span>
-      <span class="writer">{to === undefined ? visible(writer ?? '') : `to ${visible(to)}`}</span>
+      <span class="writer">{to === undefined ? visibleName(writer ?? '') : `to ${visibleName(to)}`}</span>
     </>
   );
 }
@@ -160,8 +161,8 @@ function TakeBack({
     <Dialog title="Restore this version?" act="Restore" onAct={restore} onClose={onClose}>
       <p>
         Written {timeWords(shown.time)}
-        {shown.writer === undefined ? '' : ` by ${visible(shown.writer)}`}, {counted(shown.size ?? 0, 'byte')}
-        .{' '}
+        {shown.writer === undefined ? '' : ` by ${visibleName(shown.writer)}`},{' '}
+        {counted(shown.size ?? 0, 'byte')}.{' '}
         {base === undefined
           ? 'The file is created again.'
           : 'What the file has now becomes an earlier version.'}

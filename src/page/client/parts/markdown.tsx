@@ -1,7 +1,8 @@
 import MarkdownIt, { type Token } from 'markdown-it';
 import { type ComponentChild, h } from 'preact';
 import { useMemo } from 'preact/hooks';
-import { visible } from './words.ts';
+import { visibleName } from '../../../language/invisible.ts';
+import { SeenText } from './seen-text.tsx';
 
 /** HTML in a text is text. Nothing is made of addresses: what they lead to is named, and never asked for. */
 const parser = new MarkdownIt({ html: false, linkify: false, typographer: false });
@@ -44,7 +45,7 @@ function wrapped({ token, children }: Opened): ComponentChild[] {
   if (token.tag === 'a') {
     const address = String(token.attrGet('href') ?? '');
     return [
-      <span class="link" title={visible(address)}>
+      <span class="link" title={visibleName(address)}>
         {children}
       </span>,
     ];
@@ -59,12 +60,18 @@ function single(token: Token): ComponentChild[] {
     case 'inline':
       return elementsOf(token.children ?? []);
     case 'code_inline':
-      return [<code>{token.content}</code>];
+      return [
+        <code>
+          <SeenText text={token.content} />
+        </code>,
+      ];
     case 'fence':
     case 'code_block':
       return [
         <pre>
-          <code>{token.content}</code>
+          <code>
+            <SeenText text={token.content} />
+          </code>
         </pre>,
       ];
     // Notes are lines: each stays one.
@@ -75,11 +82,11 @@ function single(token: Token): ComponentChild[] {
       return [<hr />];
     case 'image':
       return [
-        <span class="link" title={visible(String(token.attrGet('src') ?? ''))}>
-          Image: {token.content || 'without a name'}
+        <span class="link" title={visibleName(String(token.attrGet('src') ?? ''))}>
+          Image: {token.content ? <SeenText text={token.content} /> : 'without a name'}
         </span>,
       ];
     default:
-      return [token.content];
+      return [<SeenText text={token.content} />];
   }
 }

@@ -1,9 +1,10 @@
 import { useEffect, useMemo, useRef } from 'preact/hooks';
+import { SeenText } from './seen-text.tsx';
 
 /** Lines that are laid out together; those out of sight are not laid out at all. */
 const LINES_PER_PART = 100;
 
-/** A text line by line, as it is. */
+/** A text line by line, as it is, with a box for what cannot be seen. Each line has its own direction. */
 export function TextLines({
   text,
   isNumbered,
@@ -33,7 +34,7 @@ export function TextLines({
             return (
               <div class="line" key={number} data-line={number} data-found={number === line}>
                 {isNumbered && <span class="number">{number}</span>}
-                <span class="words">{each === '' ? '\n' : each}</span>
+                <bdi class="words">{each === '' ? '\n' : <SeenText text={each} />}</bdi>
               </div>
             );
           })}

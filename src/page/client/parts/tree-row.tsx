@@ -1,5 +1,7 @@
+import { visibleName } from '../../../language/invisible.ts';
 import type { TreeRow } from '../data/tree-rows.ts';
-import { ageWords, counted, sizeWords, timeWords, visible } from './words.ts';
+import { unseenWords } from './seen-text.tsx';
+import { ageWords, counted, sizeWords, timeWords } from './words.ts';
 
 /** The height of a row in pixels. */
 export const ROW_HEIGHT = 30;
@@ -12,6 +14,7 @@ export function idOf(path: string): string {
 export function Row({
   row,
   writer,
+  unseen,
   now,
   isActive,
   isSelected,
@@ -21,6 +24,8 @@ export function Row({
 }: {
   readonly row: TreeRow;
   readonly writer: string | undefined;
+  /** The characters that cannot be seen in the file, as far as it was read. */
+  readonly unseen: number;
   readonly now: number;
   readonly isActive: boolean;
   readonly isSelected: boolean;
@@ -57,8 +62,13 @@ export function Row({
           }}
         />
       )}
-      <span class="name">{visible(name)}</span>
-      {writer !== undefined && <span class="writer">{visible(writer)}</span>}
+      <span class="name">{visibleName(name)}</span>
+      {unseen > 0 && (
+        <span class="unseen" title={unseenWords(unseen)}>
+          {unseen.toLocaleString('en')} unseen
+        </span>
+      )}
+      {writer !== undefined && <span class="writer">{visibleName(writer)}</span>}
       <span class="size">{file ? sizeWords(size) : files.toLocaleString('en')}</span>
       <span class="age">{modified > 0 ? ageWords(modified, now) : ''}</span>
     </div>

@@ -1,16 +1,6 @@
 import { formatSize } from '../../../language/listing.ts';
 import { isoOf } from '../../../time.ts';
 
-/**
- * Control characters and those that turn the direction of a text around, which could make one name look like another.
- */
-const UNSEEN = /[\p{Cc}\p{Cf}\u2028\u2029]/gu;
-
-/** A name with what cannot be seen in it shown by its code point. */
-export function visible(name: string): string {
-  return name.replace(UNSEEN, (character) => `⟨${character.codePointAt(0)?.toString(16).toUpperCase()}⟩`);
-}
-
 export function sizeWords(bytes: number): string {
   return formatSize(bytes)
     .replace(/[KMG]$/, '$&B')
