@@ -1,26 +1,51 @@
 import type { Command } from 'commander';
 import { hasCode, MemoryError } from '../../errors.ts';
+import { countInvisible, visible } from '../../language/invisible.ts';
 import { MEMORY_ROOT } from '../../language/path.ts';
 import { decodeText, findInLines } from '../../language/text.ts';
 import { inTurns } from '../../time.ts';
 import type { FileStat } from '../../tool/files.ts';
 import { type ChosenVerb, EXIT_FAILED, forReaders, type Invocation } from '../run/invocation.ts';
 import { eachAhead, filesAt, readOneOfMany, runOnFiles, tellIfNobodys } from '../run/memory.ts';
-import { pathArgument } from '../run/typed.ts';
+import { orRefused, pathArgument, typedPath } from '../run/typed.ts';
 import { counted } from '../show/report.ts';
 
 /** Declares `grep`. */
 export function declareGrep(program: Command, run: ChosenVerb<typeof runGrep>): void {
   program
-    .command('grep <pattern>')
+    .command('grep')
+    .usage('[options] <pattern> [path] | --invisible [path]')
+    .argument('[pattern]')
     .addArgument(pathArgument('[path]'))
     .description('search the lines of all files; exit code 1 when none matches')
     .option('-i, --ignore-case', 'capitals count as small letters')
     .option('-F, --fixed-strings', 'the pattern is a text, no regular expression')
     .option('-l, --files-with-matches', 'print paths alone')
-    .action((pattern: string, path: string = MEMORY_ROOT, options: GrepArguments) =>
-      run({ pattern, path }, options),
-    );
+    .option(
+      '--invisible',
+      'in place of a pattern: lines with characters that cannot be seen, each written as ⟨its name⟩',
+    )
+    .action((first: string | undefined, path: string | undefined, given: TypedGrep, command: Command) => {
+      const { invisible = false, ...options } = given;
+      if (!invisible) {
+        if (first === undefined) {
+          command.error("error: missing required argument 'pattern'", { code: 'commander.missingArgument' });
+        }
+        run({ pattern: first, path: path ?? MEMORY_ROOT }, options);
+        return;
+      }
+      const { ignoreCase, fixedStrings, filesWithMatches } = options;
+      if (path !== undefined || ignoreCase === true || fixedStrings === true) {
+        const why = '--invisible takes the place of a pattern: name a path alone';
+        command.error(`error: ${why}`, { code: 'commander.conflictingOption' });
+      }
+      const wanted = first === undefined ? MEMORY_ROOT : orRefused(command, () => typedPath(first));
+      run({ pattern: undefined, path: wanted }, filesWithMatches === true ? { filesWithMatches } : {});
+    });
+}
+
+interface TypedGrep extends GrepArguments {
+  readonly invisible?: boolean;
 }
 
 export interface GrepArguments {
@@ -30,15 +55,16 @@ export interface GrepArguments {
 }
 
 /**
- * Prints the lines that match; resolves to 1 when none does, as grep does, or when a file could not be read. Such a
+ * Prints the lines that match, or without a pattern those with what cannot be seen, for which `⟨…⟩` stands in the line;
+ * JSON has the line as it is, with the number of such characters. Resolves to 1 when none does, as grep does, or when a file could not be read. Such a
  * file is named and keeps no one from the others.
  */
 export function runGrep(
-  { pattern, path }: { readonly pattern: string; readonly path: string },
+  { pattern, path }: { readonly pattern: string | undefined; readonly path: string },
   options: GrepArguments,
   invocation: Invocation,
 ) {
-  const matcher = matcherOf(pattern, options);
+  const hitOf = pattern === undefined ? invisibleHit : matchingHit(matcherOf(pattern, options));
   return forReaders(() =>
     runOnFiles(async (run) => {
       const { report, terminal } = invocation;
@@ -67,18 +93,15 @@ export function runGrep(
             skipped += 1;
             continue;
           }
-          const matching = findInLines(text, (line, number) =>
-            matcher.test(line) ? { line, number } : undefined,
-          );
-          const hits = await inTurns(matching, invocation.signal);
+          const hits = await inTurns(findInLines(text, hitOf), invocation.signal);
           if (hits.length > 0 && options.filesWithMatches === true) {
             await report.entry({ path: file.path }, file.path);
           } else {
-            for (const { line, number } of hits) {
+            for (const { line, number, shown, invisible } of hits) {
               const place = `${terminal.style('cyan', file.path)}:${number}:`;
               await report.entry(
-                { path: file.path, line: number, text: line },
-                `${place}${line.replace(/\r$/, '')}`,
+                { path: file.path, line: number, text: line, ...(invisible !== undefined && { invisible }) },
+                `${place}${shown.replace(/\r$/, '')}`,
               );
             }
           }
@@ -93,6 +116,24 @@ export function runGrep(
       return matches > 0 && unread === 0 ? 0 : EXIT_FAILED;
     }, invocation),
   );
+}
+
+interface Hit {
+  readonly line: string;
+  readonly number: number;
+  /** The line as people read it. */
+  readonly shown: string;
+  /** The characters of the line that cannot be seen, where these are looked for. */
+  readonly invisible?: number;
+}
+
+function invisibleHit(line: string, number: number): Hit | undefined {
+  const invisible = countInvisible(line);
+  return invisible === 0 ? undefined : { line, number, shown: visible(line), invisible };
+}
+
+function matchingHit(matcher: RegExp): (line: string, number: number) => Hit | undefined {
+  return (line, number) => (matcher.test(line) ? { line, number, shown: line } : undefined);
 }
 
 function matcherOf(pattern: string, { ignoreCase = false, fixedStrings = false }: GrepArguments): RegExp {

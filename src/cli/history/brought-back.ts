@@ -1,6 +1,6 @@
 import type { HistoryEntry, WrittenEntry } from '../../history/past/entries.ts';
+import { visibleName } from '../../language/invisible.ts';
 import { shownVersion } from '../show/shown.ts';
-import { onOneLine } from '../show/terminal.ts';
 
 /** A file that has a text of an actor again, by a version that is not the actor's. */
 export interface BroughtBack {
@@ -32,7 +32,7 @@ export function broughtBackOf(entries: readonly HistoryEntry[], writer: string):
 /** Says where the text is again, who brought it back, and what to do. */
 export function broughtBackLine({ entry, textOf }: BroughtBack): string {
   const { path, version, writer } = entry;
-  const by = writer === undefined ? '' : ` by ${onOneLine(writer)}`;
+  const by = writer === undefined ? '' : ` by ${visibleName(writer)}`;
   const undo = writer === undefined ? '' : ', or "undo" takes back what that actor did';
   return `again    ${path}  ${shownVersion(version)}${by} has the text of ${shownVersion(textOf)} again: "restore" gives the file another of its versions${undo}`;
 }

@@ -1,8 +1,9 @@
 import { MOST_KEPT_BYTES } from '../../format/sizes.ts';
 import type { HistoryEntry } from '../../history/past/entries.ts';
+import { visibleName } from '../../language/invisible.ts';
 import { counted } from '../show/report.ts';
 import { exactTimeOf, shownVersion } from '../show/shown.ts';
-import { onOneLine, type Style, type Terminal } from '../show/terminal.ts';
+import type { Style, Terminal } from '../show/terminal.ts';
 import { rowsOf } from '../show/wrap.ts';
 
 /** A piece of a line, in its colour. */
@@ -58,7 +59,7 @@ function lastPathOf([newest]: readonly HistoryEntry[]): string {
 function piecesOf(entry: HistoryEntry): readonly PicturePiece[] {
   const isRedacted = entry.kind === 'written' && entry.text === 'redacted';
   const word = isRedacted ? 'written by' : 'by';
-  const by = entry.writer === undefined ? [] : [{ text: `${word} ${onOneLine(entry.writer)}` }];
+  const by = entry.writer === undefined ? [] : [{ text: `${word} ${visibleName(entry.writer)}` }];
   const time = { text: exactTimeOf(entry.time) };
   if (entry.kind !== 'written') {
     return entry.to === undefined
@@ -78,6 +79,6 @@ function piecesOf(entry: HistoryEntry): readonly PicturePiece[] {
     ...by,
     ...(redacted?.writer === undefined || isTooLarge
       ? []
-      : [{ text: `redacted by ${onOneLine(redacted.writer)}` }]),
+      : [{ text: `redacted by ${visibleName(redacted.writer)}` }]),
   ];
 }

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { MOST_KEPT_BYTES } from '../../format/sizes.ts';
 import type { HistoryEntry, WrittenEntry } from '../../history/past/entries.ts';
+import { visibleName } from '../../language/invisible.ts';
 import { isoOf } from '../../time.ts';
 import type { Progress } from '../../tree/tenant.ts';
 import { runOnAdmin } from '../run/admin.ts';
@@ -9,7 +10,7 @@ import { ofAdmin, tellHistoryOff } from '../run/tenant-state.ts';
 import { pathArgument, wholeNumber } from '../run/typed.ts';
 import { counted } from '../show/report.ts';
 import { exactTimeOf, shownVersion } from '../show/shown.ts';
-import { onOneLine, type Terminal } from '../show/terminal.ts';
+import type { Terminal } from '../show/terminal.ts';
 import { wrapped } from '../show/wrap.ts';
 import { logPicture } from './log-picture.ts';
 
@@ -98,7 +99,7 @@ function nothingKnown(path: string | undefined): string {
 /** When, which version, what it came to, where, and on whose behalf. */
 function logLine(entry: HistoryEntry, { style }: Terminal): string {
   const { kind, path, time, version, writer } = entry;
-  const by = writer === undefined ? '' : `  by ${onOneLine(writer)}`;
+  const by = writer === undefined ? '' : `  by ${visibleName(writer)}`;
   const shown = style('yellow', shownVersion(version));
   const what = (word: string): string =>
     `${exactTimeOf(time)}  ${shown}  ${word.padEnd(LONGEST_KIND)}  ${path}`;
@@ -111,7 +112,7 @@ function logLine(entry: HistoryEntry, { style }: Terminal): string {
 
 /** Tells who wrote the text from who took it out; nobody did where it was too long to be kept. */
 function redactedWords({ writer, redacted, size }: WrittenEntry): string {
-  const written = writer === undefined ? '' : `  written by ${onOneLine(writer)}`;
+  const written = writer === undefined ? '' : `  written by ${visibleName(writer)}`;
   if (size > MOST_KEPT_BYTES) return `too large to keep${written}`;
-  return `redacted${written}${redacted?.writer === undefined ? '' : `  redacted by ${onOneLine(redacted.writer)}`}`;
+  return `redacted${written}${redacted?.writer === undefined ? '' : `  redacted by ${visibleName(redacted.writer)}`}`;
 }

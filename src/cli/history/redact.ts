@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { type ErrorDetails, hasReason, MemoryError } from '../../errors.ts';
 import type { Redaction, WrittenEntry } from '../../history/past/entries.ts';
+import { visibleName } from '../../language/invisible.ts';
 import { decodeText } from '../../language/text.ts';
 import { type AdminRun, runOnAdmin } from '../run/admin.ts';
 import { type Consent, requireYes } from '../run/consent.ts';
@@ -11,7 +12,7 @@ import { tellingWhatHolds } from '../show/holding-lines.ts';
 import { NOT_TEXT } from '../show/patch.ts';
 import { counted, type Report } from '../show/report.ts';
 import { shownVersion, timeOf } from '../show/shown.ts';
-import { onOneLine, type Terminal } from '../show/terminal.ts';
+import type { Terminal } from '../show/terminal.ts';
 
 /** Declares `redact`. */
 export function declareRedact(program: Command, run: ChosenVerb<typeof runRedact>): void {
@@ -91,7 +92,7 @@ type Name = Pick<RedactArguments, 'path' | 'version'>;
 async function preview(run: AdminRun, name: Name, { terminal, flags }: Invocation): Promise<string> {
   const { entry, bytes } = await run.report.during('reading the history', () => find(run, name));
   const { path, version, time, writer, size } = entry;
-  const by = writer === undefined ? '' : `  by ${onOneLine(writer)}`;
+  const by = writer === undefined ? '' : `  by ${visibleName(writer)}`;
   const what = terminal.style('red', 'redact');
   const line = `${what}  ${path}  ${shownVersion(version)}  ${timeOf(time)}  ${counted(size, 'byte')}${by}`;
   const isForEyes = terminal.isForEyes && flags.json !== true;

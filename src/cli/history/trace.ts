@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import type { Trace, TracedTurn, TracedVersion } from '../../history/trace/trace.ts';
 import type { Untold } from '../../history/trace/untold.ts';
+import { visibleName } from '../../language/invisible.ts';
 import { runOnAdmin } from '../run/admin.ts';
 import { type ChosenVerb, forReaders, type Invocation } from '../run/invocation.ts';
 import { ofAdmin, tellHistoryOff } from '../run/tenant-state.ts';
@@ -8,7 +9,7 @@ import { pathArgument, versionArgument } from '../run/typed.ts';
 import { type Branch, linesBelow } from '../show/branches.ts';
 import { counted } from '../show/report.ts';
 import { shownVersion, timeOf } from '../show/shown.ts';
-import { onOneLine, type Terminal } from '../show/terminal.ts';
+import type { Terminal } from '../show/terminal.ts';
 import { wrapped } from '../show/wrap.ts';
 
 /** Declares `trace`. */
@@ -60,7 +61,7 @@ function pictureOf(trace: Trace, { style }: Terminal, columns: number): readonly
       .map((turn) => turnBranch(turn, 'read it'));
   const turnBranch = (turn: TracedTurn, how: string): Branch => {
     const state = turn.state === 'unfinished' ? ', and has not ended' : '';
-    const line = `${style('bold', `turn ${onOneLine(turn.turn)}`)}  ${timeOf(turn.time)}  ${how}${state}`;
+    const line = `${style('bold', `turn ${visibleName(turn.turn)}`)}  ${timeOf(turn.time)}  ${how}${state}`;
     if (drawn.has(turn.turn)) return { line: `${line}, as above`, below: [] };
     drawn.add(turn.turn);
     const followers = trace.turns.filter(({ follows, read }) => follows === turn.turn && read.length === 0);
@@ -80,7 +81,7 @@ function pictureOf(trace: Trace, { style }: Terminal, columns: number): readonly
   const linesOf = (version: TracedVersion, how: string): readonly string[] => {
     const { time, writer } = version;
     const when = time === undefined ? '' : `  ${timeOf(time)}`;
-    const by = writer === undefined ? '' : `  by ${onOneLine(writer)}`;
+    const by = writer === undefined ? '' : `  by ${visibleName(writer)}`;
     const line = `${nameOf(version)}${when}${endOf(version)}${by}${how}`;
     return [...wrapped(line, { room: columns }), ...linesBelow({ below: readersOf(version) }, { columns })];
   };
@@ -115,11 +116,11 @@ function sentenceOf(untold: Untold): string {
     case 'expired':
       return `what turns read that ended before ${timeOf(untold.before)}, which may have expired`;
     case 'writers':
-      return `whether these read it before they wrote, as no stored turn says (a person, a repair, another program): ${untold.writers.map(onOneLine).join(', ')}`;
+      return `whether these read it before they wrote, as no stored turn says (a person, a repair, another program): ${untold.writers.map(visibleName).join(', ')}`;
     case 'unnamed':
       return `what was read by those who wrote ${counted(untold.versions, 'version')} since, and named no actor`;
     case 'unlisted':
-      return `what else turn ${onOneLine(untold.turn)} touched: ${counted(untold.count, 'file')}`;
+      return `what else turn ${visibleName(untold.turn)} touched: ${counted(untold.count, 'file')}`;
     case 'untraced':
       return `what ${counted(untold.count, 'turn')} did that ended with an earlier version of the worker`;
     case 'damaged':

@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { MemoryError } from '../../errors.ts';
 import { momentOf } from '../../history/change/moment.ts';
 import type { LeftFile, PlannedChange, PlanOutcome } from '../../history/change/plan.ts';
+import { visibleName } from '../../language/invisible.ts';
 import { isoOf } from '../../time.ts';
 import { type RedactedRule, sumRules } from '../../tool/redactions.ts';
 import type { CallOptions } from '../../tree/tenant.ts';
@@ -23,7 +24,7 @@ import { changeLines, NOT_TEXT } from '../show/patch.ts';
 import { redactedWords } from '../show/redaction-lines.ts';
 import { counted, type Report } from '../show/report.ts';
 import { shownVersion } from '../show/shown.ts';
-import { onOneLine, type Terminal } from '../show/terminal.ts';
+import type { Terminal } from '../show/terminal.ts';
 import { type BroughtBack, broughtBackLine, broughtBackOf } from './brought-back.ts';
 import { type Patch, patchOfChange } from './plan-patches.ts';
 import { type Named, requireKnown } from './require-known.ts';
@@ -104,7 +105,7 @@ export async function runUndo(
 ): Promise<number> {
   const stage = createStage();
   const writer = writerOf(actor, turn);
-  const shown = turn === undefined ? `the writer ${onOneLine(writer)}` : `the turn ${onOneLine(turn)}`;
+  const shown = turn === undefined ? `the writer ${visibleName(writer)}` : `the turn ${visibleName(turn)}`;
   return runOnAdmin(
     (run) =>
       carryOut(run, invocation, {
@@ -269,7 +270,7 @@ async function patchLines(found: Patch, terminal: Terminal, signal: AbortSignal)
 
 function changeLine(change: PlannedChange, { style }: Terminal): string {
   const { what, path, to, fromVersion, toVersion, writer } = change;
-  const by = writer === undefined ? '' : ` by ${onOneLine(writer)}`;
+  const by = writer === undefined ? '' : ` by ${visibleName(writer)}`;
   const [from, then] = [fromVersion, toVersion].map((version) => version && shownVersion(version));
   const versions = `${from ?? 'nothing'}${by} → ${then ?? 'nothing'}`;
   const colour = what === 'delete' ? 'red' : what === 'create' ? 'green' : 'yellow';
@@ -294,7 +295,7 @@ function leftLine(
 ): string {
   const name = version === undefined ? '' : ` ${shownVersion(version)}`;
   const since = later.length === 0 ? '' : `: ${later.map(shownVersion).join(' ')}`;
-  const why = limit ?? rules.map(onOneLine).join(' ');
+  const why = limit ?? rules.map(visibleName).join(' ');
   return `${style('dim', 'left   ')}  ${path}${name}  ${REASONS[reason]}${since}${why === '' ? '' : `: ${why}`}`;
 }
 

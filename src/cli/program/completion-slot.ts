@@ -139,6 +139,8 @@ function ofArgument(
   if (command.parent?.name() === 'tool')
     return /^(path|old|new)$/.test(name) ? { ...slot, kind: 'strict path' } : undefined;
   switch (name) {
+    case 'pattern':
+      return options.has('--invisible') ? { ...slot, kind: 'path' } : undefined;
     case 'path':
     case 'from':
     case 'to':

@@ -1,6 +1,6 @@
 import type { WriteStream } from 'node:tty';
 import { SingleBar } from 'cli-progress';
-import { withoutControls } from './terminal.ts';
+import { seenOnScreen } from './terminal.ts';
 
 /** The step that a long command is at: a number done of a total, or a line of words where nothing can be counted. */
 export type Step =
@@ -62,7 +62,7 @@ function screenDisplay(stream: WriteStream, now: () => number): ProgressDisplay 
       if (now() - startedAt < QUIET_MS) return;
       if ('line' in step) {
         clear();
-        stream.write(`${CLEAR_LINE}${withoutControls(step.line)}`);
+        stream.write(`${CLEAR_LINE}${seenOnScreen(step.line)}`);
         shown = 'line';
         return;
       }

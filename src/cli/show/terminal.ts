@@ -1,6 +1,7 @@
 import type { WriteStream } from 'node:tty';
 import { styleText } from 'node:util';
 import { MemoryError } from '../../errors.ts';
+import { visible } from '../../language/invisible.ts';
 import { nameFileCode } from '../../store/failures.ts';
 
 export type Style = 'red' | 'green' | 'yellow' | 'blue' | 'cyan' | 'dim' | 'bold';
@@ -29,13 +30,13 @@ export interface Terminal {
 export function processTerminal({ quiet = false }: { readonly quiet?: boolean | undefined }): Terminal {
   const { stdin, stdout, stderr } = process;
   const say = (line: string): void => {
-    stderr.write(`sealed-memory: ${withoutControls(line)}\n`);
+    stderr.write(`sealed-memory: ${seenOnScreen(line)}\n`);
   };
   return {
     stdin,
     out: (text) =>
       new Promise((resolve, reject) => {
-        const shown = typeof text === 'string' && stdout.isTTY === true ? withoutControls(text) : text;
+        const shown = typeof text === 'string' && stdout.isTTY === true ? seenOnScreen(text) : text;
         stdout.write(shown, (error) => (error ? reject(outFailure(error)) : resolve()));
       }),
     complain: say,
@@ -72,17 +73,12 @@ const ESCAPE = '\u001b';
 const COLOUR = new RegExp(`(${ESCAPE}\\[(?:1|2|22|3[1-6]|39)m)`);
 
 /**
- * Replaces the control characters of a text, except tabs, line feeds and colours: what a memory holds may not drive the
- * terminal it is shown on.
+ * Writes what cannot be seen in a text as `⟨…⟩`, and every control character except tabs, line ends and colours: what a
+ * memory holds may neither drive the terminal it is shown on nor hide from its reader.
  */
-export function withoutControls(text: string): string {
+export function seenOnScreen(text: string): string {
   return text
     .split(COLOUR)
-    .map((part) => (COLOUR.test(part) ? part : part.replace(/[^\P{Cc}\t\n]/gu, '\uFFFD')))
+    .map((part) => (COLOUR.test(part) ? part : visible(part).replace(/\r(?!\n)/g, '⟨CR⟩')))
     .join('');
-}
-
-/** A text that others chose, such as an actor's, within a line: it begins no line of its own and turns none around. */
-export function onOneLine(text: string): string {
-  return text.replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, '\uFFFD');
 }

@@ -77,6 +77,6 @@ describe('the picture of log', () => {
   it('lets no writer begin a line, or turn one around', () => {
     const forged = draw([written('a', 1, { writer: 'x\n└── ● by\u202eeve', end: 'unrecorded' })]);
     expect(forged.split('\n')).toHaveLength(2);
-    expect(forged).toContain('its end is not recorded  5 bytes  by x\uFFFD└── ● by\uFFFDeve');
+    expect(forged).toContain('its end is not recorded  5 bytes  by x⟨LF⟩└── ● by⟨RLO⟩eve');
   });
 });
