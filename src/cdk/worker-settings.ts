@@ -38,7 +38,10 @@ export interface WorkerSettings {
   readonly historyDays?: number;
   /** Memories of other tenants, each seen as a directory, as `SEALED_MEMORY_MOUNTS` takes them; none by default. */
   readonly mounts?: string;
-  /** The content that no file may hold: some of `secrets`, `email`, `card`, `iban`, `phone`, `redact`, with commas. */
+  /**
+   * The content that no file may hold: some of `secrets`, `email`, `card`, `iban`, `phone`, `invisible`, `redact`, with
+   * commas.
+   */
   readonly policy?: string;
   /** The largest file, in bytes; absent: 1 MiB. */
   readonly maxFileBytes?: number;
@@ -75,7 +78,7 @@ interface SettingRow {
   readonly matches?: readonly [RegExp, string];
 }
 
-const KIND = '(secrets|email|card|iban|phone)';
+const KIND = '(secrets|email|card|iban|phone|invisible)';
 const POLICY = new RegExp(`^(redact *, *)*${KIND}( *, *(${KIND}|redact))*$`);
 const MOUNT = '/[^=,]+=[a-z0-9-]+(:ro)?(:expires=(true|false))?';
 const MOUNTS = new RegExp(`^${MOUNT}( *, *${MOUNT})*$`);
@@ -109,7 +112,10 @@ export const SETTINGS: Readonly<Record<keyof WorkerSettings, SettingRow>> = {
     variable: 'SEALED_MEMORY_POLICY',
     told: 'worker',
     form: 'text',
-    matches: [POLICY, 'some of secrets, email, card, iban, phone, redact, with commas between them'],
+    matches: [
+      POLICY,
+      'some of secrets, email, card, iban, phone, invisible, redact, with commas between them',
+    ],
   },
   maxFileBytes: { variable: 'SEALED_MEMORY_MAX_FILE_BYTES', told: 'worker', form: 'number' },
   maxFiles: { variable: 'SEALED_MEMORY_MAX_FILES', told: 'worker', form: 'number' },

@@ -1,10 +1,11 @@
 import { misconfigured } from '../errors.ts';
+import { invisibleIn } from '../language/invisible.ts';
 import { countLineBreaks, decodeText, encodeText } from '../language/text.ts';
 import { letOthersRun, throwIfAborted } from '../time.ts';
 import type { Policy, PolicyFile, PolicyFinding, PolicyVerdict } from '../tree/admission/policy.ts';
 import { AROUND_PERSONAL_DATA, findPersonalData, type PersonalData } from './personal-data.ts';
 import { AROUND_SECRETS, findSecrets } from './secrets.ts';
-import { type Match, matchesIn, piecesOf } from './text-pieces.ts';
+import { type Match, matchesIn, type Piece, piecesOf } from './text-pieces.ts';
 
 export type { Policy, PolicyFile, PolicyFinding, PolicyVerdict } from '../tree/admission/policy.ts';
 export type { PersonalData } from './personal-data.ts';
@@ -14,6 +15,11 @@ export interface SensitiveInformationOptions {
   readonly secrets?: boolean;
   /** The kinds of personal data to look for; none unless given. */
   readonly personal?: readonly PersonalData[];
+  /**
+   * True to look for characters that cannot be seen, such as tag characters, which a model reads as text; default false.
+   * Those that emoji and joined letters need where they stand are left alone.
+   */
+  readonly invisible?: boolean;
   /**
    * The action on a finding. `refuse` (default): the write is refused. `redact`: `[redacted: RULE]` is written in its
    * place.
@@ -36,12 +42,12 @@ const LENIENT = new TextDecoder('utf-8', { ignoreBOM: true });
  * @throws MemoryError `misconfigured` for invalid options. The policy throws `aborted` once its signal has fired.
  */
 export function sensitiveInformation(options: SensitiveInformationOptions = {}): Policy {
-  const { secrets = true, personal = [], action = 'refuse' } = options;
+  const { secrets = true, personal = [], invisible = false, action = 'refuse' } = options;
   const unknown = personal.find((kind) => !KINDS.includes(kind));
   if (unknown !== undefined || (action !== 'refuse' && action !== 'redact')) {
     throw misconfigured(`personal takes ${KINDS.join(', ')}; action takes refuse or redact.`);
   }
-  const rules: Rules = { secrets, personal: new Set(personal) };
+  const rules: Rules = { secrets, personal: new Set(personal), invisible };
 
   return async ({ path, content, signal }: PolicyFile): Promise<PolicyVerdict> => {
     const inName = await firstFindings(foundIn(path, rules, signal));
@@ -62,6 +68,7 @@ export function sensitiveInformation(options: SensitiveInformationOptions = {}):
 interface Rules {
   readonly secrets: boolean;
   readonly personal: ReadonlySet<PersonalData>;
+  readonly invisible: boolean;
 }
 
 interface LocatedMatch extends Match {
@@ -71,7 +78,7 @@ interface LocatedMatch extends Match {
 /** Yields the findings of the rules in each piece of a text, in order. Others run between two pieces. */
 async function* foundIn(
   text: string,
-  { secrets, personal }: Rules,
+  { secrets, personal, invisible }: Rules,
   signal: AbortSignal | undefined,
 ): AsyncGenerator<readonly LocatedMatch[], void> {
   let [line, counted] = [1, 0];
@@ -86,11 +93,16 @@ async function* foundIn(
     const matches = [
       ...(secrets ? await matchesIn(piece, AROUND_SECRETS, findSecrets) : []),
       ...(await matchesIn(piece, AROUND_PERSONAL_DATA, (part) => findPersonalData(part, personal))),
+      ...(invisible ? findInvisible(piece) : []),
     ];
     const inOrder = matches.toSorted((a, b) => a.start - b.start || b.end - a.end);
     yield inOrder.map((match) => ({ ...match, line: lineAt(match.start) }));
     lineAt(piece.to);
   }
+}
+
+function* findInvisible({ text, from, to }: Piece): Generator<Match, void> {
+  for (const { start, end } of invisibleIn(text, from, to)) yield { rule: 'invisible', start, end };
 }
 
 /** Collects findings, and reads no further than to the last one that a verdict names. */
@@ -105,18 +117,20 @@ async function firstFindings(
   return findings;
 }
 
-/** Redacts a text; matches that overlap are redacted together. */
+/** Redacts a text; matches that overlap are redacted together, and those of one rule that touch. */
 async function redact(
   text: string,
   found: AsyncIterable<readonly LocatedMatch[]>,
 ): Promise<{ readonly redacted: string; readonly findings: readonly PolicyFinding[] }> {
   const findings: PolicyFinding[] = [];
-  let [redacted, from] = ['', 0];
+  let [redacted, from, last] = ['', 0, ''];
   for await (const matches of found) {
     for (const { rule, start, end } of matches) {
       if (end <= from) continue;
-      if (start >= from) redacted += `${text.slice(from, start)}[redacted: ${rule}]`;
-      from = end;
+      if (start > from || (start === from && rule !== last)) {
+        redacted += `${text.slice(from, start)}[redacted: ${rule}]`;
+      }
+      [from, last] = [end, rule];
     }
     findings.push(...tellable(matches, findings.length));
   }

@@ -4,7 +4,7 @@ import type { PersonalData } from './personal-data.ts';
 
 const PERSONAL: readonly PersonalData[] = ['email', 'card', 'iban', 'phone'];
 /** The words of a policy: what it may look for, and `redact`. */
-const WORDS: readonly string[] = ['secrets', ...PERSONAL, 'redact'];
+const WORDS: readonly string[] = ['secrets', ...PERSONAL, 'invisible', 'redact'];
 
 /**
  * A policy of the caller's own, or words for the one in `sealed-memory/policy`: the kinds to look for, and `redact`.
@@ -29,6 +29,7 @@ export function readPolicy(given: PolicyInput | undefined): Policy | undefined {
     policy ??= sensitiveInformation({
       secrets: words.has('secrets'),
       personal,
+      invisible: words.has('invisible'),
       action: words.has('redact') ? 'redact' : 'refuse',
     });
     return policy(file);

@@ -76,7 +76,7 @@ export function createProgram(choose: Choose): Command {
     .option('--read-only', 'change nothing')
     .option(
       '--policy <words>',
-      'what no file may hold: some of secrets, email, card, iban, phone, redact, with a comma between',
+      'what no file may hold: some of secrets, email, card, iban, phone, invisible, redact, with a comma between',
     )
     .option('--max-file-bytes <bytes>', 'the largest file that is written or shown')
     .option('--max-files <count>', 'how many files the memory may hold')

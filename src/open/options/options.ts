@@ -44,8 +44,8 @@ export interface MemoryOptions {
   readonly readOnly?: boolean | undefined;
   /**
    * Judges the content of every file before it is sealed, and every new name; a file or a name that it refuses is not
-   * written. A policy for secrets and personal data is in `sealed-memory/policy`; words such as `secrets,email,redact`
-   * stand for it.
+   * written. A policy for secrets, personal data and characters that cannot be seen is in `sealed-memory/policy`; words such
+   * as `secrets,email,redact` stand for it.
    */
   readonly policy?: PolicyInput | undefined;
   readonly limits?:

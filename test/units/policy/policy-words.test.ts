@@ -8,6 +8,8 @@ it.each([
   ['email,card,iban,phone', true],
   ['secrets,redact', true],
   [' email , redact ', true],
+  ['invisible', true],
+  ['invisible,redact', true],
   ['redact', false],
   ['secrets,other', false],
   ['redact,other', false],
@@ -18,7 +20,7 @@ it.each([
   else expect(() => checkPolicyWords(words, 'policy')).toThrow('policy takes some of secrets, email');
 });
 
-const TEXT = `ada@example.org\n4111 1111 1111 1111\nDE89 3704 0044 0532 0130 00\n+49 30 901820\n${TOKEN}\n`;
+const TEXT = `ada@example.org\n4111 1111 1111 1111\nDE89 3704 0044 0532 0130 00\n+49 30 901820\n${TOKEN}\nto\u200bday\n`;
 
 async function judge(words: string, text = TEXT): Promise<PolicyVerdict | undefined> {
   const content = new TextEncoder().encode(text);
@@ -31,6 +33,7 @@ it.each([
   ['iban', [3]],
   ['phone', [4]],
   ['secrets', [5]],
+  ['invisible', [6]],
   ['phone, email', [1, 4]],
 ])('the words %j refuse what stands in the lines %j', async (words, lines) => {
   const verdict = await judge(words);
