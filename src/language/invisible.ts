@@ -18,29 +18,36 @@ export interface InvisibleSpan {
  * and below numbers are format characters, too, but are seen.
  */
 const UNSEEN =
-  /[[\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\u2028\u2029\u2800\u{1d159}]--[\t\n\r\u0600-\u0605\u06dd\u070f\u0890\u0891\u08e2\u{110bd}\u{110cd}]]/gv;
+  /(?![\t\n\r\u0600-\u0605\u06dd\u070f\u0890\u0891\u08e2\u{110bd}\u{110cd}])[\p{Cc}\p{Cf}\p{DI}\u2028\u2029\u2800\u{1d159}]/gu;
 
-const LETTER_OR_MARK = /[\p{L}\p{M}]/v;
+const LETTER = /\p{L}/u;
+const LETTER_OR_MARK = /[\p{L}\p{M}]/u;
 /** Letters and marks of scripts whose letters join: a joiner beside one changes its shape. */
-const JOINING =
-  /[[\p{L}\p{M}]&&[\p{scx=Arab}\p{scx=Syrc}\p{scx=Mong}\p{scx=Nkoo}\p{scx=Adlm}\p{scx=Rohg}\p{scx=Mand}\p{scx=Phag}]]/v;
+const JOINING = /(?=[\p{L}\p{M}])[\p{scx=Arab}\p{scx=Syrc}\p{scx=Mong}\p{scx=Nkoo}\p{scx=Adlm}]/u;
 /** Signs of Indic scripts with which a joiner makes or prevents a conjunct: those that take a vowel away. */
-const VIRAMA =
-  /[\u094d\u09cd\u0a4d\u0acd\u0b4d\u0bcd\u0c4d\u0ccd\u0d4d\u0dca\u1039\u103a\u17d2\u1b44\ua9c0]/v;
+const VIRAMA = /[\u094d\u09cd\u0a4d\u0acd\u0b4d\u0bcd\u0c4d\u0ccd\u0d4d\u0dca\u1039\u103a\u17d2\u1b44\ua9c0]/;
 /** Marks of Indic scripts, before which a joiner keeps a letter apart. */
-const INDIC_MARK = /[\p{M}&&[\u0900-\u0dff\u1000-\u109f\u1780-\u17ff\u1b00-\u1b7f\ua980-\ua9df]]/v;
+const INDIC_MARK = /(?=\p{M})[\u0900-\u1b7f\ua980-\ua9df]/u;
 /** Scripts without spaces, in which a zero width space ends a word. */
-const SPACELESS = /[\p{scx=Khmr}\p{scx=Thai}\p{scx=Laoo}\p{scx=Mymr}]/v;
+const SPACELESS = /[\p{scx=Khmr}\p{scx=Thai}\p{scx=Laoo}\p{scx=Mymr}]/u;
+/** The first letters of Korean syllables, and the vowels. */
+const [HANGUL_FIRST, HANGUL_VOWEL] = [/[\u1100-\u115e\ua960-\ua97c]/, /[\u1161-\u11a7]/];
+const EMOJI_CHARACTER = /\p{Emoji}/u;
+const KEY = /[#*0-9]/;
+const MONGOLIAN = /\p{scx=Mong}/u;
+const HAN = /\p{scx=Han}/u;
+/** Characters beside ideographs that have forms of their own. */
+const HAS_FORMS = /[\p{Sm}\p{scx=Mymr}\p{scx=Phag}]/u;
 
 /** Tells whether a character is needed where it stands, between the character before it and the one behind it. */
 function isNeeded(codePoint: number, before: string, behind: string): boolean {
   switch (codePoint) {
     case 0xad:
-      return LETTER_OR_MARK.test(before) && /\p{L}/v.test(behind);
+      return LETTER_OR_MARK.test(before) && LETTER.test(behind);
     case 0x200b:
       return SPACELESS.test(before) && SPACELESS.test(behind);
     case 0x200c:
-    case 0x200d:
+    case JOINER:
       return (
         JOINING.test(before) ||
         JOINING.test(behind) ||
@@ -49,17 +56,16 @@ function isNeeded(codePoint: number, before: string, behind: string): boolean {
       );
     // A syllable of old Korean that lacks its first or its second letter.
     case 0x115f:
-      return /[\u1161-\u11a7]/v.test(behind);
+      return HANGUL_VOWEL.test(behind);
     case 0x1160:
-      return /[\u1100-\u115e\ua960-\ua97c]/v.test(before);
+      return HANGUL_FIRST.test(before);
     case 0xfe0f:
     case 0xfe0e:
-      return /[#*0-9]/v.test(before) ? behind === '\u20e3' : /\p{Emoji}/v.test(before);
+      return KEY.test(before) ? behind === '\u20e3' : EMOJI_CHARACTER.test(before);
   }
-  if (codePoint > 0xe00ff) return codePoint < 0xe01f0 && /\p{sc=Han}/v.test(before);
-  if (codePoint > 0x180a && codePoint < 0x1810) return /\p{scx=Mong}/v.test(before);
-  const hasForms = codePoint >= 0xfe00 && codePoint < 0xfe03;
-  return hasForms && /[\p{Sm}\p{scx=Han}\p{scx=Mymr}\p{scx=Phag}]/v.test(before);
+  if (codePoint > 0xe00ff) return codePoint < 0xe01f0 && HAN.test(before);
+  if (codePoint > 0x180a && codePoint < 0x1810) return MONGOLIAN.test(before);
+  return codePoint > 0xfdff && codePoint < 0xfe03 && (HAN.test(before) || HAS_FORMS.test(before));
 }
 
 /** More UTF-16 units than the longest emoji has. */
@@ -153,16 +159,10 @@ export function nameOfInvisible({ codePoint, tags }: InvisibleSpan): string {
 }
 
 function joinedSpan(before: InvisibleSpan, next: InvisibleSpan): InvisibleSpan | undefined {
-  if (before.end !== next.start || (before.tags === undefined) !== (next.tags === undefined))
-    return undefined;
-  const { start, count, codePoint } = before;
-  const end = next.end;
-  if (before.tags !== undefined) {
-    return { start, end, count: count + 1, codePoint, tags: `${before.tags}${next.tags}` };
-  }
-  return codePoint === next.codePoint
-    ? { start, end, count: count + 1, codePoint, tags: undefined }
-    : undefined;
+  const areTags = before.tags !== undefined && next.tags !== undefined;
+  if (before.end !== next.start || !(areTags || before.codePoint === next.codePoint)) return undefined;
+  const tags = areTags ? `${before.tags}${next.tags}` : undefined;
+  return { ...before, end: next.end, count: before.count + 1, tags };
 }
 
 /** Answers the ASCII text of a tag character, empty for one that begins or ends tags; undefined for any other. */
@@ -173,8 +173,9 @@ function tagText(codePoint: number): string | undefined {
 
 /** Emoji that are joined, as programs also write them: without the selectors between. A flag with tags behind it. */
 const SEQUENCE =
-  /\p{ExtPict}[\ufe0f\p{EMod}]?(?:\u200d\p{ExtPict}[\ufe0f\p{EMod}]?){1,3}|\u{1f3f4}[\u{e0020}-\u{e007e}]{1,8}\u{e007f}/vy;
-const LACKS_SELECTOR = /[\p{ExtPict}--\p{EPres}](?![\ufe0f\p{EMod}])/gv;
+  /\p{ExtPict}[\ufe0f\p{EMod}]?(?:\u200d\p{ExtPict}[\ufe0f\p{EMod}]?){1,3}|\u{1f3f4}[\u{e0020}-\u{e007e}]{1,8}\u{e007f}/uy;
+const LACKS_SELECTOR = /(?!\p{EPres})\p{ExtPict}(?![\ufe0f\p{EMod}])/gu;
+const MODIFIER = /[\ufe0f\p{EMod}]/u;
 const EMOJI = /^\p{RGI_Emoji}$/v;
 
 /**
@@ -184,8 +185,7 @@ const EMOJI = /^\p{RGI_Emoji}$/v;
 function endOfEmoji(text: string, at: number, from: number): number | undefined {
   const last = characterBefore(text, at);
   const start = at - last.length;
-  const isModifier = /[\ufe0f\p{EMod}]/v.test(last);
-  SEQUENCE.lastIndex = isModifier ? start - characterBefore(text, start).length : start;
+  SEQUENCE.lastIndex = MODIFIER.test(last) ? start - characterBefore(text, start).length : start;
   if (SEQUENCE.lastIndex < from) return undefined;
   const found = SEQUENCE.exec(text);
   const isEmoji = found && EMOJI.test(found[0].replace(LACKS_SELECTOR, '$&\ufe0f'));
@@ -193,8 +193,7 @@ function endOfEmoji(text: string, at: number, from: number): number | undefined 
 }
 
 function characterAt(text: string, at: number): string {
-  const codePoint = text.codePointAt(at);
-  return codePoint === undefined ? '' : String.fromCodePoint(codePoint);
+  return at < text.length ? String.fromCodePoint(text.codePointAt(at) ?? 0) : '';
 }
 
 function characterBefore(text: string, at: number): string {
