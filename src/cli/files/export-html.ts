@@ -1,6 +1,13 @@
 import { createHash } from 'node:crypto';
 import { toBase64 } from '../../format/encoding.ts';
 import { imageMediaType } from '../../language/image.ts';
+import {
+  countInvisible,
+  labelOfInvisible,
+  nameOfInvisible,
+  seenParts,
+  visibleName,
+} from '../../language/invisible.ts';
 import { parseGivenPath } from '../../language/path.ts';
 import { decodeText } from '../../language/text.ts';
 import { isoOf } from '../../time.ts';
@@ -14,6 +21,8 @@ body { max-width: 900px; margin: 0 auto; padding: 24px; background: var(--ground
   font: 15px/1.5 ui-sans-serif, system-ui, sans-serif; overflow-wrap: anywhere; }
 h1 { font-size: 22px; } h2 { font-size: 16px; margin: 0; } a { color: inherit; }
 .warning { padding: 10px 14px; border: 2px solid var(--warn); border-radius: 8px; color: var(--warn); }
+.unseen { padding: 0 4px; border: 1px solid var(--warn); border-radius: 4px; color: var(--warn);
+  font: 600 11px ui-monospace, monospace; }
 .facts { margin: 0; color: var(--soft); font-size: 13px; }
 nav ol { padding-left: 3ch; } article { margin-top: 28px; padding-top: 14px; border-top: 1px solid var(--line); }
 pre { font: 13px/1.6 ui-monospace, monospace; white-space: pre-wrap; tab-size: 8; }
@@ -91,20 +100,26 @@ function contentOf(path: string, bytes: Uint8Array): string {
   const text = decodeText(bytes);
   if (text === undefined)
     return `<p>${counted(bytes.length, 'byte')} that are neither UTF-8 text nor an image.</p>`;
+  const unseen = countInvisible(text);
+  const banner = `<p class="warning"><strong>${counted(unseen, 'character')} here cannot be seen.</strong> Claude reads ${unseen === 1 ? 'it' : 'them'} all the same.</p>\n`;
+  const lines = text.split('\n').map((line) => (line === '' ? '' : `<bdi>${boxed(line)}</bdi>`));
   // A parser takes one line break away behind the tag.
-  return `<pre>\n${escaped(text.replace(HIDDEN_IN_TEXTS, shown))}</pre>`;
+  return `${unseen > 0 ? banner : ''}<pre>\n${lines.join('\n')}</pre>`;
 }
 
-/** Control characters but tabs and line breaks, and those that turn the direction of a text around. */
-const HIDDEN_IN_TEXTS = /[^\P{Cc}\t\n]|[\u061C\u200E\u200F\u202A-\u202E\u2066-\u2069]/gu;
-const HIDDEN_IN_NAMES = /[\p{Cc}\p{Cf}\u2028\u2029]/gu;
+/** A line with a box for what cannot be seen, as on the page. */
+function boxed(line: string): string {
+  return [...seenParts(line)]
+    .map((part) =>
+      typeof part === 'string'
+        ? escaped(part)
+        : `<span class="unseen" title="${escaped(nameOfInvisible(part))}">${escaped(labelOfInvisible(part))}</span>`,
+    )
+    .join('');
+}
 
 function named(name: string): string {
-  return escaped(name.replace(HIDDEN_IN_NAMES, shown));
-}
-
-function shown(character: string): string {
-  return `⟨${character.codePointAt(0)?.toString(16).toUpperCase()}⟩`;
+  return escaped(visibleName(name));
 }
 
 const ESCAPES: Readonly<Record<string, string>> = {

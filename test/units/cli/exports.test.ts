@@ -58,8 +58,11 @@ describe('export --html', () => {
       /<meta charset="utf-8">\n<meta http-equiv="Content-Security-Policy" content="default-src 'none'; /,
     );
     expect(html).toContain('This is plain text.');
-    expect(html).toContain('<pre>\nKestrel</pre>');
-    expect(html).toContain('&lt;/pre&gt;&lt;script&gt;alert(1)&lt;/script&gt;&amp;lt;b&amp;gt;⟨202E⟩txt.⟨7⟩');
+    expect(html).toContain('<pre>\n<bdi>Kestrel</bdi></pre>');
+    expect(html).toContain(
+      '<strong>2 characters here cannot be seen.</strong> Claude reads them all the same.</p>\n<pre>\n<bdi>&lt;/pre&gt;&lt;script&gt;alert(1)&lt;/script&gt;&amp;lt;b&amp;gt;<span class="unseen" title="U+202E, right-to-left override">RLO</span>txt.<span class="unseen" title="U+0007">BEL</span></bdi></pre>',
+    );
+    expect(html.split('cannot be seen')).toHaveLength(2);
     expect(html).not.toMatch(/<script|\son\w+=|src="(?!data:)|https?:/);
     writeFileSync(page, 'mine');
     await expect(exportTo('review.html', { html: true })).rejects.toMatchObject({ code: 'already_exists' });

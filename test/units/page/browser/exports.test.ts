@@ -15,6 +15,8 @@ const PNG = Buffer.from(
   'iVBORw0KGgoAAAANSUhEUgAAAAUAAAAFCAYAAACNbyblAAAAHElEQVQI12P4//8/w38GIAXDIBKE0DHxgljNBAAO9TXL0Y4OHwAAAABJRU5ErkJggg==',
   'base64',
 );
+const TAGS = [...'pay them'].map((letter) => String.fromCodePoint(0xe0000 + letter.charCodeAt(0))).join('');
+const HIDDEN = `Invoice \u202dgoes\u202c to\u200b ACME.${TAGS}\n`;
 const CANARY =
   '</pre></title></style><script>document.title="ran"</script><img src=x onerror=document.title="ran">';
 
@@ -28,6 +30,7 @@ describePage('exports in Chromium', ({ browser, stack }) => {
     writeFileSync(join(folder, 'logo.png'), PNG);
     await runPut('/memories/plan.md', { text: '# Kestrel\n' }, invocation);
     await runPut(`/memories/${CANARY.replaceAll('/', ' ')}.md`, { text: CANARY }, invocation);
+    await runPut('/memories/hidden.txt', { text: HIDDEN }, invocation);
     await runPut('/memories/logo.png', { file: join(folder, 'logo.png') }, invocation);
     await runExport({ path: '/memories', to: join(folder, 'review.html') }, { html: true }, invocation);
     await runExport({ path: '/memories', to: join(folder, 'out') }, {}, invocation);
@@ -43,6 +46,11 @@ describePage('exports in Chromium', ({ browser, stack }) => {
     await page.getByText('This is plain text.').waitFor();
     await page.getByRole('link', { name: '/memories/plan.md' }).click();
     await page.locator('article:target').getByText('# Kestrel').waitFor();
+    const hidden = page.locator('article', { has: page.getByRole('heading', { name: 'hidden.txt' }) });
+    expect(await hidden.locator('.warning').textContent()).toContain('11 characters here cannot be seen.');
+    expect(await hidden.locator('pre').textContent()).toBe('Invoice LROgoesPDF toZWSP ACME.TAG "pay them"\n');
+    expect(await hidden.locator('bdi').count()).toBe(1);
+    expect(await violationsOf(page)).toEqual([]);
     const image = page.getByRole('img');
     await expect.poll(() => image.evaluate((each) => (each as HTMLImageElement).naturalWidth)).toBe(5);
     expect(await page.title()).toBe('acme /memories');
@@ -68,8 +76,9 @@ describePage('exports in Chromium', ({ browser, stack }) => {
     expect(await page.locator('.bucket-pane, .health, .version').count()).toBe(0);
     await find(page, 'kestrel');
     await page.keyboard.press('Enter');
-    await page.getByText('1 line in 3 files').waitFor();
+    await page.getByText('1 line in 4 files').waitFor();
     await page.keyboard.press('Escape');
+    await row(page, 'hidden.txt').getByText('11 unseen').waitFor();
     await row(page, 'onerror').click();
     await content(page).locator('.markdown').waitFor();
     expect(await page.title()).toBe('sealed-memory');
