@@ -112,8 +112,10 @@ const treeChange = record({
   removed: list(text),
   /** Objects among the files that no writer of this tenant made. */
   foreign: number,
-  /** Milliseconds from one look to the next. */
+  /** Milliseconds from one look at what is open to the next. */
   everyMs: number,
+  /** Milliseconds in which the looks come around to everything else. */
+  restMs: number,
   requests,
 });
 
@@ -239,7 +241,7 @@ export type FoundLine = Shaped<typeof foundLine>;
 /** A file with characters that cannot be seen, which a search came across. */
 const unseenLine = record({ path: text, version: text, unseen: number });
 
-/** The progress of a search or a verification. */
+/** The progress of a search, a verification, or a reading of the whole history. */
 const progressLine = record({ done: number, total: number });
 
 const searchReading = record({
@@ -285,13 +287,16 @@ const keyReading = record({
 /** Every question by its name. */
 export const QUESTIONS = {
   facts: { forms: [{}], result: facts },
-  watch: { forms: [{}], line: treeChange },
+  /** `id`: a name that the page gives to this watch. */
+  watch: { forms: [{ id: 'text' }, {}], line: treeChange },
+  /** Tells a watch what is open: it looks there first. */
+  attend: { forms: [{ id: 'text', paths: 'paths' }], result: record({}) },
   file: { forms: [{ path: 'path' }], result: fileReading },
   directory: { forms: [{ path: 'path' }], result: directoryReading },
   object: { forms: [{ path: 'path' }], result: objectReading },
   /** Costs a GET for each file. */
   writers: { forms: [{ paths: 'paths' }], result: writersReading },
-  versions: { forms: [{ path: 'path' }], result: versionsReading },
+  versions: { forms: [{ path: 'path' }], line: progressLine, result: versionsReading },
   version: { forms: [{ path: 'path', version: 'text' }], result: versionReading },
   search: {
     forms: [{ text: 'text' }],
@@ -301,7 +306,7 @@ export const QUESTIONS = {
   verify: { forms: [{}], line: progressLine, result: verifyReading },
   keys: { forms: [{}], result: keyReading },
   /** Takes back what an actor did, or all since a moment; writes nothing. */
-  plan: { forms: [{ undo: 'text' }, { at: 'text' }], result: planReading },
+  plan: { forms: [{ undo: 'text' }, { at: 'text' }], line: progressLine, result: planReading },
   /** Carries out the plan with the digest, and no other. */
   carryOut: {
     forms: [

@@ -154,7 +154,7 @@ async function namesIn(root: string, folder: string): Promise<readonly FolderEnt
 }
 
 /** The order of the UTF-8 bytes, which is that of code points: UTF-16 puts those above U+FFFF too early. */
-function compareUtf8(a: string, b: string): number {
+export function compareUtf8(a: string, b: string): number {
   const length = Math.min(a.length, b.length);
   for (let i = 0; i < length; i++) {
     const [x, y] = [a.charCodeAt(i), b.charCodeAt(i)];

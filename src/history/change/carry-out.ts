@@ -74,7 +74,7 @@ export async function carryOut(tenant: Tenant, tree: Tree, request: PlanRequest)
     const work = await openWork(tenant, call);
     if (work === undefined) return answer([], { left: [], outcome: 'nothing' });
     refuseToLose(work.keyring);
-    const past = await readWholePast(work);
+    const past = await readWholePast(work, dryRun ? call.onProgress : undefined);
     const texts: Texts = {
       async find(id) {
         refuseTwoTexts(past, id);

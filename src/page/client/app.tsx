@@ -21,20 +21,28 @@ interface ShownTree {
   readonly files: FilesByPath;
   readonly foreign: number;
   readonly everyMs: number;
+  readonly restMs: number;
   /** The paths that changed last. */
   readonly changed: ReadonlySet<string>;
   readonly isLoaded: boolean;
 }
 
-const NO_TREE: ShownTree = { files: new Map(), foreign: 0, everyMs: 0, changed: new Set(), isLoaded: false };
+const NO_TREE: ShownTree = {
+  files: new Map(),
+  foreign: 0,
+  everyMs: 0,
+  restMs: 0,
+  changed: new Set(),
+  isLoaded: false,
+};
 
 function withChange(tree: ShownTree, change: TreeChange): ShownTree {
   const files = applied(tree.files, change);
   if (tree.isLoaded && files === tree.files && change.foreign === tree.foreign) return tree;
   const isFirst = change.whole || !tree.isLoaded;
   const changed = isFirst ? [] : [...change.changed.map(({ path }) => path), ...change.removed];
-  const { foreign, everyMs } = change;
-  return { files, foreign, everyMs, changed: new Set(changed), isLoaded: !change.isPartial };
+  const { foreign, everyMs, restMs } = change;
+  return { files, foreign, everyMs, restMs, changed: new Set(changed), isLoaded: !change.isPartial };
 }
 
 export function App() {
@@ -50,6 +58,7 @@ export function App() {
   const [pane, setPane] = useState<Pane>('tree');
   const [paused, setPaused] = useState<string>();
   const [isHelping, setHelping] = useState(false);
+  const [seen, setSeen] = useState<readonly string[]>([]);
 
   const fail = useCallback((error: unknown) => {
     if (error instanceof QuestionRefused) setRefusal(error);
@@ -60,6 +69,7 @@ export function App() {
   }, [fail]);
   useWatch({
     isOn: facts !== undefined,
+    open: facts === undefined || facts.isExport ? undefined : [selected, ...seen],
     onChange(next) {
       setPaused(undefined);
       change(next);
@@ -99,7 +109,7 @@ export function App() {
   return (
     <div class="app" data-pane={pane} data-view={view} data-export={isExport}>
       <Header facts={facts} view={view} onView={setView} />
-      <TreePane hasWriters={!isExport} {...{ tree, unseen, selected }} onOpen={open} />
+      <TreePane hasWriters={!isExport} {...{ tree, unseen, selected }} onOpen={open} onSeen={setSeen} />
       {view === 'history' && (
         <HistoryView
           canWrite={facts?.canWrite === true}
@@ -143,7 +153,13 @@ export function App() {
           )}
         </main>
       )}
-      <Footer facts={facts} everyMs={tree.everyMs} paused={paused} onHelp={() => setHelping(true)} />
+      <Footer
+        facts={facts}
+        everyMs={tree.everyMs}
+        restMs={tree.restMs}
+        paused={paused}
+        onHelp={() => setHelping(true)}
+      />
       {isHelping && <Shortcuts onClose={() => setHelping(false)} />}
     </div>
   );

@@ -1,6 +1,7 @@
 import { isForTheOperator, MemoryError } from '../../errors.ts';
 import { failureSentence } from '../../language/sentences.ts';
 import { countFor, createCounts } from '../../tool/call-counts.ts';
+import type { Progress } from '../../tree/tenant.ts';
 import type { ErrorLine, LineOf, QuestionName, ResultOf } from '../protocol.ts';
 import { type FieldsOf, type GivenFields, readFields } from './read-fields.ts';
 
@@ -45,6 +46,19 @@ function questionOf<N extends QuestionName>(name: N, answer: Answerers[N]): Ques
     const counts = createCounts();
     const result = await countFor(counts, async () => answer?.(readFields(name, given), asking));
     return { ...result, requests: counts.requests };
+  };
+}
+
+const PROGRESS_PAUSE_MS = 100;
+
+/** Tells now and then how far work is; a page that reads slowly is not waited for. */
+export function progressTo({ send }: Asking<Progress>): (progress: Progress) => void {
+  let toldAt = 0;
+  return ({ done, total }) => {
+    const now = performance.now();
+    if (now - toldAt < PROGRESS_PAUSE_MS) return;
+    toldAt = now;
+    send({ done, total }).catch(() => {});
   };
 }
 

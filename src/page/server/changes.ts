@@ -13,19 +13,28 @@ import type { Answerers } from './answer-questions.ts';
  *
  * @param tree what the page reads.
  * @param open opens what writes, for the first of them.
- * @param onChanged is called after each.
+ * @param onChanged is called after each, with the paths at and below which files are others now.
  */
 export function answerChanges(
   tree: Tree,
-  { open, onChanged }: { readonly open: () => Promise<Memory>; readonly onChanged: () => void },
+  {
+    open,
+    onChanged,
+  }: {
+    readonly open: () => Promise<Memory>;
+    readonly onChanged: (paths: readonly MemoryPath[]) => void;
+  },
 ): Answerers {
   const changing =
-    <Q extends readonly unknown[], R>(change: (...question: Q) => Promise<R>) =>
-    async (...question: Q): Promise<R> => {
+    <F extends { readonly path: MemoryPath; readonly to?: MemoryPath }, A, R>(
+      change: (fields: F, asking: A) => Promise<R>,
+    ) =>
+    async (fields: F, asking: A): Promise<R> => {
       try {
-        return await change(...question);
+        return await change(fields, asking);
       } finally {
-        onChanged();
+        const { path, to } = fields;
+        onChanged(to === undefined ? [path] : [path, to]);
       }
     };
   return {

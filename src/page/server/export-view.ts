@@ -65,6 +65,7 @@ export function openExportView(
         removed: [],
         foreign,
         everyMs: 0,
+        restMs: 0,
         requests: {},
       });
       return untilAborted(new Promise<never>(() => {}), signal);

@@ -1,12 +1,15 @@
 import type { History } from '../../history/history.ts';
+import { MEMORY_ROOT, type MemoryPath } from '../../language/path.ts';
 import type { Memory } from '../../tool/memory-tool.ts';
-import type { Answerers } from './answer-questions.ts';
+import type { CallOptions } from '../../tree/tenant.ts';
+import { type Answerers, progressTo } from './answer-questions.ts';
 import type { FieldsOf } from './read-fields.ts';
 
 /** Plans: `undo` names an actor, `at` a moment. Nothing is written. */
 export function answerPlan(history: History): Answerers {
   return {
-    plan: (fields, { signal }) => run(history, fields, { signal, dryRun: true }),
+    plan: (fields, asking) =>
+      run(history, fields, { signal: asking.signal, onProgress: progressTo(asking), dryRun: true }),
   };
 }
 
@@ -16,7 +19,7 @@ export function answerCarryOut({
   onChanged,
 }: {
   readonly open: () => Promise<Memory>;
-  readonly onChanged: () => void;
+  readonly onChanged: (paths: readonly MemoryPath[]) => void;
 }): Answerers {
   return {
     async carryOut({ digest, ...fields }, { signal }) {
@@ -24,7 +27,7 @@ export function answerCarryOut({
       try {
         return await run(history, fields, { signal, digest });
       } finally {
-        onChanged();
+        onChanged([MEMORY_ROOT]);
       }
     },
   };
@@ -33,7 +36,7 @@ export function answerCarryOut({
 function run(
   history: History,
   fields: FieldsOf<'plan'>,
-  options: { readonly signal: AbortSignal; readonly dryRun?: true; readonly digest?: string },
+  options: Pick<CallOptions, 'signal' | 'onProgress'> & { readonly dryRun?: true; readonly digest?: string },
 ): ReturnType<History['undo']> {
   return 'undo' in fields
     ? history.undo({ ...options, writer: fields.undo })

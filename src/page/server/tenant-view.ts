@@ -13,15 +13,15 @@ import { wireTenant } from '../../open/wire-tenant.ts';
 import type { ConfiguredStore } from '../../store/open-store.ts';
 import { runCommand } from '../../tool/commands.ts';
 import type { Memory } from '../../tool/memory-tool.ts';
-import { openWork, type Progress } from '../../tree/tenant.ts';
-import type { Facts, LineOf, ResultOf } from '../protocol.ts';
-import { type Asking, type PageView, QUESTION_BYTES, questionsOf } from './answer-questions.ts';
+import { openWork } from '../../tree/tenant.ts';
+import type { Facts, ResultOf } from '../protocol.ts';
+import { type PageView, progressTo, QUESTION_BYTES, questionsOf } from './answer-questions.ts';
 import { answerChanges } from './changes.ts';
 import { contentOf } from './content.ts';
 import { answerCarryOut, answerPlan } from './plans.ts';
 import { searchedTree, searchFiles } from './search-files.ts';
 import { answerVersions, createWriterNames } from './versions.ts';
-import { watchTree } from './watch-tree.ts';
+import { createWatches } from './watch-tree.ts';
 
 /** The actor of what the page writes, for events and for the history. */
 const PAGE_ACTOR = 'page';
@@ -85,21 +85,21 @@ export async function openTenantView(
     return writing;
   };
 
-  let nudged = Promise.withResolvers<void>();
-  const nudge = (): void => {
-    nudged.resolve();
-    nudged = Promise.withResolvers();
-  };
+  const watches = createWatches(context);
 
   const questions = questionsOf({
     ...answerVersions(history, { tree, names }),
     ...answerPlan(history),
     ...(canWrite && {
-      ...answerChanges(tree, { open: openOnce, onChanged: nudge }),
-      ...answerCarryOut({ open: openOnce, onChanged: nudge }),
+      ...answerChanges(tree, { open: openOnce, onChanged: watches.nudge }),
+      ...answerCarryOut({ open: openOnce, onChanged: watches.nudge }),
     }),
     facts: async () => facts,
-    watch: (_, asking) => watchTree(context, asking, () => nudged.promise),
+    watch: (fields, asking) => watches.watch('id' in fields ? fields.id : '', asking),
+    async attend({ id, paths }) {
+      watches.attend(id, paths);
+      return {};
+    },
     async file({ path }, { signal }) {
       const found = await tree.readVersion(path, { signal });
       if (found === undefined) throw new MemoryError('not_found', 'there is no file of that path');
@@ -153,19 +153,6 @@ export async function openTenantView(
     return { level, sentence, isLeft: weightOf(finding) !== 'settled', ...(path !== undefined && { path }) };
   }
 }
-
-/** Tells now and then how far a verification is; a page that reads slowly is not waited for. */
-function progressTo({ send }: Asking<LineOf<'verify'>>): (progress: Progress) => void {
-  let toldAt = 0;
-  return ({ done, total }) => {
-    const now = performance.now();
-    if (now - toldAt < PROGRESS_PAUSE_MS) return;
-    toldAt = now;
-    send({ done, total }).catch(() => {});
-  };
-}
-
-const PROGRESS_PAUSE_MS = 100;
 
 function placeOf(store: ConfiguredStore): string {
   switch (store.kind) {

@@ -5,7 +5,7 @@ import type { History } from '../../history/history.ts';
 import { readActors } from '../../history/save/actors.ts';
 import { openWork, type Tenant } from '../../tree/tenant.ts';
 import type { Tree } from '../../tree/tree.ts';
-import type { Answerers } from './answer-questions.ts';
+import { type Answerers, progressTo } from './answer-questions.ts';
 import { contentOf, countUnseen } from './content.ts';
 
 /** Tells who stands behind the hash of a writer. */
@@ -44,8 +44,9 @@ export function answerVersions(
   { tree, names }: { readonly tree: Tree; readonly names: WriterNames },
 ): Answerers {
   return {
-    async versions({ path }, { signal }) {
-      const entries = await history.list(path, { signal });
+    async versions({ path }, asking) {
+      const { signal } = asking;
+      const entries = await history.list(path, { signal, onProgress: progressTo(asking) });
       return { path, entries: entries.map((entry) => ({ ...entry, time: entry.time.getTime() })) };
     },
     async version({ path, version: wanted }, { signal }) {

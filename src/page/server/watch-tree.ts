@@ -1,124 +1,319 @@
-import { KEYS_PER_REQUEST } from '../../store/port.ts';
+import { MemoryError } from '../../errors.ts';
+import { directoryPrefix, fileKey, type ObjectKey } from '../../format/object-keys.ts';
+import { joinPath, MEMORY_ROOT, type MemoryPath, segmentsOf } from '../../language/path.ts';
+import { compareUtf8 } from '../../store/folder.ts';
+import { KEYS_PER_REQUEST, type ListedObject } from '../../store/port.ts';
 import { pause } from '../../time.ts';
 import { countFor, createCounts } from '../../tool/call-counts.ts';
-import { filesIn } from '../../tree/list-directory.ts';
-import { openWork, type Tenant } from '../../tree/tenant.ts';
+import { decodeEntry } from '../../tree/list-directory.ts';
+import { openWork, type Tenant, type Work } from '../../tree/tenant.ts';
 import type { StoredFile, TreeChange } from '../protocol.ts';
 import type { Asking } from './answer-questions.ts';
 
-/** The time from the end of a look to the next one: an edit is seen within a second. */
+/** The time from the end of a look to the next one: an edit of what is open is seen within a second. */
 const PAUSE_MS = 800;
-/**
- * The LISTs that a look may cost in that time. A memory that costs more is looked at less often: about one LIST a
- * second.
- */
-const LISTS_PER_PAUSE = 1;
+/** The most LISTs that a look spends on what is open, beside the one for the rest. */
+const MOST_OPEN = 4;
 
-/** The findings of one look at the whole tree. */
-interface TreeLook {
-  readonly files: ReadonlyMap<string, StoredFile>;
-  readonly foreign: number;
+/** The watches of a page, one for each of its windows. */
+export interface Watches {
+  /**
+   * Sends the whole tree, and then whatever changed in it, until the page no longer waits. Each look lists what is open
+   * and, where the tree has more than 1,000 objects, the next 1,000 of the rest.
+   */
+  watch(id: string, asking: Asking<TreeChange>): Promise<never>;
+  /** Has the watch of that id list these files and directories at each look, the first ones first. */
+  attend(id: string, paths: readonly MemoryPath[]): void;
+  /** Has every watch look at once at these files or directories and what lies below them. */
+  nudge(paths: readonly MemoryPath[]): void;
 }
 
-/**
- * Sends the whole tree, and then whatever changed in it, until the page no longer waits. One LIST per 1,000 objects a
- * look.
- *
- * @param nudge resolves when there is a reason to look at once.
- */
-export async function watchTree(
+/** The wishes of the page that a watch heeds at its next look. */
+interface Wishes {
+  open: readonly MemoryPath[];
+  changed: readonly MemoryPath[];
+  /** Ends the pause before the next look. */
+  hurry: () => void;
+}
+
+export function createWatches(tenant: Tenant): Watches {
+  const all = new Map<string, Wishes>();
+  return {
+    async watch(id, asking) {
+      const wishes: Wishes = { open: [], changed: [], hurry() {} };
+      all.set(id, wishes);
+      try {
+        return await watchTree(tenant, asking, wishes);
+      } finally {
+        if (all.get(id) === wishes) all.delete(id);
+      }
+    },
+    attend(id, paths) {
+      const wishes = all.get(id);
+      if (wishes !== undefined) wishes.open = paths;
+    },
+    nudge(paths) {
+      for (const wishes of all.values()) {
+        wishes.changed = [...wishes.changed, ...paths];
+        wishes.hurry();
+      }
+    },
+  };
+}
+
+async function watchTree(
   tenant: Tenant,
   { signal, send }: Asking<TreeChange>,
-  nudge: () => Promise<void>,
+  wishes: Wishes,
 ): Promise<never> {
-  let before: TreeLook | undefined;
-  for (;;) {
-    const counts = createCounts();
-    let sent = 0;
-    // Each page of the first look is shown as it comes.
-    const onPage = async ({ files, foreign }: TreeLook): Promise<void> => {
-      const changed = [...files.values()].slice(sent);
-      const part = { whole: sent === 0, changed, removed: [], foreign, isPartial: true };
-      sent = files.size;
-      await send({ ...part, requests: {}, everyMs: 0 });
-    };
-    const options = { before, signal, ...(before === undefined && { onPage }) };
-    const now: TreeLook = await countFor(counts, () => look(tenant, options));
-    const { list = 0 } = counts.requests;
-    const everyMs = PAUSE_MS * Math.max(1, Math.ceil(list / LISTS_PER_PAUSE));
-    const difference = differenceOf(before, now, sent);
-    await send({ ...difference, isPartial: false, requests: counts.requests, everyMs });
-    before = now;
-    await pauseOr(nudge(), everyMs, signal);
+  const list = createRunningList(tenant);
+  let pass: Stretches | undefined;
+  let isWhole = true;
+  /** The files that are others than was told, by their paths; undefined for one that is gone. */
+  let found = new Map<string, StoredFile | undefined>();
+  const tell = async (
+    rest: Pick<TreeChange, 'isPartial' | 'requests' | 'everyMs' | 'restMs'>,
+  ): Promise<void> => {
+    const changed = [...found.values()].filter((file) => file !== undefined);
+    const removed = [...found].flatMap(([path, file]) => (file === undefined ? path : []));
+    found = new Map();
+    const change = { ...rest, changed, removed, whole: isWhole, foreign: list.foreign };
+    isWhole = false;
+    await send(change);
+  };
+  const take = (work: Work | undefined, stretch: Stretch): void => {
+    const { changed, removed } = list.take(work, stretch);
+    for (const path of removed) found.set(path, undefined);
+    for (const file of changed) found.set(file.path, file);
+  };
+  /** Goes on with the pass over the whole tree by one LIST, or to its end. */
+  const passOn = async (work: Work, to: 'next' | 'end' | 'first end'): Promise<void> => {
+    pass ??= stretchesOf(tenant, tenant.layout.data, signal);
+    for (;;) {
+      const { value: stretch } = await pass.next();
+      if (stretch === undefined) return;
+      take(work, stretch);
+      if (stretch.through === undefined) break;
+      if (stretch.objects.length < KEYS_PER_REQUEST) continue;
+      if (to === 'next') return;
+      // Each page of the first look is shown as it comes.
+      if (to === 'first end') await tell({ isPartial: true, requests: {}, everyMs: 0, restMs: 0 });
+    }
+    pass = undefined;
+  };
+  const look = async (isFirst: boolean): Promise<void> => {
+    const { open, changed } = wishes;
+    wishes.changed = [];
+    const work = await openWork(tenant, { signal });
+    if (work === undefined) {
+      await pass?.return();
+      pass = undefined;
+      take(work, { prefix: tenant.layout.data, objects: [] });
+      return;
+    }
+    for (const prefix of isFirst ? [] : list.prefixesOf(work, { changed, open })) {
+      for await (const stretch of stretchesOf(tenant, prefix, signal)) take(work, stretch);
+    }
+    if (!changed.includes(MEMORY_ROOT)) return passOn(work, isFirst ? 'first end' : 'next');
+    await pass?.return();
+    pass = undefined;
+    await passOn(work, 'end');
+  };
+  try {
+    for (let isFirst = true; ; isFirst = false) {
+      const counts = createCounts();
+      await countFor(counts, () => look(isFirst));
+      const restMs = PAUSE_MS * Math.max(1, Math.ceil(list.size / KEYS_PER_REQUEST));
+      await tell({ isPartial: false, requests: counts.requests, everyMs: PAUSE_MS, restMs });
+      if (wishes.changed.length === 0) await pauseOrHurry(wishes, signal);
+    }
+  } finally {
+    await pass?.return();
   }
 }
 
-async function pauseOr(nudged: Promise<void>, ms: number, signal: AbortSignal): Promise<void> {
+async function pauseOrHurry(wishes: Wishes, signal: AbortSignal): Promise<void> {
+  const hurry = Promise.withResolvers<void>();
+  wishes.hurry = hurry.resolve;
   const ending = new AbortController();
-  const paused = pause(ms, AbortSignal.any([signal, ending.signal]));
+  const paused = pause(PAUSE_MS, AbortSignal.any([signal, ending.signal]));
   try {
-    await Promise.race([paused, nudged]);
+    await Promise.race([paused, hurry.promise]);
   } finally {
     paused.catch(() => {});
     ending.abort();
   }
 }
 
-async function look(
-  tenant: Tenant,
-  {
-    before,
-    signal,
-    onPage,
-  }: {
-    readonly before: TreeLook | undefined;
-    readonly signal: AbortSignal;
-    /** Called with what was found so far, where there may be more. */
-    readonly onPage?: (found: TreeLook) => Promise<void>;
-  },
-): Promise<TreeLook> {
-  const work = await openWork(tenant, { signal });
-  const files = new Map<string, StoredFile>();
-  let foreign = 0;
-  if (work === undefined) return { files, foreign };
-  const prefix = tenant.layout.data;
-  for await (const { objects } of tenant.store.list({ prefix, signal })) {
-    for (const object of objects) {
-      const known = before?.files.get(object.key);
-      if (known?.version === object.etag) {
-        files.set(object.key, known);
-        continue;
-      }
-      const [entry] = filesIn(work, [object]);
-      if (entry === undefined) foreign += 1;
-      else {
-        files.set(object.key, {
-          path: entry.path,
-          size: entry.size,
-          stored: object.size,
-          modified: object.lastModified,
-          version: object.etag,
-          key: object.key.slice(prefix.length),
-        });
-      }
-    }
-    if (objects.length >= KEYS_PER_REQUEST) await onPage?.({ files, foreign });
-  }
-  return { files, foreign };
+/**
+ * All objects whose keys begin with `prefix` and stand behind `after`, up to `through`; to the end where one of these
+ * is undefined.
+ */
+interface Stretch {
+  readonly prefix: string;
+  readonly after?: string | undefined;
+  readonly through?: string | undefined;
+  readonly objects: readonly ListedObject[];
 }
 
-/** `sent`: so many files of a first look were sent already. */
-function differenceOf(
-  before: TreeLook | undefined,
-  now: TreeLook,
-  sent: number,
-): Pick<TreeChange, 'whole' | 'changed' | 'removed' | 'foreign'> {
-  const { foreign } = now;
-  const all = [...now.files];
-  if (before === undefined) {
-    return { whole: sent === 0, changed: all.slice(sent).map(([, file]) => file), removed: [], foreign };
+type Stretches = AsyncGenerator<Stretch, void>;
+
+/** Lists the objects of a prefix, a LIST a stretch; the last stretch has no objects and reaches to the end. */
+async function* stretchesOf({ store }: Tenant, prefix: string, signal: AbortSignal): Stretches {
+  let after: string | undefined;
+  for await (const { objects } of store.list({ prefix, signal })) {
+    const through = objects.at(-1)?.key;
+    if (through === undefined) continue;
+    yield { prefix, after, through, objects };
+    after = through;
   }
-  const changed = all.filter(([key, file]) => before.files.get(key) !== file).map(([, file]) => file);
-  const removed = [...before.files].filter(([key]) => !now.files.has(key)).map(([, { path }]) => path);
-  return { whole: false, changed, removed, foreign };
+  yield { prefix, after, objects: [] };
+}
+
+/** An object as it was listed last; without a file where no writer of this tenant made it. */
+interface SeenObject {
+  readonly etag: string;
+  readonly file: StoredFile | undefined;
+}
+
+/** The objects of the tree as the listings so far have them. */
+interface RunningList {
+  readonly size: number;
+  /** Objects that no writer of this tenant made. */
+  readonly foreign: number;
+  /**
+   * Takes what lies in a stretch in place of what lay there before, and tells what is other now. Costs time for the
+   * stretch alone, not for the whole list.
+   */
+  take(work: Work | undefined, stretch: Stretch): Pick<TreeChange, 'changed' | 'removed'>;
+  /**
+   * Finds the prefixes to be listed for paths: for one that is open a prefix of at most 1,000 objects, and only the
+   * first few; for one that was changed everything at and below it. None for a tree that one LIST shows.
+   */
+  prefixesOf(
+    work: Work,
+    paths: { readonly changed: readonly MemoryPath[]; readonly open: readonly MemoryPath[] },
+  ): readonly string[];
+}
+
+function createRunningList({ layout }: Tenant): RunningList {
+  const seen = new Map<ObjectKey, SeenObject>();
+  /** The keys of `seen`, in the order of a listing. */
+  const keys: ObjectKey[] = [];
+  /** The key that a path was found under last: while names are re-encrypted a path has two. */
+  const byPath = new Map<string, ObjectKey>();
+  let foreign = 0;
+
+  /** Finds the first place of a key that is not `before` what is looked for. */
+  const placeOf = (before: (key: ObjectKey) => boolean): number => {
+    let [low, high] = [0, keys.length];
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      const key = keys[middle];
+      if (key !== undefined && before(key)) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  };
+  const rangeOf = ({ prefix, after, through }: Omit<Stretch, 'objects'>): readonly [number, number] => [
+    placeOf((key) => (after === undefined ? compareUtf8(key, prefix) < 0 : compareUtf8(key, after) <= 0)),
+    placeOf((key) =>
+      through === undefined
+        ? key.startsWith(prefix) || compareUtf8(key, prefix) < 0
+        : compareUtf8(key, through) <= 0,
+    ),
+  ];
+  const countBelow = (prefix: string): number => {
+    const [from, to] = rangeOf({ prefix });
+    return to - from;
+  };
+  const put = (key: ObjectKey, object: SeenObject | undefined): void => {
+    const before = seen.get(key);
+    if (before !== undefined && before.file === undefined) foreign -= 1;
+    if (object === undefined) seen.delete(key);
+    else seen.set(key, object);
+    if (object !== undefined && object.file === undefined) foreign += 1;
+  };
+
+  return {
+    get size() {
+      return keys.length;
+    },
+    get foreign() {
+      return foreign;
+    },
+    take(work, stretch) {
+      const [from, to] = rangeOf(stretch);
+      const changed: StoredFile[] = [];
+      const removed: string[] = [];
+      const found = new Set(stretch.objects.map(({ key }) => key));
+      const gone = keys.slice(from, to).filter((key) => !found.has(key));
+      for (const key of gone) {
+        const path = seen.get(key)?.file?.path;
+        put(key, undefined);
+        if (path === undefined || byPath.get(path) !== key) continue;
+        byPath.delete(path);
+        removed.push(path);
+      }
+      for (const object of stretch.objects) {
+        const before = seen.get(object.key);
+        if (before?.file !== undefined && before.etag === object.etag) continue;
+        const file = work && fileOf(work, object);
+        put(object.key, { etag: object.etag, file });
+        if (file === undefined) continue;
+        byPath.set(file.path, object.key);
+        changed.push(file);
+      }
+      if (gone.length > 0 || found.size !== to - from) keys.splice(from, to - from, ...found);
+      return { changed, removed };
+    },
+    prefixesOf(work, { changed, open }) {
+      if (keys.length < KEYS_PER_REQUEST) return [];
+      const { names } = work.keyring;
+      const belowOf = (path: MemoryPath): string => directoryPrefix(layout, names, path);
+      const openPrefix = (path: MemoryPath): string => {
+        const key = path === MEMORY_ROOT ? undefined : fileKey(layout, names, path);
+        if (key === undefined || !seen.has(key)) return belowOf(path);
+        const beside = belowOf(joinPath(MEMORY_ROOT, ...segmentsOf(path).slice(0, -1)));
+        return countBelow(beside) <= KEYS_PER_REQUEST ? beside : key;
+      };
+      const all = changed
+        .filter((path) => path !== MEMORY_ROOT)
+        .flatMap((path) => unlessRefused(() => belowOf(path).slice(0, -1)));
+      const opened = open
+        .flatMap((path) => unlessRefused(() => openPrefix(path)))
+        .filter((prefix) => countBelow(prefix) <= KEYS_PER_REQUEST);
+      return [...outermost(all), ...outermost(opened).slice(0, MOST_OPEN)];
+    },
+  };
+
+  function fileOf(work: Work, object: ListedObject): StoredFile | undefined {
+    const entry = decodeEntry(work, { directory: MEMORY_ROOT, prefix: layout.data, object });
+    return (
+      entry && {
+        path: entry.path,
+        size: entry.size,
+        stored: object.size,
+        modified: object.lastModified,
+        version: object.etag,
+        key: object.key.slice(layout.data.length),
+      }
+    );
+  }
+}
+
+/** A path that no file can have is looked at with the rest. */
+function unlessRefused(prefixOf: () => string): readonly string[] {
+  try {
+    return [prefixOf()];
+  } catch (error) {
+    if (error instanceof MemoryError) return [];
+    throw error;
+  }
+}
+
+/** Leaves out each prefix that another one covers. */
+function outermost(prefixes: readonly string[]): readonly string[] {
+  const all = [...new Set(prefixes)];
+  return all.filter((prefix) => !all.some((other) => other !== prefix && prefix.startsWith(other)));
 }

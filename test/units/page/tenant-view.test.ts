@@ -140,6 +140,77 @@ describe('what the page asks', () => {
     expect(sent / 2_501).toBeLessThan(300);
   });
 
+  it('lists what is open at each look, and of the rest 1,000 objects', async () => {
+    await using agent = await openAgent();
+    const { files } = agent.memory;
+    await listedOnly(agent, 3_500);
+    await using view = await openView(agent);
+    const [near, far] = ['/memories/d7/new.md', '/memories/d8/new.md'];
+    const looks: { readonly paths: readonly string[]; readonly list: number | undefined }[] = [];
+    const isSeen = (path: string): boolean => looks.some(({ paths }) => paths.includes(path));
+    await ask(view, 'watch', { id: 'window' }, async (line, end) => {
+      const { isPartial, changed, removed, requests, everyMs, restMs } = line as TreeChange;
+      if (isPartial) return;
+      expect(restMs).toBe(4 * everyMs);
+      looks.push({ paths: [...changed.map(({ path }) => path), ...removed], list: requests.list });
+      if (looks.length === 1) {
+        for (const id of ['window', 'another window']) {
+          await ask(view, 'attend', { id, paths: ['/memories/d7/f7.md', '/memories/d7', '/memories'] });
+        }
+        await files.write(near, 'new');
+        await files.write(far, 'new');
+      }
+      if (isSeen(near) && isSeen(far)) end();
+    });
+    const [first, second, ...more] = looks;
+    expect([first?.paths.length, first?.list]).toEqual([501, 4]);
+    expect(second?.paths).toContain(near);
+    expect(looks.length).toBeLessThanOrEqual(1 + 4);
+    expect([second, ...more].map((look) => look?.list)).toEqual(looks.slice(1).map(() => 2));
+    expect(
+      looks
+        .slice(1)
+        .flatMap(({ paths }) => paths)
+        .toSorted(),
+    ).toEqual([near, far]);
+  });
+
+  it('looks at once at what the page itself has changed, wherever it lies', async () => {
+    await using agent = await openAgent({ history: { days: 30 } });
+    const { files } = agent.memory;
+    await listedOnly(agent, 2_500);
+    await files.write('/memories/d1/a.md', 'a', { actor: 'a stranger' });
+    await using view = await openTenantView(agent.options, { lineOf: () => '', canWrite: true });
+    const [from, to] = ['/memories/x/a.md', '/memories/y/a.md'];
+    const versionOf = async (path: string): Promise<string> =>
+      ((await ask(view, 'file', { path })).last as ResultOf<'file'>).version;
+    const undo = { undo: 'a stranger' };
+    const acts = [
+      () => ask(view, 'write', { path: from, text: 'x', version: null }),
+      () => ask(view, 'rename', { path: '/memories/x', to: '/memories/y' }),
+      async () => ask(view, 'remove', { path: to, version: await versionOf(to) }),
+      async () => {
+        const { digest } = (await ask(view, 'plan', undo)).last as ResultOf<'plan'>;
+        await ask(view, 'carryOut', { ...undo, digest });
+      },
+    ];
+    const told: unknown[] = [];
+    await ask(view, 'watch', { id: 'window' }, async (line, end) => {
+      const { isPartial, whole, changed, removed } = line as TreeChange;
+      if (isPartial) return;
+      if (!whole) told.push([changed.map(({ path }) => path), removed]);
+      const act = acts.shift();
+      if (act === undefined) end();
+      await act?.();
+    });
+    expect(told.slice(1)).toEqual([
+      [[from], []],
+      [[to], [from]],
+      [[], [to]],
+      [[], ['/memories/d1/a.md']],
+    ]);
+  });
+
   it('finds the lines that hold a text, in whatever case, and leaves no index', async () => {
     await using agent = await openAgent();
     const { files } = agent.memory;

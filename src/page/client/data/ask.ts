@@ -74,10 +74,11 @@ export async function ask<N extends QuestionName>(
 /** Follows what never ends: every line at once. @throws QuestionRefused when it ends after all. */
 export async function follow(
   name: 'watch',
+  input: InputOf<'watch'>,
   onLine: (line: LineOf<'watch'>) => void,
   signal: AbortSignal,
 ): Promise<never> {
-  const response = await post(PLACES.questions + name, {}, signal);
+  const response = await post(PLACES.questions + name, input, signal);
   if (response.status === 401) throw new QuestionRefused({ code: LOCKED, message: 'Not signed in.' });
   if (!response.ok || response.body === null) throw gone();
   for await (const line of linesOf(response.body, signal)) onLine(checked(line, QUESTIONS[name].line));

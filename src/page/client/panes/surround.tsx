@@ -55,11 +55,14 @@ function badgeTitle(facts: Facts | undefined): string {
 export function Footer({
   facts,
   everyMs,
+  restMs,
   paused,
   onHelp,
 }: {
   readonly facts: Facts | undefined;
+  /** Milliseconds from one look at what is open to the next, and until all else was looked at; 0 for none. */
   readonly everyMs: number;
+  readonly restMs: number;
   /** The reason for which the tree is not looked at; undefined while it is. */
   readonly paused: string | undefined;
   readonly onHelp: () => void;
@@ -78,16 +81,21 @@ export function Footer({
       </span>
       <span
         class="cost more"
-        title="One look at the tree costs one LIST for every 1,000 objects. A page that is not seen does not look."
+        title="Each look costs one LIST and, in larger memories, up to four more for what is open. A page that is not seen does not look."
       >
         <b>Watching</b> {requestWords({ list: watching })}
-        {everyMs > 0 && `, a look every ${(everyMs / 1_000).toLocaleString('en')} s`}
+        {everyMs > 0 && `, a look every ${secondsOf(everyMs)}`}
+        {restMs > everyMs && `, at all within ${secondsOf(restMs)}`}
       </span>
       <button type="button" class="quiet" onClick={onHelp}>
         Keys <kbd>?</kbd>
       </button>
     </footer>
   );
+}
+
+function secondsOf(ms: number): string {
+  return `${(ms / 1_000).toLocaleString('en')} s`;
 }
 
 /** `3 GET, 1 LIST`; `no request` for none. */

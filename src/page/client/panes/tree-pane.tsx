@@ -1,4 +1,5 @@
 import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import type { StoredFile } from '../../protocol.ts';
 import { beginClick } from '../data/spent.ts';
 import { type FilesByPath, filtered, grown, ROOT, rowsOf, type TreeRow } from '../data/tree-rows.ts';
 import { useNow } from '../data/use-now.ts';
@@ -14,6 +15,7 @@ export function TreePane({
   unseen,
   selected,
   onOpen,
+  onSeen,
 }: {
   /** Files can tell who wrote them. */
   readonly hasWriters: boolean;
@@ -25,6 +27,8 @@ export function TreePane({
   readonly unseen: ReturnType<typeof useUnseen>;
   readonly selected: string;
   readonly onOpen: (path: string, line?: number) => void;
+  /** Hears of the directories of the files that can be seen, those with most of them first. */
+  readonly onSeen: (directories: readonly string[]) => void;
 }) {
   const [text, setText] = useState('');
   const [isNaming, setNaming] = useState(false);
@@ -82,7 +86,11 @@ export function TreePane({
         )}
       </form>
       {search.state === undefined ? (
-        <Tree {...{ tree, files, unseen, selected, onOpen, writers }} isFiltered={text !== ''} />
+        <Tree
+          {...{ tree, files, unseen, selected, onOpen, writers }}
+          onDirectories={onSeen}
+          isFiltered={text !== ''}
+        />
       ) : (
         <SearchResults state={search.state} onOpen={onOpen} />
       )}
@@ -98,6 +106,7 @@ function Tree({
   onOpen,
   isFiltered,
   writers,
+  onDirectories,
 }: {
   readonly tree: { readonly changed: ReadonlySet<string>; readonly isLoaded: boolean };
   readonly files: FilesByPath;
@@ -106,11 +115,16 @@ function Tree({
   readonly onOpen: (path: string) => void;
   readonly isFiltered: boolean;
   readonly writers: ReturnType<typeof useWriters>;
+  readonly onDirectories: (directories: readonly string[]) => void;
 }) {
   const { see, writerOf } = writers;
   const onSeen = useCallback(
-    (seen: readonly TreeRow[]) => see(seen.flatMap(({ file }) => file ?? [])),
-    [see],
+    (seen: readonly TreeRow[]) => {
+      const shown = seen.flatMap(({ file }) => file ?? []);
+      see(shown);
+      onDirectories(directoriesOf(shown));
+    },
+    [see, onDirectories],
   );
   const [closed, setClosed] = useState<ReadonlySet<string>>(new Set());
   const [active, setActive] = useState(ROOT);
@@ -196,6 +210,19 @@ function Tree({
       )}
     </div>
   );
+}
+
+/** The most directories that are told. */
+const MOST_DIRECTORIES = 8;
+
+function directoriesOf(files: readonly StoredFile[]): readonly string[] {
+  const counts = new Map<string, number>();
+  for (const { path } of files) {
+    const directory = path.slice(0, path.lastIndexOf('/'));
+    counts.set(directory, (counts.get(directory) ?? 0) + 1);
+  }
+  const all = [...counts].sort(([, a], [, b]) => b - a);
+  return all.slice(0, MOST_DIRECTORIES).map(([directory]) => directory);
 }
 
 /** Finds the row of the directory that a row lies in. */
