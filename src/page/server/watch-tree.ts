@@ -13,7 +13,7 @@ import type { Asking } from './answer-questions.ts';
 /** The time from the end of a look to the next one: an edit of what is open is seen within a second. */
 const PAUSE_MS = 800;
 /** The most LISTs that a look spends on what is open, beside the one for the rest. */
-const MOST_OPEN = 4;
+const MOST_LISTS = 4;
 
 /** The watches of a page, one for each of its windows. */
 export interface Watches {
@@ -111,9 +111,11 @@ async function watchTree(
       take(work, { prefix: tenant.layout.data, objects: [] });
       return;
     }
-    for (const prefix of isFirst ? [] : list.prefixesOf(work, { changed, open })) {
+    const prefixes = isFirst ? [] : list.prefixesOf(work, { changed, open });
+    for (const prefix of prefixes) {
       for await (const stretch of stretchesOf(tenant, prefix, signal)) take(work, stretch);
     }
+    if (prefixes.includes(tenant.layout.data)) return;
     if (!changed.includes(MEMORY_ROOT)) return passOn(work, isFirst ? 'first end' : 'next');
     await pass?.return();
     pass = undefined;
@@ -187,8 +189,9 @@ interface RunningList {
    */
   take(work: Work | undefined, stretch: Stretch): Pick<TreeChange, 'changed' | 'removed'>;
   /**
-   * Finds the prefixes to be listed for paths: for one that is open a prefix of at most 1,000 objects, and only the
-   * first few; for one that was changed everything at and below it. None for a tree that one LIST shows.
+   * Finds the prefixes to be listed for paths: for those that are open as many as a few LISTs show, of a file in a very
+   * large directory its own alone; for those that were changed everything at and below them. None for a tree that one
+   * LIST shows.
    */
   prefixesOf(
     work: Work,
@@ -223,9 +226,10 @@ function createRunningList({ layout }: Tenant): RunningList {
         : compareUtf8(key, through) <= 0,
     ),
   ];
-  const countBelow = (prefix: string): number => {
+  /** Tells how many LISTs show what lies below a prefix. */
+  const listsFor = (prefix: string): number => {
     const [from, to] = rangeOf({ prefix });
-    return to - from;
+    return Math.max(1, Math.ceil((to - from) / KEYS_PER_REQUEST));
   };
   const put = (key: ObjectKey, object: SeenObject | undefined): void => {
     const before = seen.get(key);
@@ -275,15 +279,22 @@ function createRunningList({ layout }: Tenant): RunningList {
         const key = path === MEMORY_ROOT ? undefined : fileKey(layout, names, path);
         if (key === undefined || !seen.has(key)) return belowOf(path);
         const beside = belowOf(joinPath(MEMORY_ROOT, ...segmentsOf(path).slice(0, -1)));
-        return countBelow(beside) <= KEYS_PER_REQUEST ? beside : key;
+        return listsFor(beside) <= MOST_LISTS ? beside : key;
       };
       const all = changed
         .filter((path) => path !== MEMORY_ROOT)
         .flatMap((path) => unlessRefused(() => belowOf(path).slice(0, -1)));
-      const opened = open
+      const wanted = open
         .flatMap((path) => unlessRefused(() => openPrefix(path)))
-        .filter((prefix) => countBelow(prefix) <= KEYS_PER_REQUEST);
-      return [...outermost(all), ...outermost(opened).slice(0, MOST_OPEN)];
+        .filter((prefix) => listsFor(prefix) <= MOST_LISTS);
+      const opened: string[] = [];
+      let lists = 0;
+      for (const prefix of outermost(wanted)) {
+        lists += listsFor(prefix);
+        if (lists > MOST_LISTS) break;
+        opened.push(prefix);
+      }
+      return [...outermost(all), ...opened];
     },
   };
 

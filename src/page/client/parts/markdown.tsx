@@ -1,7 +1,8 @@
 import MarkdownIt, { type Token } from 'markdown-it';
-import { type ComponentChild, h } from 'preact';
+import { type ComponentChild, h, isValidElement } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { visibleName } from '../../../language/invisible.ts';
+import { NearPart, partsOf } from './near-part.tsx';
 import { SeenText } from './seen-text.tsx';
 
 /** HTML in a text is text. Nothing is made of addresses: what they lead to is named, and never asked for. */
@@ -14,7 +15,7 @@ const ELEMENTS: ReadonlySet<string> = new Set(
 
 /** A text in Markdown, made of elements: at no point is it HTML. */
 export function Markdown({ text }: { readonly text: string }) {
-  const children = useMemo(() => elementsOf(parser.parse(text, {})), [text]);
+  const children = useMemo(() => inParts(elementsOf(parser.parse(text, {})), 'div', 40), [text]);
   return <div class="markdown">{children}</div>;
 }
 
@@ -52,7 +53,56 @@ function wrapped({ token, children }: Opened): ComponentChild[] {
   }
   if (!ELEMENTS.has(token.tag)) return children;
   const start = token.tag === 'ol' ? Number(token.attrGet('start') ?? 1) : undefined;
+  switch (token.tag) {
+    case 'p':
+      return [h('p', {}, linesInParts(children))];
+    case 'table':
+      return [h('table', { 'data-long': children.length > SHORT_TABLE }, children)];
+    case 'tbody':
+      if (children.length > MOST_TOGETHER) return inParts(children, 'tbody', 37);
+      break;
+    case 'ul':
+    case 'ol':
+      if (children.length > MOST_TOGETHER) return inParts(children, token.tag, 25, start);
+      break;
+  }
   return [h(token.tag, start === undefined ? {} : { start }, children)];
+}
+
+/** Puts the lines of a paragraph into parts where they are many. */
+function linesInParts(children: readonly ComponentChild[]): ComponentChild[] {
+  if (children.length <= MOST_TOGETHER) return [...children];
+  const lines: ComponentChild[][] = [[]];
+  for (const child of children) {
+    lines.at(-1)?.push(child);
+    if (isValidElement(child) && child.type === 'br') lines.push([]);
+  }
+  return inParts(lines, 'span', 23);
+}
+
+/** More children of one element than these are laid out in parts, as they are scrolled to. */
+const MOST_TOGETHER = 200;
+/** A table with a head and one body. */
+const SHORT_TABLE = 2;
+
+/** Puts children into parts where they are many. `height`: the likely one of a child in pixels. */
+function inParts(
+  children: readonly ComponentChild[],
+  tag: 'div' | 'span' | 'tbody' | 'ul' | 'ol',
+  height: number,
+  start?: number,
+): ComponentChild[] {
+  if (children.length <= MOST_TOGETHER) return [...children];
+  let before = 0;
+  return partsOf(children).map((part) => {
+    const first = start === undefined ? undefined : start + before;
+    before += part.length;
+    return (
+      <NearPart key={before} tag={tag} start={first} height={part.length * height}>
+        {() => [...part]}
+      </NearPart>
+    );
+  });
 }
 
 function single(token: Token): ComponentChild[] {

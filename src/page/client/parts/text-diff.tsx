@@ -1,5 +1,6 @@
 import { useMemo } from 'preact/hooks';
 import { compareTexts, type DiffLine } from '../data/diff-lines.ts';
+import { NearRows } from './near-part.tsx';
 import { SeenText, UnseenBanner } from './seen-text.tsx';
 import { counted } from './words.ts';
 
@@ -28,9 +29,9 @@ export function TextDiff({
           The texts differ so much that lines which both have are shown as removed and added.
         </p>
       )}
-      {lines.map((line, index) => (
-        <Line key={index} line={line} />
-      ))}
+      <NearRows rows={lines} height={21}>
+        {(line, index) => <Line key={index} line={line} />}
+      </NearRows>
       {more > 0 && <p class="empty">And {counted(more, 'more line')}.</p>}
     </div>
   );

@@ -1,10 +1,11 @@
 import { useEffect, useMemo, useRef } from 'preact/hooks';
+import { NearRows } from './near-part.tsx';
 import { SeenText } from './seen-text.tsx';
 
-/** Lines that are laid out together; those out of sight are not laid out at all. */
-const LINES_PER_PART = 100;
-
-/** A text line by line, as it is, with a box for what cannot be seen. Each line has its own direction. */
+/**
+ * A text line by line, as it is, with a box for what cannot be seen. The lines are laid out as they are scrolled to, and
+ * each has its own direction.
+ */
 export function TextLines({
   text,
   isNumbered,
@@ -15,31 +16,21 @@ export function TextLines({
   readonly line?: number | undefined;
 }) {
   const place = useRef<HTMLDivElement>(null);
-  const parts = useMemo(() => {
-    const lines = text.split('\n');
-    return Array.from({ length: Math.ceil(lines.length / LINES_PER_PART) }, (_, index) =>
-      lines.slice(index * LINES_PER_PART, (index + 1) * LINES_PER_PART),
-    );
-  }, [text]);
+  const lines = useMemo(() => text.split('\n'), [text]);
   useEffect(() => {
     if (line !== undefined)
       place.current?.querySelector(`[data-line="${line}"]`)?.scrollIntoView({ block: 'center' });
   }, [line, text]);
   return (
     <div ref={place} class="lines" data-numbered={isNumbered}>
-      {parts.map((lines, part) => (
-        <div class="part" key={part} style={{ 'contain-intrinsic-size': `auto ${lines.length * 21}px` }}>
-          {lines.map((each, index) => {
-            const number = part * LINES_PER_PART + index + 1;
-            return (
-              <div class="line" key={number} data-line={number} data-found={number === line}>
-                {isNumbered && <span class="number">{number}</span>}
-                <bdi class="words">{each === '' ? '\n' : <SeenText text={each} />}</bdi>
-              </div>
-            );
-          })}
-        </div>
-      ))}
+      <NearRows rows={lines} height={21} shown={line === undefined ? undefined : line - 1}>
+        {(each, index) => (
+          <div class="line" key={index} data-line={index + 1} data-found={index + 1 === line}>
+            {isNumbered && <span class="number">{index + 1}</span>}
+            <bdi class="words">{each === '' ? '\n' : <SeenText text={each} />}</bdi>
+          </div>
+        )}
+      </NearRows>
     </div>
   );
 }
