@@ -187,7 +187,14 @@ const versionReading = record({ path: text, version: text, size: number, content
 const planReading = record({
   outcome: word('planned', 'written', 'nothing', 'withheld'),
   changes: list(
-    record({ path: text, what: word('create', 'replace', 'delete', 'rename'), to: optional(text) }),
+    record({
+      path: text,
+      what: word('create', 'replace', 'delete', 'rename'),
+      /** The new path of a rename. */
+      to: optional(text),
+      /** The actor of the version that goes. */
+      writer: optional(text),
+    }),
   ),
   /** Files that stay as they are, though they were meant. */
   left: list(record({ path: text, reason: text })),

@@ -62,6 +62,53 @@ export function progressTo({ send }: Asking<Progress>): (progress: Progress) => 
   };
 }
 
+/** Says for the person at the page why a question failed. */
+export function failureLine(error: unknown, name: string, given: GivenFields): ErrorLine {
+  if (!(error instanceof MemoryError)) {
+    return { error: { code: 'unexpected', message: 'The page met a failure that it does not know.' } };
+  }
+  const message = isForTheOperator(error)
+    ? error.message
+    : (pageSentence(error, name, given) ?? toolSentence(error, name, given));
+  return { error: { code: error.code, message } };
+}
+
+/** Words a failure for a person; undefined where the sentence for the model fits a person as well. */
+function pageSentence(
+  { code, message, details }: MemoryError,
+  name: string,
+  { path, to, version }: GivenFields,
+): string | undefined {
+  const target = String(to ?? path);
+  switch (code) {
+    case 'invalid_command':
+      // A command that cannot be done to what it names has a reason; all else is said of the question itself.
+      return (details['problem'] ?? details['reason']) === undefined ? message : undefined;
+    case 'not_found':
+      if (details['reason'] === 'redacted') return 'The text of this version was taken out for good.';
+      return name === 'version' || name === 'restore'
+        ? `This version of ${String(path)} is not kept any more.`
+        : `There is nothing at ${String(path)} any more.`;
+    case 'already_exists':
+      return details['reason'] === 'below_file'
+        ? `Nothing was written: a part of ${target} is a file, and a file holds no others.`
+        : `Nothing was written: ${target} already exists.`;
+    case 'is_directory':
+      return `Nothing was written: ${target} is a directory.`;
+    case 'version_conflict':
+      if (path === undefined) return message;
+      return details['reason'] === undefined && version !== undefined
+        ? `Nothing was written: ${String(path)} was changed by another writer since it was shown.`
+        : undefined;
+    case 'read_only':
+      return 'Nothing was written: this memory can be read only.';
+    case 'aborted':
+      return 'This was cancelled.';
+    default:
+      return undefined;
+  }
+}
+
 /** The command of the tool that a question comes nearest to, where that is not `view`. */
 const COMMANDS: Readonly<Record<string, string>> = {
   write: 'create',
@@ -70,15 +117,9 @@ const COMMANDS: Readonly<Record<string, string>> = {
   rename: 'rename',
 };
 
-/** Says for the page why a question failed: in the sentence of the command that comes nearest, or in the operator's. */
-export function failureLine(error: unknown, name: string, { path, to }: GivenFields): ErrorLine {
-  if (!(error instanceof MemoryError)) {
-    return { error: { code: 'unexpected', message: 'The page met a failure that it does not know.' } };
-  }
+/** Takes the sentence of the command that comes nearest. */
+function toolSentence(error: MemoryError, name: string, { path, to }: GivenFields): string {
   const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : 'view';
   const input = command === 'rename' ? { command, old_path: path, new_path: to } : { command, path };
-  const message = isForTheOperator(error)
-    ? error.message
-    : failureSentence({ error, input, profile: 'doc' }).replace(/^Error: /, '');
-  return { error: { code: error.code, message } };
+  return failureSentence({ error, input, profile: 'doc' }).replace(/^Error: /, '');
 }

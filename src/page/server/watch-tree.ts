@@ -91,7 +91,7 @@ async function watchTree(
     pass ??= stretchesOf(tenant, tenant.layout.data, signal);
     for (;;) {
       const { value: stretch } = await pass.next();
-      if (stretch === undefined) return;
+      if (stretch === undefined) break;
       take(work, stretch);
       if (stretch.through === undefined) break;
       if (stretch.objects.length < KEYS_PER_REQUEST) continue;

@@ -2,6 +2,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import type { LineOf, ResultOf } from '../../protocol.ts';
 import { ask, QuestionRefused } from '../data/ask.ts';
 import { beginClick } from '../data/spent.ts';
+import { NearRows } from '../parts/near-part.tsx';
 import { counted, sizeWords, timeWords } from '../parts/words.ts';
 
 /** Shows what `verify` and `keys status` say. */
@@ -76,19 +77,21 @@ function Verify({ files, onOpen }: { readonly files: number; readonly onOpen: (p
         )}
       </div>
       {result && result.findings.length > 0 && (
-        <ul class="findings">
-          {result.findings.map(({ level, sentence, path }) => (
-            <li key={sentence} data-level={level}>
-              <span class="level">{level}</span>
-              <span>{sentence}</span>
-              {path && (
-                <button type="button" onClick={() => onOpen(path)}>
-                  Look
-                </button>
-              )}
-            </li>
-          ))}
-        </ul>
+        <div class="findings" role="list">
+          <NearRows rows={result.findings} height={54}>
+            {({ level, sentence, path }) => (
+              <div key={sentence} class="finding" role="listitem" data-level={level}>
+                <span class="level">{level}</span>
+                <span>{sentence}</span>
+                {path && (
+                  <button type="button" onClick={() => onOpen(path)}>
+                    Look
+                  </button>
+                )}
+              </div>
+            )}
+          </NearRows>
+        </div>
       )}
     </section>
   );

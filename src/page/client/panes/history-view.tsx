@@ -1,19 +1,27 @@
-import { useEffect, useMemo, useState } from 'preact/hooks';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { visibleName } from '../../../language/invisible.ts';
-import type { ResultOf, VersionEntry } from '../../protocol.ts';
+import type { LineOf, ResultOf, VersionEntry } from '../../protocol.ts';
 import { ask, QuestionRefused } from '../data/ask.ts';
 import { beginClick } from '../data/spent.ts';
 import { ROOT } from '../data/tree-rows.ts';
 import { useNow } from '../data/use-now.ts';
+import { NearRows } from '../parts/near-part.tsx';
 import { agoWords, momentIn, timeWords } from '../parts/words.ts';
 import { Plan } from './plan.tsx';
 import { EntryFacts } from './versions.tsx';
 
-/** The entries that are shown. */
-const MOST_ENTRIES = 500;
-
 /** The wish behind a plan: an actor whose deeds are taken back, or a moment that comes back. */
 type PlanInput = { readonly undo: string } | { readonly at: string };
+
+/** A plan with the wish that it answers, in words. */
+interface ShownPlan {
+  readonly input: PlanInput;
+  readonly wish: string;
+  readonly reading: ResultOf<'plan'>;
+}
+
+/** The likely height of a row of the log in pixels. */
+const ROW_HEIGHT = 33;
 
 /** Shows the entries of all files, and takes back what one actor did, or all since a moment. */
 export function HistoryView({
@@ -24,43 +32,65 @@ export function HistoryView({
   readonly onOpen: (path: string) => void;
 }) {
   const [entries, setEntries] = useState<readonly VersionEntry[]>();
-  const [plan, setPlan] = useState<{ readonly input: PlanInput; readonly reading: ResultOf<'plan'> }>();
+  const [plan, setPlan] = useState<ShownPlan>();
   const [failure, setFailure] = useState<string>();
-  /** Asks, and shows why it was refused. */
-  const tell = async (question: () => Promise<void>): Promise<void> => {
+  const [step, setStep] = useState<Step>();
+  const running = useRef<AbortController>(undefined);
+  const planned = useRef<HTMLElement>(null);
+  /** Asks one question after the one before was cancelled, and shows how far it is or why it was refused. */
+  const tell = async (
+    doing: string,
+    question: (asking: {
+      readonly signal: AbortSignal;
+      readonly onLine: (progress: LineOf<'versions'>) => void;
+    }) => Promise<void>,
+  ): Promise<void> => {
+    running.current?.abort();
+    const ending = new AbortController();
+    running.current = ending;
     setFailure(undefined);
+    setStep({ doing });
     try {
-      await question();
+      await question({
+        signal: ending.signal,
+        onLine: (progress) => !ending.signal.aborted && setStep({ doing, ...progress }),
+      });
     } catch (error) {
       if (error instanceof QuestionRefused) setFailure(error.message);
+    } finally {
+      if (running.current === ending) setStep(undefined);
     }
   };
-  const read = async (): Promise<void> => {
-    const reading = await ask('versions', { path: ROOT });
-    setEntries(reading.entries);
-  };
-  const preview = (input: PlanInput): void => {
+  const read = (): Promise<void> =>
+    tell('Reading the history', async (asking) => {
+      const reading = await ask('versions', { path: ROOT }, asking);
+      setEntries(reading.entries);
+    });
+  const preview = (input: PlanInput, wish: string): void => {
     beginClick();
-    void tell(async () => {
-      const reading = await ask('plan', input);
-      setPlan({ input, reading });
+    void tell('Reading the history', async (asking) => {
+      const reading = await ask('plan', input, asking);
+      setPlan({ input, wish, reading });
+      planned.current?.scrollIntoView({ block: 'start' });
     });
   };
   const carryOut = (): void => {
     const digest = plan?.reading.digest;
     if (plan === undefined || digest === undefined) return;
     beginClick();
-    void tell(async () => {
-      const { input } = plan;
-      const done = await ask('carryOut', { ...input, digest });
-      setPlan({ input, reading: done });
-      await read();
-    });
+    void tell('Writing', async () => {
+      const reading = await ask('carryOut', { ...plan.input, digest });
+      setPlan({ ...plan, reading });
+    }).then(read);
   };
-  useEffect(() => void tell(read), []);
+  const cancel = (): void => running.current?.abort();
+  useEffect(() => {
+    void read();
+    return cancel;
+  }, []);
   return (
     <main class="health scroll" aria-label="History">
-      <section class="card" aria-labelledby="undo-title">
+      <section class="card" aria-labelledby="undo-title" ref={planned}>
         <h2 id="undo-title">Take back</h2>
         <Choices entries={entries ?? []} onPreview={preview} />
         {failure && (
@@ -68,26 +98,107 @@ export function HistoryView({
             {failure}
           </p>
         )}
-        {plan && <Plan reading={plan.reading} canWrite={canWrite} onCarryOut={carryOut} onOpen={onOpen} />}
+        {step && <Running step={step} onCancel={cancel} />}
+        {plan && (
+          <Plan
+            key={plan.reading.digest}
+            {...{ ...plan, canWrite, onOpen }}
+            isBusy={step !== undefined}
+            onCarryOut={carryOut}
+          />
+        )}
       </section>
       <section class="card" aria-labelledby="log-title">
         <h2 id="log-title">What happened</h2>
-        {entries === undefined && failure === undefined && <p>Reading the history …</p>}
+        {entries === undefined && step === undefined && (
+          <button type="button" onClick={() => void read()}>
+            Read the history
+          </button>
+        )}
         {entries?.length === 0 && <p>Nothing is known of any version.</p>}
-        <ol class="log">
-          {entries?.slice(0, MOST_ENTRIES).map((entry) => (
-            <li key={`${entry.kind} ${entry.version} ${entry.time} ${entry.path}`}>
-              <button type="button" class="version" onClick={() => onOpen(entry.path)}>
-                <EntryFacts entry={entry} />
-                <span>{visibleName(entry.path)}</span>
-              </button>
-            </li>
-          ))}
-        </ol>
-        {(entries?.length ?? 0) > MOST_ENTRIES && <p>The newest {MOST_ENTRIES} are shown.</p>}
+        {entries && entries.length > 0 && (
+          <div class="log" role="list" aria-labelledby="log-title">
+            <NearRows rows={entries} height={ROW_HEIGHT}>
+              {(entry) => (
+                <LogRow
+                  key={`${entry.kind} ${entry.version} ${entry.time} ${entry.path}`}
+                  {...{ entry, onOpen }}
+                  onBack={() =>
+                    preview({ at: new Date(entry.time).toISOString() }, `Back to before ${deedOf(entry)}`)
+                  }
+                />
+              )}
+            </NearRows>
+          </div>
+        )}
       </section>
     </main>
   );
+}
+
+/** A question that is being answered, and how far that is. */
+interface Step extends Partial<LineOf<'versions'>> {
+  readonly doing: string;
+}
+
+function Running({ step, onCancel }: { readonly step: Step; readonly onCancel: () => void }) {
+  const { doing, done, total } = step;
+  const isWriting = doing === 'Writing';
+  return (
+    <div class="running" role="status">
+      <span>
+        {doing} …
+        {total !== undefined &&
+          ` ${(done ?? 0).toLocaleString('en')} files and versions of ${total.toLocaleString('en')}`}
+      </span>
+      <progress aria-label={doing} value={total === undefined ? undefined : done} max={total} />
+      {!isWriting && (
+        <button type="button" onClick={onCancel}>
+          Cancel
+        </button>
+      )}
+    </div>
+  );
+}
+
+/** A deed of the log, with the button that goes back to the moment before it. */
+function LogRow({
+  entry,
+  onOpen,
+  onBack,
+}: {
+  readonly entry: VersionEntry;
+  readonly onOpen: (path: string) => void;
+  readonly onBack: () => void;
+}) {
+  return (
+    <div class="entry" role="listitem">
+      <button type="button" class="version" onClick={() => onOpen(entry.path)}>
+        <EntryFacts entry={entry} />
+        <span>{visibleName(entry.path)}</span>
+      </button>
+      <button
+        type="button"
+        class="act"
+        title={`Preview all files as they were before ${deedOf(entry)}`}
+        onClick={onBack}
+      >
+        Back to before this
+      </button>
+    </div>
+  );
+}
+
+const DEEDS: Readonly<Record<VersionEntry['kind'], string>> = {
+  written: 'wrote',
+  renamed: 'renamed',
+  deleted: 'deleted',
+};
+
+/** Tells the deed of an entry, with its time to the millisecond. */
+function deedOf({ kind, path, time, writer }: VersionEntry): string {
+  const moment = new Date(time).toISOString().replace('T', ' ').replace('Z', ' UTC');
+  return `${visibleName(writer ?? 'somebody')} ${DEEDS[kind]} ${visibleName(path)} at ${moment}`;
 }
 
 function Choices({
@@ -95,7 +206,7 @@ function Choices({
   onPreview,
 }: {
   readonly entries: readonly VersionEntry[];
-  readonly onPreview: (input: PlanInput) => void;
+  readonly onPreview: (input: PlanInput, wish: string) => void;
 }) {
   const writers = useMemo(
     () => [...new Set(entries.flatMap(({ writer }) => writer ?? []))].sort(),
@@ -111,7 +222,7 @@ function Choices({
         class="acts"
         onSubmit={(event) => {
           event.preventDefault();
-          onPreview({ undo: writer });
+          onPreview({ undo: writer }, `Undo what ${visibleName(writer)} did`);
         }}
       >
         <label>
@@ -133,7 +244,9 @@ function Choices({
         class="acts"
         onSubmit={(event) => {
           event.preventDefault();
-          if (moment !== undefined) onPreview({ at: moment.toISOString() });
+          if (moment !== undefined) {
+            onPreview({ at: moment.toISOString() }, `Back to before ${timeWords(moment.getTime())}`);
+          }
         }}
       >
         <label>

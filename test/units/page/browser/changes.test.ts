@@ -124,6 +124,114 @@ describePage('what a page changes, in Chromium', ({ show }) => {
     },
   );
 
+  it.each(['Europe/Berlin', 'America/Los_Angeles'])(
+    'goes back to before a row of the log by the own time of that, in a browser in %s',
+    async (timezoneId) => {
+      const { agent, page, strays } = await show(somePast, {
+        memory: WITH_HISTORY,
+        canWrite: true,
+        timezoneId,
+      });
+      const [last] = await agent.memory.history.list(PLAN);
+      const moment = last?.time.toISOString() ?? '';
+      await page.keyboard.press('l');
+      const entry = page.locator('.entry').filter({ hasText: 'turn 18' });
+      const asked = page.waitForRequest((request) => request.url().endsWith('/api/plan'));
+      await entry.getByRole('button', { name: 'Back to before this' }).click();
+      expect((await asked).postDataJSON()).toEqual({ at: moment });
+      const wish = `Back to before turn 18 wrote /memories/plan.md at ${moment.replace('T', ' ').replace('Z', ' UTC')}`;
+      await page.getByRole('heading', { name: wish }).waitFor();
+      expect(await page.getByRole('list', { name: 'Changes' }).textContent()).toMatch(
+        /replace.*plan\.md, which turn 18 wrote/,
+      );
+      expect(await violationsOf(page)).toEqual([]);
+      await button(page, 'Take it back').click();
+      await page
+        .getByRole('status')
+        .getByText(/^Done: 1 change/)
+        .waitFor();
+      expect(await textOf(agent)).toContain('launch in June');
+      expect(strays).toEqual([]);
+    },
+  );
+
+  it('tells the sums of a plan first, and has the number of a large one typed', async () => {
+    const { agent, page } = await show(
+      async ({ memory: { files } }) => {
+        for (let at = 0; at < 30; at += 1) {
+          const path = `/memories/f${at}.md`;
+          if (at < 12) await files.write(path, 'before');
+          await files.write(path, `by a stranger ${'x'.repeat(at)}`, { actor: 'a stranger' });
+        }
+      },
+      { memory: WITH_HISTORY, canWrite: true },
+    );
+    await page.keyboard.press('l');
+    await page.getByLabel('What one actor did').selectOption('a stranger');
+    await button(page, 'Preview undo').click();
+    await page.getByText('This would be done: 30 changes').waitFor();
+    const sums = page.getByRole('list', { name: 'Sums' });
+    expect(await sums.getByRole('listitem').allTextContents()).toEqual(['18 deleted', '12 replaced']);
+    const act = button(page, 'Take it back');
+    const shows = () =>
+      act.evaluate((each) => {
+        const { top, bottom } = each.getBoundingClientRect();
+        return top > 0 && bottom <= innerHeight && !(each as HTMLButtonElement).disabled;
+      });
+    expect(await violationsOf(page)).toEqual([]);
+    expect(await act.isDisabled()).toBe(true);
+    await page.getByLabel('Type 30 to go on').fill('18');
+    expect(await act.isDisabled()).toBe(true);
+    await page.getByLabel('Type 30 to go on').fill('30');
+    await expect.poll(shows, PATIENT).toBe(true);
+    await act.click();
+    await page.getByText(/^Done: 30 changes/).waitFor();
+    expect(await textOf(agent, '/memories/f0.md')).toBe('before');
+    expect(await agent.memory.files.exists('/memories/f12.md')).toBe(false);
+  });
+
+  it('says in words of its own why a change is refused', async () => {
+    const { page } = await show(somePast, { memory: WITH_HISTORY, canWrite: true });
+    const ask = (name: string, input: object): Promise<string> =>
+      page.evaluate(
+        async ([name, body]) => {
+          const headers = { 'content-type': 'application/json' };
+          const answer = await fetch(`/api/${name}`, { method: 'POST', headers, body: String(body) });
+          return (JSON.parse(await answer.text()) as { error: { message: string } }).error.message;
+        },
+        [name, JSON.stringify(input)] as const,
+      );
+    const path = '/memories/none.md';
+    const version = 'a'.repeat(22);
+    for (const [name, input, message] of [
+      ['file', { path }, 'There is nothing at /memories/none.md any more.'],
+      ['version', { path: PLAN, version }, 'This version of /memories/plan.md is not kept any more.'],
+      [
+        'write',
+        { path: PLAN, text: '', version: null },
+        'Nothing was written: /memories/plan.md already exists.',
+      ],
+      [
+        'write',
+        { path: PLAN, text: '', version: 'x' },
+        'Nothing was written: /memories/plan.md was changed by another writer since it was shown.',
+      ],
+      [
+        'write',
+        { path: `${PLAN}/a`, text: '', version: null },
+        'Nothing was written: a part of /memories/plan.md/a is a file, and a file holds no others.',
+      ],
+      ['plan', { at: 'yesterday' }, expect.stringContaining('The time must be ISO 8601')],
+      [
+        'carryOut',
+        { undo: 'turn 18', digest: 'x' },
+        'The plan is another one by now, and nothing was written: look at it again.',
+      ],
+    ] as const) {
+      expect([name, await ask(name, input)]).toEqual([name, message]);
+    }
+  });
+
   it('deletes of a directory what it has listed, and nothing where an agent was at work', async () => {
     const { agent, page, strays } = await show(somePast, { memory: WITH_HISTORY, canWrite: true });
     const { files } = agent.memory;

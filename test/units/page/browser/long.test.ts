@@ -1,6 +1,8 @@
 import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
-import type { AgentSite } from '../../../stage/page-site.ts';
+import type { Questions } from '../../../../src/page/server/answer-questions.ts';
+import { openTenantView } from '../../../../src/page/server/tenant-view.ts';
+import { type AgentSite, builtPage, openAgent, serveQuestions } from '../../../stage/page-site.ts';
 import { content, describePage, find, PATIENT, row, violationsOf } from './stage.ts';
 
 const COUNT = 10_000;
@@ -43,7 +45,7 @@ const LONG: Readonly<
 const MOST_NODES = 2_500;
 const nodesIn = (page: Page): Promise<number> => page.evaluate(() => document.querySelectorAll('*').length);
 
-describePage('long texts and lists of a page, in Chromium', ({ show }) => {
+describePage('long texts and lists of a page, in Chromium', ({ browser, stack, show }) => {
   const longTexts = async ({ memory: { files } }: AgentSite): Promise<void> => {
     for (const [name, { text }] of Object.entries(LONG)) await files.write(`/memories/${name}`, text);
   };
@@ -101,5 +103,87 @@ describePage('long texts and lists of a page, in Chromium', ({ show }) => {
       )
       .toBe(true);
     await expect.poll(() => nodesIn(page), PATIENT).toBeLessThan(MOST_NODES);
+  });
+
+  /** Shows a page whose questions are answered as a memory with 10,000 files would. */
+  const showAnswers = async (answers: Questions): Promise<Page> => {
+    const agent = stack().use(await openAgent({ history: { days: 30 } }));
+    await agent.memory.files.write('/memories/a.md', 'a');
+    const options = { lineOf: String, canWrite: true };
+    const { questions } = stack().use(await openTenantView(agent.options, options));
+    const served = stack().use(await serveQuestions({ ...questions, ...answers }, await builtPage()));
+    const context = await browser().newContext({ reducedMotion: 'reduce' });
+    stack().defer(() => context.close());
+    const page = await context.newPage();
+    await page.goto(served.address);
+    await page.locator('.live[data-on="true"]').waitFor();
+    await page.keyboard.press('l');
+    return page;
+  };
+  const entries = numbers.map((n, index) => ({
+    kind: 'written',
+    path: `/memories/f${n}.md`,
+    version: String(index).padStart(22, 'v'),
+    time: Date.parse('2026-11-17T09:30:00Z') - index,
+    writer: 'turn 1',
+    size: 1,
+    text: 'kept',
+    end: 'current',
+  }));
+  const requests = {};
+  const log = (page: Page) => page.getByRole('list', { name: 'What happened' });
+
+  it('shows a history of 10,000 deeds, and plans of 10,000 changes, as they are scrolled to', async () => {
+    const changes = numbers.map((n) => ({ path: `/memories/f${n}.md`, what: 'delete' }));
+    const page = await showAnswers({
+      versions: async ({ path }) => ({ path, entries, requests }),
+      plan: async () => ({ outcome: 'planned', changes, left: [], digest: 'd', requests }),
+    });
+    await log(page).getByText('f0,001.md').waitFor();
+    await expect.poll(() => nodesIn(page), PATIENT).toBeLessThan(MOST_NODES);
+    await page.getByRole('main').evaluate((each) => each.scrollTo(0, each.scrollHeight));
+    await log(page).getByText('f10,000.md').waitFor();
+    await expect.poll(() => nodesIn(page), PATIENT).toBeLessThan(MOST_NODES);
+    const last = page.locator('.entry').filter({ hasText: 'f10,000.md' });
+    await last.getByRole('button', { name: 'Back to before this' }).click();
+    await page.getByText('This would be done: 10,000 changes').waitFor();
+    const act = page.getByRole('button', { name: 'Take it back' });
+    const isSeen = () =>
+      act.evaluate((each) => {
+        const { top, bottom } = each.getBoundingClientRect();
+        return top > 0 && bottom <= innerHeight;
+      });
+    await expect.poll(isSeen, PATIENT).toBe(true);
+    await expect.poll(() => nodesIn(page), PATIENT).toBeLessThan(MOST_NODES);
+    expect(await violationsOf(page)).toEqual([]);
+    await page.getByRole('main').evaluate((each) => each.scrollTo(0, 100_000));
+    await expect.poll(isSeen, PATIENT).toBe(true);
+    await expect.poll(() => nodesIn(page), PATIENT).toBeLessThan(MOST_NODES);
+    expect(await act.isDisabled()).toBe(true);
+  });
+
+  it('tells how far it has read the history, and stops when that is cancelled', async () => {
+    let signal: AbortSignal | undefined;
+    const held = Promise.withResolvers<void>();
+    const page = await showAnswers({
+      async versions({ path }, asking) {
+        if (signal === undefined) {
+          signal = asking.signal;
+          await asking.send({ done: 4_000, total: 10_000 });
+          await asking.send({ done: 5_000, total: 10_000 });
+          await new Promise((resolve) => asking.signal.addEventListener('abort', resolve));
+          held.resolve();
+        }
+        return { path, entries, requests };
+      },
+    });
+    await page.getByText('Reading the history … 4,000 files and versions of 10,000').waitFor();
+    const bar = page.getByRole('progressbar', { name: 'Reading the history' });
+    expect(await bar.evaluate((each) => (each as HTMLProgressElement).position)).toBe(0.4);
+    expect(await violationsOf(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Cancel' }).click();
+    await held.promise;
+    await page.getByRole('button', { name: 'Read the history' }).click();
+    await log(page).getByText('f0,001.md').waitFor();
   });
 });
