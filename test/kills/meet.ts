@@ -54,11 +54,8 @@ export async function meet({
         `before request ${request} of ${sent}, ${failure?.code ?? 'done'}: ${JSON.stringify(fault)}`,
       );
     };
-    const seen = await look(place).catch((error: unknown) => String(error));
-    if (typeof seen === 'string') {
-      against({ unreadable: seen });
-      continue;
-    }
+    const seen = await look(place);
+    if (typeof seen.texts === 'string') against({ unreadable: seen.texts });
     const known = both.flatMap(({ findings }) => findings.map(({ kind: each }) => each));
     for (const fault of [...answer, ...faultsIn(place, seen, known)]) against(fault);
     if (failure !== undefined && !(verb.refusals ?? []).includes(failure.code))
@@ -138,16 +135,19 @@ async function runAgain(
     const place = { ...cut, operator: await again(cut) };
     // Leases run out, and what was written is no longer young.
     await cut.site.time.pause(CUT_FOR_MS);
+    const left = (await verb.judgeDeath?.(place)) ?? [];
     const { answer = [], failure } = await outcomeOf(() => verb.run(place));
     const against = (fault: unknown): void => {
       faults.push(`${how}: ${JSON.stringify(fault)}`);
     };
     const seen = await look(place);
-    for (const fault of [...answer, ...faultsIn(place, seen, [])]) against(fault);
+    const known = verb.halfDone === undefined ? [] : [verb.halfDone];
+    for (const fault of [...left, ...answer, ...faultsIn(place, seen, known)]) against(fault);
     for (const fault of (await verb.judge?.(place)) ?? []) against(fault);
     if (failure !== undefined && !(verb.refusals ?? []).includes(failure.code)) against({ failure });
-    const [left, unharmed] = [seen, expected].map(({ texts, keys }) => JSON.stringify({ texts, keys }));
-    if (left !== unharmed) against({ left, unharmed });
+    const [ended, unharmed] = [seen, expected].map(({ texts, keys }) => JSON.stringify({ texts, keys }));
+    const isHalfDone = seen.findings.some((finding) => finding.kind === verb.halfDone);
+    if (!isHalfDone && ended !== unharmed) against({ ended, unharmed });
   }
   return { cuts: cuts.length, faults };
 }

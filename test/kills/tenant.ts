@@ -1,14 +1,33 @@
 import { writeCheckpoint } from '../../src/admin/checkpoints/checkpoint.ts';
+import { envRootKey } from '../../src/keys/env-root-key.ts';
+import { createKeyringEditor, type KeyringEditor } from '../../src/keys/keyring-editor.ts';
+import type { RootKey } from '../../src/keys/root-key.ts';
 import type { ObjectStore } from '../../src/store/port.ts';
 import { type BucketStore, openBucketStore } from '../checkpoints/bucket-store.ts';
 import { historyOf, textsOf } from '../stage/history-site.ts';
-import { at, bytes, createSite, type StoreKind, type TestClient, type TestSite } from '../stage/test-tree.ts';
+import {
+  at,
+  bytes,
+  createSite,
+  type StoreKind,
+  TEST_ROOT_KEY,
+  type TestClient,
+  type TestSite,
+} from '../stage/test-tree.ts';
+import { type VersionedStore, versionedStore } from '../stage/versioned-store.ts';
 
 const HOUR = 3_600_000;
 
-/** A tenant that keeps history, in a bucket within the process, and the processes that meet there. */
+/** The root key that wraps the tenant's keys, and the one that may follow it: every process has both. */
+export const ROOT_KEYS: readonly [RootKey, RootKey] = [
+  envRootKey(TEST_ROOT_KEY),
+  envRootKey(new Uint8Array(32).fill(8)),
+];
+
+/** A tenant that keeps history, in a bucket within the process that keeps versions, and the processes that meet there. */
 export interface Place {
   readonly site: TestSite;
+  readonly kept: VersionedStore;
   /** The process of the verb that is judged, and the one that acts at one of its requests. Both have read all files. */
   readonly operator: TestClient;
   readonly writer: TestClient;
@@ -27,6 +46,9 @@ export interface Place {
 
 export const pathOf = (name: string) => at(`/memories/${name}`);
 
+/** A text that somebody redacts; no other one contains it. */
+export const SECRET = 'the card is 4929 1838';
+
 /** Texts come twice: `same` at three paths and in two versions of one file, `poison` at two paths. */
 const [SAME, POISON] = ['same', 'poison'];
 
@@ -35,7 +57,8 @@ export const TEXTS: readonly string[] = [SAME, POISON, 'x', 'z', 'kept', 'kept s
 
 /** A process whose requests take time: no two things happen in one millisecond. */
 export async function newProcess(site: TestSite): Promise<TestClient> {
-  const client = await site.client({ keepsHistory: true, clock: () => Math.floor(site.time.clock()) });
+  const clock = (): number => Math.floor(site.time.clock());
+  const client = await site.client({ keepsHistory: true, clock, rootKeys: ROOT_KEYS });
   takeTime(site, client);
   return client;
 }
@@ -45,6 +68,12 @@ export function takeTime({ time }: TestSite, client: TestClient): void {
     await time.pause(2);
     return proceed();
   });
+}
+
+/** Changes and reads the keyring past the caches of the process. */
+export function editorOf({ tenant }: TestClient): KeyringEditor {
+  const { store, layout, stamps, random } = tenant;
+  return createKeyringEditor({ store, layout, rootKeys: ROOT_KEYS, clock: stamps.now, random });
 }
 
 /** What lay in the bucket when its past was made, and when that was. */
@@ -65,9 +94,13 @@ let seeds = 1;
 export async function openPlace(kind: StoreKind): Promise<Place> {
   if (!made.has(kind)) made.set(kind, makePast(kind));
   const { objects, until, moment, lines, version, first, known } = await (made.get(kind) as Promise<Made>);
-  let now: number | undefined;
+  let [now, kept]: [number | undefined, VersionedStore | undefined] = [undefined, undefined];
   // Another seed: no two processes draw the same.
-  const site = await createSite(kind, ++seeds, (_, { clock }) => openBucketStore(() => now ?? clock()));
+  const site = await createSite(kind, ++seeds, (_, { clock }) => {
+    kept = versionedStore(openBucketStore(() => now ?? clock()));
+    return kept.store;
+  });
+  if (kept === undefined) throw new Error('there is no store');
   for (const { key, body, at: written } of objects) {
     now = written;
     await site.base.put(key, body, { mode: 'overwrite' });
@@ -78,6 +111,7 @@ export async function openPlace(kind: StoreKind): Promise<Place> {
   for (const client of [operator, writer]) await textsOf(client);
   return {
     site,
+    kept,
     operator,
     writer,
     moment,

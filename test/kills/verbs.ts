@@ -3,18 +3,23 @@ import { expireTree } from '../../src/admin/expiry/expire.ts';
 import { exportTree } from '../../src/admin/export/export-tree.ts';
 import type { Finding } from '../../src/admin/findings.ts';
 import { migrateObjects } from '../../src/admin/keys/migrate.ts';
-import { rotateKey } from '../../src/admin/keys/rotate.ts';
+import { rewrapRoot, rotateKey } from '../../src/admin/keys/rotate.ts';
+import { shredTenant } from '../../src/admin/keys/shred.ts';
 import { turnTenantHistory } from '../../src/admin/keys/turn-history.ts';
 import { verifyTree } from '../../src/admin/verify/verify.ts';
 import { MemoryError } from '../../src/errors.ts';
 import { toBase64url } from '../../src/format/encoding.ts';
+import { createHistory, type History } from '../../src/history/history.ts';
 import type { HistoryEntry } from '../../src/history/past/entries.ts';
+import { createKeyringEditor } from '../../src/keys/keyring-editor.ts';
+import { createSessions } from '../../src/sessions/sessions.ts';
 import { keyOf } from '../stage/bucket.ts';
 import { historyOf } from '../stage/history-site.ts';
-import { editorOf } from '../stage/key-operator.ts';
 import type { Around } from '../stage/store-wrappers.ts';
-import type { TestClient } from '../stage/test-tree.ts';
-import { newProcess, type Place, pathOf } from './tenant.ts';
+import { bytes, TEST_ROOT_KEY, type TestClient } from '../stage/test-tree.ts';
+import { whereTextIs } from '../stage/traces.ts';
+import { COUNT, KEY } from '../units/sessions/session-load.ts';
+import { editorOf, newProcess, type Place, pathOf, ROOT_KEYS, SECRET } from './tenant.ts';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -34,6 +39,10 @@ export interface Verb {
   readonly isMoving?: true;
   /** True where it may leave everything to its next run, because others have written it meanwhile. */
   readonly mayLeaveAll?: true;
+  /** A finding that says what a death has left, where nobody finishes it: both ends are true then. */
+  readonly halfDone?: Finding['kind'];
+  /** What is wrong with what a death has left, before the verb runs again. */
+  readonly judgeDeath?: (place: Place) => Promise<readonly unknown[]>;
   /** What is wrong with what the verb has left, once nobody acts any more. */
   readonly judge?: (place: Place) => Promise<readonly unknown[]>;
 }
@@ -55,15 +64,16 @@ const findingsOf = async ({ operator }: Place, options: Parameters<typeof verify
     ({ kind }) => kind !== 'rename' && kind !== 'duplicate',
   );
 
-async function rotate({ operator: { tenant } }: Place): Promise<void> {
-  await rotateKey({ editor: editorOf(tenant), clock: tenant.stamps.now, random: tenant.random });
+async function rotate({ operator }: Place): Promise<void> {
+  const { tenant } = operator;
+  await rotateKey({ editor: editorOf(operator), clock: tenant.stamps.now, random: tenant.random });
 }
 
 async function migrate(place: Place, reencrypt: boolean): Promise<readonly Finding[]> {
   await rotate(place);
   const { tenant } = place.operator;
   const { problems } = await migrateObjects(tenant, {
-    editor: editorOf(tenant),
+    editor: editorOf(place.operator),
     reencrypt,
     wait: true,
     ttlMs: TTL_MS,
@@ -71,8 +81,8 @@ async function migrate(place: Place, reencrypt: boolean): Promise<readonly Findi
   return problems;
 }
 
-const turn = ({ operator: { tenant } }: Place, to: 'off' | 'anew'): Promise<readonly unknown[]> =>
-  quiet(turnTenantHistory({ editor: editorOf(tenant), stamps: tenant.stamps }, to));
+const turn = ({ operator }: Place, to: 'off' | 'anew'): Promise<readonly unknown[]> =>
+  quiet(turnTenantHistory({ editor: editorOf(operator), stamps: operator.tenant.stamps }, to));
 
 /** A rename whose process dies on its way to the first delete. */
 async function cutOff({ site }: Place, from: string, to: string): Promise<void> {
@@ -135,6 +145,16 @@ async function filesOf(client: TestClient) {
     files.set(path, { id: toBase64url(version.id), text: new TextDecoder().decode(version.content) });
   }
   return files;
+}
+
+/** The files of the renamed directory that nothing says were renamed. */
+async function untoldMoves({ site }: Place): Promise<readonly unknown[]> {
+  const reader = await newProcess(site);
+  const told = new Set(
+    (await historyOf(reader).list()).flatMap((entry) => ('to' in entry ? [entry.to] : [])),
+  );
+  const below = await reader.paths('/memories/g');
+  return below.flatMap((path) => (told.has(path) ? [] : [{ untold: path }]));
 }
 
 /** The verbs of operators that read or write more than one object. */
@@ -216,5 +236,120 @@ export const VERBS: Readonly<Record<string, Verb>> = {
     run: ({ operator }) => quiet(operator.tree.rename({ from: pathOf('d'), to: pathOf('g') }, { actor })),
     refusals: ['not_found', 'already_exists', 'outcome_unknown', 'version_conflict'],
     isMoving: true,
+    judge: untoldMoves,
+  },
+};
+
+/** History that reaches the versions which the bucket keeps. */
+const erasing = ({ operator: { tenant, tree }, kept: { versions } }: Place): History =>
+  createHistory(tenant, tree, { versions });
+
+/** Redacts one of the versions of a file that had the secret: the newest is number 0. */
+function redaction(texts: readonly string[], number: number): Verb {
+  const path = '/memories/d/k';
+  return {
+    async prepare({ writer }) {
+      for (const text of texts) await writer.tree.overwrite(pathOf('d/k'), bytes(text), { actor });
+    },
+    async run(place) {
+      const log = await historyOf(place.writer).list(path);
+      const named = log.filter((entry) => entry.kind === 'written' && entry.size === SECRET.length)[number];
+      if (named === undefined) throw new Error('the secret was never written');
+      return quiet(erasing(place).redact({ path, version: named.version }, { actor }));
+    },
+    async judge({ kept, operator: { layout } }) {
+      return whereTextIs(kept.all(), { layout, rootKey: TEST_ROOT_KEY }, SECRET);
+    },
+  };
+}
+
+const lineOf = (uuid: string, size = 1): string => JSON.stringify({ uuid, text: 'x'.repeat(size) });
+
+/** Appends two lines to a session that begins with others, and sends them again. */
+function appending(before: readonly string[]): Verb {
+  const lines = [lineOf('x'), lineOf('y')];
+  const whole = [...before, ...lines];
+  const append = ({ tenant }: TestClient, added: readonly string[]) =>
+    createSessions(tenant).append(KEY, added, { fold: COUNT });
+  const load = async ({ site }: Place) => {
+    const { tenant } = await newProcess(site);
+    const sessions = createSessions(tenant);
+    const listed = await sessions.list(KEY.projectKey, { fold: COUNT });
+    return JSON.stringify([(await sessions.load(KEY)) ?? [], listed.map(({ summary }) => summary)]);
+  };
+  const loaded = (texts: readonly string[]): string =>
+    JSON.stringify([texts, texts.length === 0 ? [] : [texts.length]]);
+  return {
+    prepare: ({ writer }) => append(writer, before),
+    run: ({ operator }) => quiet(append(operator, lines)),
+    async judgeDeath(place) {
+      const left = await load(place);
+      return left === loaded(before) || left === loaded(whole) ? [] : [{ left }];
+    },
+    async judge(place) {
+      const left = await load(place);
+      return left === loaded(whole) ? [] : [{ left }];
+    },
+  };
+}
+
+/** What else is killed and made again. What others do beside these, other suites judge. */
+export const ALONE: Readonly<Record<string, Verb>> = {
+  'keys rewrap-root': {
+    run({ operator }) {
+      const { store, layout, stamps, random } = operator.tenant;
+      const rootKeys = ROOT_KEYS.toReversed();
+      const editor = createKeyringEditor({ store, layout, rootKeys, clock: stamps.now, random });
+      return quiet(rewrapRoot({ editor, rootKeys }));
+    },
+  },
+  'tenant shred': {
+    async prepare(place) {
+      await rotate(place);
+    },
+    run: ({ operator: { tenant }, kept: { versions } }) =>
+      quiet(shredTenant({ ...tenant, versions }, { ttlMs: 15_000 })),
+    async judge({ kept: { versions }, operator: { layout } }) {
+      const left: unknown[] = [];
+      for await (const page of versions.list(layout.keyring)) left.push(...page);
+      return left.length === 1 ? [] : left;
+    },
+  },
+  'redact a text that was there once': redaction([SECRET, 'clean'], 0),
+  'redact the later of two': redaction([SECRET, 'clean', SECRET, 'clean again'], 0),
+  'redact the earlier of two': redaction([SECRET, 'clean', SECRET, 'clean again'], 1),
+  'the first append to a session': appending([]),
+  'an append to a session': appending([lineOf('a')]),
+  'an append to a session whose page is full': appending([lineOf('a', 80_000)]),
+  'an edit': {
+    run: ({ operator }) =>
+      quiet(
+        operator.tree.edit(
+          pathOf('a'),
+          (content) => {
+            if (Buffer.from(content).toString() !== 'poison')
+              throw new MemoryError('no_match', 'no such text');
+            return { content: bytes('cured'), result: undefined };
+          },
+          { actor },
+        ),
+      ),
+    refusals: ['no_match'],
+  },
+  'an overwrite': {
+    run: ({ operator }) => quiet(operator.tree.overwrite(pathOf('a'), bytes('new'), { actor })),
+  },
+  'a create': {
+    run: ({ operator }) => quiet(operator.tree.create(pathOf('new/file'), bytes('new'), { actor })),
+    refusals: ['already_exists'],
+  },
+  rm: {
+    run: ({ operator }) => quiet(operator.tree.remove(pathOf('a'), { actor })),
+    refusals: ['not_found'],
+  },
+  'mv of a file': {
+    run: ({ operator }) => quiet(operator.tree.rename({ from: pathOf('a'), to: pathOf('e') }, { actor })),
+    refusals: ['not_found', 'already_exists'],
+    halfDone: 'duplicate',
   },
 };

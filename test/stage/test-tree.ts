@@ -6,6 +6,7 @@ import { loadSodium } from '../../src/format/sodium.ts';
 import { VERSION_SAVER } from '../../src/history/save/version-saver.ts';
 import { envRootKey } from '../../src/keys/env-root-key.ts';
 import { createKeyringCache } from '../../src/keys/keyring-cache.ts';
+import type { RootKey } from '../../src/keys/root-key.ts';
 import { type MemoryPath, parseMemoryPath } from '../../src/language/path.ts';
 import type { LogFields } from '../../src/logger.ts';
 import { guardDeletes } from '../../src/store/guarded-delete.ts';
@@ -56,6 +57,8 @@ export interface TestSite {
 export interface ClientOptions {
   readonly tenant?: string;
   readonly names?: NameMode;
+  /** The first wraps, all unwrap; `TEST_ROOT_KEY` alone unless given. */
+  readonly rootKeys?: readonly RootKey[];
   readonly maxFileBytes?: number;
   /** Each request takes a random time of up to so many milliseconds both ways. */
   readonly delayMs?: number;
@@ -157,7 +160,7 @@ async function createClient(site: Omit<TestSite, 'client'>, options: ClientOptio
   const keyrings = createKeyringCache({
     store,
     layout,
-    rootKeys: [envRootKey(TEST_ROOT_KEY)],
+    rootKeys: options.rootKeys ?? [envRootKey(TEST_ROOT_KEY)],
     nameMode: options.names,
     ttlMs: options.ttlMs,
     keepsHistory: options.keepsHistory,

@@ -7,10 +7,9 @@ import { readWholePast } from '../../../src/history/past/read.ts';
 import { readHistoryRecord } from '../../../src/history/past/records.ts';
 import { encodeHistoryRecord } from '../../../src/history/save/history-record.ts';
 import { writeRecord } from '../../../src/tree/records/sealed-record.ts';
-import { amount } from '../../runner/thorough.ts';
 import { historyOf, keepingClient, textsOf } from '../../stage/history-site.ts';
 import { createOperator } from '../../stage/key-operator.ts';
-import { dieAt, everyDeath, someDeaths } from '../../stage/killed-run.ts';
+import { dieAt, everyDeath } from '../../stage/killed-run.ts';
 import { MIGRATIONS, migrateFile } from '../../stage/rare-writes.ts';
 import {
   at,
@@ -390,36 +389,4 @@ describeOnBothKinds('a file that a rename was cut off with', (newSite) => {
       expect(changes).toEqual([]);
     },
   );
-});
-
-describeOnBothKinds('a restore that dies at any request', (newSite) => {
-  it('ends, when it is asked for again, as if it had not', { timeout: 240_000 }, async () => {
-    const whole = await newSite();
-    const first = await changed(whole);
-    first.client.calls.length = 0;
-    await historyOf(first.client).restoreAt(first.then);
-    const deaths = someDeaths(first.client.calls.length);
-    expect(deaths.length).toBeGreaterThan(amount({ usual: 8, thorough: 40 }));
-    for (const death of deaths) {
-      const site = await newSite();
-      const { client, then } = await changed(site);
-      const before = await historyOf(client).list();
-      client.intercept(dieAt(death));
-      await historyOf(client)
-        .restoreAt(then)
-        .catch(() => {});
-      await site.time.pause(61_000);
-      const next = await keepingClient(site);
-      const label = JSON.stringify(death);
-      const again = await historyOf(next).restoreAt(then);
-      const what = again.changes.length === 0 ? 'nothing' : 'written';
-      expect(again, label).toMatchObject({ outcome: what, left: [] });
-      expect(await textsOf(next), label).toEqual(THEN);
-      const versions = new Set((await historyOf(next).list()).map(({ version }) => version));
-      expect(
-        before.filter(({ version }) => !versions.has(version)),
-        label,
-      ).toEqual([]);
-    }
-  });
 });

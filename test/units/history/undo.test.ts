@@ -1,8 +1,6 @@
 import { expect, it } from 'vitest';
 import type { PlanOutcome } from '../../../src/history/change/plan.ts';
-import { amount } from '../../runner/thorough.ts';
 import { historyOf, keepingClient, textsOf } from '../../stage/history-site.ts';
-import { dieAt, someDeaths } from '../../stage/killed-run.ts';
 import { at, bytes, describeOnBothKinds, type TestClient } from '../../stage/test-tree.ts';
 
 const [A, B, C] = ['/memories/d/a', '/memories/d/b', '/memories/c'];
@@ -164,28 +162,5 @@ describeOnBothKinds('what one actor did', (newSite) => {
     const plan = await historyOf(client).undo({ writer: 'bad', ...OPERATOR });
     expect(words(plan)).toEqual([`occupied ${A}`, `occupied ${B}`]);
     expect(await textsOf(client)).toEqual({ [A]: 'b', [B]: 'a' });
-  });
-
-  it('ends, when the process dies at any request and asks again, as if it had not', {
-    timeout: 240_000,
-  }, async () => {
-    const whole = await poisoned();
-    whole.calls.length = 0;
-    await historyOf(whole).undo({ writer: 'bad', ...OPERATOR });
-    const deaths = someDeaths(whole.calls.length);
-    expect(deaths.length).toBeGreaterThan(amount({ usual: 8, thorough: 40 }));
-    for (const death of deaths) {
-      const client = await poisoned();
-      client.intercept(dieAt(death));
-      await historyOf(client)
-        .undo({ writer: 'bad', ...OPERATOR })
-        .catch(() => {});
-      client.intercept((_, proceed) => proceed());
-      await client.tenant.pause(61_000);
-      const outcome = await historyOf(client).undo({ writer: 'bad', ...OPERATOR });
-      const label = JSON.stringify({ death, outcome });
-      expect(outcome.left, label).toEqual([]);
-      expect(await textsOf(client), label).toEqual(CLEAN);
-    }
   });
 });

@@ -2,13 +2,11 @@ import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import pLimit from 'p-limit';
 import { afterAll, describe, expect, it } from 'vitest';
 import { openMemory } from '../../../src/open/open-memory.ts';
 import {
   type Boundary,
   type ChildEnd,
-  describeBoundary,
   everyBoundaryOf,
   startSessionChild,
 } from '../../crashes/crash-child.ts';
@@ -18,8 +16,6 @@ const directory = mkdtempSync(join(tmpdir(), 'sealed-memory-killed-append-'));
 const rootKey = randomBytes(32).toString('base64');
 afterAll(() => rmSync(directory, { recursive: true }));
 
-/** Processes that run at once. */
-const limit = pLimit(4);
 const SLOW = 240_000;
 
 interface Site {
@@ -63,35 +59,6 @@ function chosenBy(seed: number, boundaries: readonly Boundary[]): Boundary | und
 }
 
 describe('a process that is killed while it appends', { timeout: SLOW }, () => {
-  it('loses nothing that it was told is stored, at whichever request it dies, and another one goes on', async () => {
-    const { report, signal } = await newSite('whole').run('w');
-    expect(signal).toBeNull();
-    // Between two requests nothing changes but by a PUT, and what the caller was told.
-    const boundaries = everyBoundaryOf(report?.requests ?? []).filter(
-      ({ side, name }) => side === 'before' || name.startsWith('put '),
-    );
-    expect(boundaries.filter(({ name }) => name === 'put sessions').length).toBeGreaterThanOrEqual(8);
-    const batches = batchesOf('w');
-    const stopped = await Promise.all(
-      boundaries.map((boundary, index) =>
-        limit(async () => {
-          const where = describeBoundary(boundary);
-          const site = newSite(`killed-${index}`);
-          const end = await site.run('w', boundary);
-          expect(end.signal, where).toBe('SIGKILL');
-          const stored = storedBy(end);
-          const found = await site.load();
-          const [without, whole] = [stored, stored + 1].map((count) => uuidsOf(batches.slice(0, count)));
-          expect([without, whole], where).toContainEqual(found);
-          await site.resume('w');
-          expect(await site.load(), where).toEqual(uuidsOf(batches));
-          return stored;
-        }),
-      ),
-    );
-    expect(new Set(stopped)).toEqual(new Set([0, 1, 2, 3]));
-  });
-
   it('leaves to the seven others, some of them killed too, and to those who go on for them, every line once', async () => {
     const { report } = await newSite('alone').run('w');
     const boundaries = everyBoundaryOf(report?.requests ?? []);

@@ -4,7 +4,7 @@ import type { SessionFold } from '../../../src/sessions/fold.ts';
 import type { SessionKey } from '../../../src/sessions/session-key.ts';
 import { createSessions, type Sessions } from '../../../src/sessions/sessions.ts';
 import { createOperator } from '../../stage/key-operator.ts';
-import { countCalls, loseAnswer, noAnswer, sendTwice } from '../../stage/store-wrappers.ts';
+import { countCalls, loseAnswer, sendTwice } from '../../stage/store-wrappers.ts';
 import {
   type ClientOptions,
   describeOnBothKinds,
@@ -305,56 +305,6 @@ describeOnBothKinds('eight workers at once', (newSite) => {
 });
 
 describeOnBothKinds('an append', (newSite) => {
-  /** Appends in a process that dies at one of its requests: before it is sent, or behind it. */
-  async function dieAt(
-    site: TestSite,
-    request: number,
-    fate: 'before' | 'behind',
-  ): Promise<{ readonly died: boolean }> {
-    const { client, sessions } = await startProcess(site);
-    let [requests, died] = [0, false];
-    client.intercept(async (_call, proceed) => {
-      const isLast = requests++ === request;
-      if (died || (isLast && fate === 'before')) {
-        died = true;
-        throw noAnswer();
-      }
-      if (!isLast) return proceed();
-      died = true;
-      return loseAnswer(proceed);
-    });
-    await sessions.append(KEY, lines('x', 'y'), { fold: COUNT }).catch(() => {});
-    return { died };
-  }
-
-  it('whose process dies at any request is there as a whole or not at all, and once after a retry', async () => {
-    let requests = 0;
-    for (const start of ['nothing', 'a page', 'a full page'] as const) {
-      for (const fate of ['before', 'behind'] as const) {
-        for (let at = 0; ; at++) {
-          const site = await newSite();
-          const { sessions } = await startProcess(site);
-          const before =
-            start === 'nothing' ? [] : [line('a', start === 'a page' ? {} : { LONG: LONG + LONG })];
-          await sessions.append(KEY, before, { fold: COUNT });
-          const { died } = await dieAt(site, at, fate);
-          if (!died) break;
-          requests++;
-          const found = (await sessions.load(KEY)) ?? [];
-          expect([before, [...before, ...lines('x', 'y')]]).toContainEqual(found);
-          const { sessions: next } = await startProcess(site);
-          await next.append(KEY, lines('x', 'y'), { fold: COUNT });
-          const whole = [...before, ...lines('x', 'y')];
-          expect(await sessions.load(KEY)).toEqual(whole);
-          expect(await sessions.list('project', { fold: COUNT })).toMatchObject([
-            { summary: { lines: whole.length } },
-          ]);
-        }
-      }
-    }
-    expect(requests).toBeGreaterThanOrEqual(14);
-  });
-
   it.each([
     ['lost', loseAnswer],
     ['sent twice', sendTwice],

@@ -158,27 +158,6 @@ describeOnBothKinds('a migration', (newSite) => {
     expect(await operator.migrate()).toMatchObject({ passes: 0, objects: 0, versions: [] });
   });
 
-  it('ends the same when it is killed at any request and run again', async () => {
-    for (let kill = 0; ; kill++) {
-      const { site, operator } = await rotated(await newSite());
-      let requests = 0;
-      operator.client.intercept((_, proceed) =>
-        requests++ < kill ? proceed() : Promise.reject(new MemoryError('unavailable', 'killed')),
-      );
-      const finished = await operator.migrate().then(
-        () => true,
-        () => false,
-      );
-      const next = await createOperator(site);
-      expect(await next.migrate()).toMatchObject({
-        problems: [],
-        versions: [{ version: 2, objects: OBJECTS }],
-      });
-      expect(await readAll(site)).toEqual(ALL_TEXTS);
-      if (finished) return;
-    }
-  });
-
   it('stops when the caller cancels', async () => {
     const { operator } = await rotated(await newSite());
     const controller = new AbortController();

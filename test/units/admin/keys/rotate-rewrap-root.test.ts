@@ -13,7 +13,6 @@ import { createRollbackGuard } from '../../../../src/keys/rollback-guard.ts';
 import type { RootKey } from '../../../../src/keys/root-key.ts';
 import type { ObjectStore } from '../../../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../../../src/store/sqlite/sqlite-store.ts';
-import { dieAt, everyDeath } from '../../../stage/killed-run.ts';
 import { type Around, atFirst, interceptStore, loseAnswer } from '../../../stage/store-wrappers.ts';
 
 const layout = createLayout({ prefix: '', tenant: parseTenantId('acme') });
@@ -99,16 +98,6 @@ describe('rewrapRoot', () => {
       rewrapped: true,
       epoch: 2,
     });
-  });
-
-  it('ends the same when it is killed at any request and run again', async () => {
-    for (const death of everyDeath(6)) {
-      await store[Symbol.asyncDispose]();
-      store = await stocked();
-      await run([newRoot, oldRoot], {}, dieAt(death)).catch(() => {});
-      expect(await run([newRoot, oldRoot])).toMatchObject({ rootId: newRoot.id, epoch: 2 });
-      expect(await opensWith(newRoot)).toBe(true);
-    }
   });
 });
 

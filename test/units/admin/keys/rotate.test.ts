@@ -2,7 +2,6 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type RotateOptions, rotateKey } from '../../../../src/admin/keys/rotate.ts';
 import type { KeyringEditor } from '../../../../src/keys/keyring-editor.ts';
 import { editorOf, versionsOf } from '../../../stage/key-operator.ts';
-import { dieAt, everyDeath } from '../../../stage/killed-run.ts';
 import { type Around, atFirst, interceptStore, loseAnswer } from '../../../stage/store-wrappers.ts';
 import { createSite, TEST_ROOT_KEY, type TestSite } from '../../../stage/test-tree.ts';
 
@@ -78,21 +77,6 @@ describe('rotateKey', () => {
     const both = await Promise.all([rotate(), rotate()]);
     expect(both.map(({ rotated }) => rotated).sort()).toEqual([false, true]);
     expect(await versionsOf(await editor())).toEqual([1, 2]);
-  });
-
-  it('ends the same when it is killed at any request and run again', async () => {
-    for (const death of everyDeath(6)) {
-      const own = await createSite();
-      await (await own.client()).create('/memories/a', 'text');
-      const context = await (await own.client()).open();
-      const { clock, randomBytes: random } = own.time;
-      const killed = editorOf(context.tenant, TEST_ROOT_KEY, interceptStore(own.base, dieAt(death)));
-      await rotateKey({ editor: killed, clock, random }).catch(() => {});
-      const again = editorOf(context.tenant, TEST_ROOT_KEY, own.base);
-      expect(await rotateKey({ editor: again, clock, random })).toMatchObject({ version: 2, epoch: 2 });
-      expect(await versionsOf(again)).toEqual([1, 2]);
-      await own.base[Symbol.asyncDispose]();
-    }
   });
 
   it('refuses a 65th key and a tenant without a keyring', async () => {

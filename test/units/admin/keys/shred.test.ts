@@ -17,7 +17,6 @@ import {
 import { openSqliteObjectStore } from '../../../../src/store/sqlite/sqlite-store.ts';
 import type { Pause } from '../../../../src/time.ts';
 import { editorOf } from '../../../stage/key-operator.ts';
-import { dieAt, everyDeath } from '../../../stage/killed-run.ts';
 import { type Around, atFirst, interceptStore, loseAnswer, noAnswer } from '../../../stage/store-wrappers.ts';
 import { createSite, describeOnBothKinds, TEST_ROOT_KEY, type TestSite } from '../../../stage/test-tree.ts';
 
@@ -174,19 +173,6 @@ describeOnBothKinds('shredTenant', (newSite) => {
     const begun = site.time.clock();
     expect(await shred(site)).toMatchObject({ marked: false, objects: 1 });
     expect(site.time.clock()).toBe(begun);
-  });
-
-  it('ends the same when it is killed at any request and run again', async () => {
-    for (const death of everyDeath(8)) {
-      const site = await newSite();
-      await (await site.client()).create('/memories/a', 'secret');
-      const first = keptVersions(['marker', 'two', 'one']);
-      const options = { ttlMs: 15_000, versions: first.versions };
-      await shred(site, { ...options, around: dieAt(death) }).catch(() => {});
-      expect(await shred(site, options)).toMatchObject({ objects: 1 });
-      expect(await stored(site.base)).toEqual(SHRED_MARKER);
-      expect([...first.kept]).toEqual(['marker']);
-    }
   });
 
   it('removes every older version, page by page, only after the wait', async () => {

@@ -7,7 +7,6 @@ import type { WrittenEntry } from '../../../../src/history/past/entries.ts';
 import { VERSION_SAVER } from '../../../../src/history/save/version-saver.ts';
 import { noVersions, type ObjectVersions } from '../../../../src/store/port.ts';
 import { createOperator } from '../../../stage/key-operator.ts';
-import { dieAt, everyDeath } from '../../../stage/killed-run.ts';
 import { countCalls } from '../../../stage/store-wrappers.ts';
 import {
   at,
@@ -220,36 +219,6 @@ describe('redact', () => {
     await history.redact(restored);
     expect(await search()).toEqual([]);
   });
-
-  it.each([
-    ['once', [SECRET, 'clean'], 0],
-    ['twice, and the later one is named', [SECRET, 'clean', SECRET, 'clean again'], 0],
-    ['twice, and the earlier one is named', [SECRET, 'clean', SECRET, 'clean again'], 1],
-  ] as const)(
-    'finishes, run again, what died at any request: a file had the text %s',
-    async (_, texts, which) => {
-      const prepared = async () => {
-        const place = await newPlace();
-        for (const text of texts) await overwrite(place.client, PATH, text);
-        const entries = await place.history.list(PATH);
-        const named = entries.filter((entry) => entry.kind === 'written' && entry.size === SECRET.length);
-        const version = named[which] ?? expect.unreachable('it was written');
-        return { place, version, dying: await newDying(place) };
-      };
-      const whole = await prepared();
-      await whole.dying.history.redact(whole.version);
-      const deaths = everyDeath(whole.dying.client.calls.length);
-      expect(deaths.length).toBeGreaterThan(16);
-      for (const death of deaths) {
-        const { place, version, dying } = await prepared();
-        dying.client.intercept(dieAt(death));
-        await dying.history.redact(version).catch(() => {});
-        await place.history.redact(version);
-        expect(await place.search(), JSON.stringify(death)).toEqual([]);
-        await expectWhole(place);
-      }
-    },
-  );
 
   it('reaches, run again, what a bucket keeps of an expired record with the same text', async () => {
     const prepared = async () => {
