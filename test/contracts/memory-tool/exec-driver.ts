@@ -11,13 +11,12 @@ const MAIN = fileURLToPath(new URL('../../../src/cli/main.ts', import.meta.url))
 
 type Answer = Outcome & { readonly id: number; readonly files?: unknown };
 
-/** Drives a process that runs `exec --jsonl`; `environment` names its store. */
+/** Drives a process that runs `exec --jsonl`; `environment` names its store, and its root key unless it has one of its own. */
 export function execDriver(environment: () => Readonly<Record<string, string>>): OpenDriver {
-  const rootKey = randomBytes(32).toString('base64');
+  const ownKey = { SEALED_MEMORY_ROOT_KEY: randomBytes(32).toString('base64') };
   return async ({ tenant = freshTenant(), profile, onExists, maxFileBytes, names } = {}) => {
     const settings = {
       SEALED_MEMORY_TENANT: tenant,
-      SEALED_MEMORY_ROOT_KEY: rootKey,
       SEALED_MEMORY_HARNESS: '1',
       SEALED_MEMORY_PROFILE: profile,
       SEALED_MEMORY_ON_EXISTS: onExists,
@@ -26,7 +25,7 @@ export function execDriver(environment: () => Readonly<Record<string, string>>):
     };
     return driveProcess(
       spawn(process.execPath, [MAIN, 'exec', '--jsonl'], {
-        env: { ...PROGRAM_ENV, ...environment(), ...settings },
+        env: { ...PROGRAM_ENV, ...ownKey, ...environment(), ...settings },
       }),
     );
   };
