@@ -153,7 +153,7 @@ export function judgeOwn(tenant: TenantId, given: unknown, options: Partial<Memo
     throw misconfigured(`The settings of tenant ${tenant} are no object.`);
   }
   const own = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
-  refuseUnknownNames(Object.keys(own), { known: OF_TENANT, what: `a setting of a tenant (${tenant})` });
+  refuseUnknownSettings(Object.keys(own), tenant);
   const { expires } = own;
   if (expires !== undefined && expires !== false)
     throw misconfigured(`${nameOf('expires')} must be false; leave it out where files expire.`);
@@ -184,6 +184,11 @@ function ofHolder(view: TenantView, { settings: { rootKeys } }: TenantView): Ten
     ...view,
     settings: { ...view.settings, rootKeys: heldByTenant(view.settings.rootKeys, rootKeys) },
   };
+}
+
+/** Refuses names that are no settings. @throws MemoryError `misconfigured` that names the nearest one. */
+export function refuseUnknownSettings(names: readonly string[], tenant: string): void {
+  refuseUnknownNames(names, { known: OF_TENANT, what: `a setting of a tenant (${tenant})` });
 }
 
 function pick(own: Readonly<Record<string, unknown>>, names: readonly string[]): Record<string, unknown> {

@@ -2,16 +2,14 @@ import { randomBytes } from 'node:crypto';
 import type { Command } from 'commander';
 import { hasCode, MemoryError } from '../../errors.ts';
 import { createLayout, type Layout } from '../../format/object-keys.ts';
-import { loadSodium } from '../../format/sodium.ts';
-import { createKeyring, forget, sealKeyring } from '../../keys/keyring.ts';
 import { createKeyringCache } from '../../keys/keyring-cache.ts';
 import type { RootKey } from '../../keys/root-key.ts';
+import { tryRootKey } from '../../keys/try-root-key.ts';
 import { openViews } from '../../open/open-views.ts';
 import type { MemoryOptions } from '../../open/options/options.ts';
 import { withRemedy } from '../../open/options/remedy.ts';
 import { readSettings, requireTenant, type Settings } from '../../open/options/settings.ts';
 import { type ConfiguredStore, openBaseStore } from '../../store/open-store.ts';
-import { osRandom } from '../../store/os-random.ts';
 import type { ObjectStore } from '../../store/port.ts';
 import { type ChosenVerb, EXIT_FAILED, failureLine, type Invocation } from '../run/invocation.ts';
 import { readOptions } from '../run/settings.ts';
@@ -154,24 +152,13 @@ async function openKeyring(given: {
     const loaded = await keyrings.load({ ...(signal && { signal }) });
     const [rootKey] = rootKeys;
     if (loaded === undefined && rootKey !== undefined && !settings.readOnly) {
-      await tryRootKey(rootKey, layout.tenant, signal);
+      await tryRootKey(rootKey, { tenant: layout.tenant, signal });
     }
     const what =
       loaded === undefined ? 'this tenant has none yet; its first write makes it' : 'opens with the root key';
     return { ok: true, what: `keyring: ${what}` };
   } finally {
     keyrings.close();
-  }
-}
-
-/** Wraps a keyring that is not kept, and opens it: the two calls of the tenant's first write. */
-async function tryRootKey(rootKey: RootKey, tenant: string, signal: AbortSignal | undefined): Promise<void> {
-  await loadSodium();
-  const keyring = createKeyring({ nameMode: 'encrypted', random: osRandom, created: 0 });
-  try {
-    await sealKeyring({ keyring, tenant, rootKey, random: osRandom, signal });
-  } finally {
-    forget(keyring);
   }
 }
 

@@ -1,10 +1,9 @@
 import type { Command } from 'commander';
 import { misconfigured } from '../../errors.ts';
-import { refuseUnknownNames } from '../../open/options/known-names.ts';
 import { readTenant } from '../../open/options/option-table.ts';
 import type { MemoryOptions } from '../../open/options/options.ts';
 import { shownSettings } from '../../open/shown-settings.ts';
-import { judgeOwn, OF_TENANT, readSource, refuseExpiring } from '../../open/tenant-views.ts';
+import { judgeOwn, readSource, refuseExpiring, refuseUnknownSettings } from '../../open/tenant-views.ts';
 import {
   type ChosenVerb,
   EXIT_FAILED,
@@ -145,9 +144,7 @@ async function change(
     const before = read === undefined ? {} : objectOf(parseSettings(read, tenant), tenant);
     // A mistyped name that is there may be taken out; of one that is nowhere nothing would be done.
     const [setting = ''] = name.split('.');
-    if (!Object.hasOwn(before, setting)) {
-      refuseUnknownNames([setting], { known: OF_TENANT, what: `a setting of a tenant (${tenant})` });
-    }
+    if (!Object.hasOwn(before, setting)) refuseUnknownSettings([setting], tenant);
     const after = withSetting(before, { name, value });
     const settings = Object.keys(after).length === 0 ? undefined : JSON.stringify(after);
     const isSame = JSON.stringify(before) === JSON.stringify(after);
