@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { MemoryError } from '../../../src/errors.ts';
+import type { ErrorDetails, MemoryError } from '../../../src/errors.ts';
 import { envRootKey } from '../../../src/keys/env-root-key.ts';
 import type { RootKey } from '../../../src/keys/root-key.ts';
 import type { LogFields } from '../../../src/logger.ts';
@@ -189,7 +189,7 @@ describe('keys that customers hold', () => {
   it('are told from the operator’s where they fail: in the error, in events and in the log', async () => {
     const [his, ours] = [serviceOf(1), serviceOf(2)];
     const events: MemoryEvent[] = [];
-    const logged: (LogFields | undefined)[] = [];
+    const logged: (LogFields | ErrorDetails | undefined)[] = [];
     const log = (_: string, fields?: LogFields): void => void logged.push(fields);
     const pool = poolOf((tenant) => (tenant === 'acme' ? { rootKey: his.key } : undefined), {
       rootKey: ours.key,
