@@ -155,7 +155,7 @@ function* textBefore(context: UndoContext, { chain, path }: Life): Generator<voi
     const found = end > start ? beforeThat(chain, end - 1) : undefined;
     if (version !== undefined && found !== undefined && !(isVersion(found) && hasCome(found))) {
       if (start === 0 || force) before = found;
-      else
+      else if (!draft.left.has(path))
         leaveBuiltOn(draft, { path, version: version.id, later: chain.slice(0, start).map(({ id }) => id) });
     }
     const next = Math.max(end, start + 1);

@@ -25,7 +25,7 @@ async function restoreOf(time: number, story: string, asked: Asked = {}): Promis
 const EDITED = 'u kept a 1; v lies a 5 after u';
 const SEVERAL = `${EDITED}; w kept d/a 1; w deleted d/a 1 at 4; x lies d/b 5; y lies da 5; z lies c 6`;
 
-it.each<readonly [claim: string, time: number, story: string, plan: readonly string[], asked?: Asked]>([
+it.each<[claim: string, time: number, story: string, plan: readonly string[], asked?: Asked]>([
   ['a file that was edited since gets its text', 3, EDITED, ['replace a: v to u']],
   ['a file with the same text stays', 3, 'u kept a 1 text x; v lies a 5 after u text x', []],
   ['a file that is the same version stays', 3, 'v lies a 1', []],

@@ -16,7 +16,7 @@ const POISONED = 'u kept a 1 by ann; v kept a 2 after u by bad';
 const DELETED = 'v kept a 1 by ann; v deleted a 1 at 2 by bad';
 const RENAMED = 'v moved a 1 to b at 2 by bad';
 
-it.each<readonly [claim: string, story: string, plan: Plan, forced?: Plan]>([
+it.each<[claim: string, story: string, plan: Plan, forced?: Plan]>([
   ['a file that only the actor wrote is deleted', 'v lies a 1 by bad', ['delete a: v']],
   ['a file of others stays', 'v lies a 1 by ann', []],
   ['a text becomes the one before', 'u kept a 1 by ann; v lies a 2 after u by bad', ['replace a: v to u']],

@@ -40,7 +40,8 @@ const VERSION = { path: A, id: id(V), mtime: 7, bound: 3n, previous: id(U), writ
 const REPLACED = { kind: 'replaced', at: 5, by: id(BOB), version: VERSION, text: bytes('text') } as const;
 const DELETED = { kind: 'deleted', at: 5, by: id(BOB), files: [[A, id(V), 3n]] } as const;
 const MOVED = {
-  ...{ kind: 'moved', at: 5, by: NO_ID, from: at('/memories/d'), to: at('/memories/e') },
+  kind: 'moved',
+  ...{ at: 5, by: NO_ID, from: at('/memories/d'), to: at('/memories/e') },
   files: [
     [A, id(V), 3n],
     [at('/memories/d'), id(U), 2n],

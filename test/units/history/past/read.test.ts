@@ -75,8 +75,8 @@ it('the whole past costs one listing of the files, and one GET for each', async 
 it('files of several pages are listed once more, and read once', async () => {
   const inPages = (store: ObjectStore): ObjectStore => ({
     ...store,
-    async *list(request, options) {
-      for await (const page of store.list(request, options))
+    async *list(options) {
+      for await (const page of store.list(options))
         for (const object of page.objects) yield { ...page, objects: [object] };
     },
   });
@@ -159,9 +159,9 @@ it('objects that nobody of the tenant made are told of once', async () => {
   const work = await client.open();
   for (const name of ['foreign', 'alien'])
     await site.base.put(`${client.layout.data}${name}` as never, new Uint8Array(3), { mode: 'create' });
-  client.logged.length = 0;
+  const before = client.logged.length;
   await readWholePast(work);
-  expect(client.logged.map(({ fields }) => fields)).toEqual([{ foreign: 2 }]);
+  expect(client.logged.slice(before).map(({ fields }) => fields)).toEqual([{ foreign: 2 }]);
 });
 
 it('the past of a path has the files that lie or lay there, wherever they were before and went since', async () => {
