@@ -1,7 +1,4 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import {
-  existsSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -14,7 +11,6 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { type ExportReport, exportTree } from '../../../../src/admin/export/export-tree.ts';
 import type { NameMode } from '../../../../src/format/names.ts';
@@ -26,12 +22,10 @@ import type { ObjectStore } from '../../../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../../../src/store/sqlite/sqlite-store.ts';
 import type { CallOptions } from '../../../../src/tree/tenant.ts';
 import { copyToFolder, digestOf, textsIn } from '../../../stage/object-folder.ts';
-import { PROGRAM_ENV } from '../../../stage/programs.ts';
 import { interceptStore } from '../../../stage/store-wrappers.ts';
 import { at, bytes, openSite, type TestClient } from '../../../stage/test-tree.ts';
 
 const ROOT_KEY = Buffer.alloc(32, 7).toString('base64');
-const PROCESS = fileURLToPath(new URL('../export-process.ts', import.meta.url));
 const MODES: readonly NameMode[] = ['encrypted', 'plain'];
 const FILES: Readonly<Record<string, string>> = {
   'a.md': 'text of a',
@@ -256,30 +250,6 @@ describe.each(MODES)('exportTree of a memory with %s names', (names) => {
     await expect(exported({ store: failing })).rejects.toThrow('the disk is gone');
     expect(readdirSync(home)).toEqual(['backup']);
   });
-
-  it.each([2, 4, 7])(
-    'ends the same after a run that was killed at its read %i',
-    { timeout: 60_000 },
-    async (gets) => {
-      const env = {
-        ...PROGRAM_ENV,
-        SEALED_MEMORY_TENANT: 'acme',
-        SEALED_MEMORY_ROOT_KEY: ROOT_KEY,
-      };
-      const child = spawn(process.execPath, [PROCESS, backup, to, String(gets)], {
-        env,
-        stdio: ['ignore', 'inherit', 'inherit'],
-      });
-      expect(await once(child, 'close')).toEqual([null, 'SIGKILL']);
-      expect(existsSync(to)).toBe(false);
-      expect(existsSync(`${to}.partial`)).toBe(gets > 2);
-      // A file that was deleted from the source since does not come back from the run that was killed.
-      rmSync(placeOf('empty'));
-      expect(await exported()).toMatchObject({ files: 5, findings: [] });
-      expect(await textsIn(to)).toEqual(without('empty'));
-      expect(readdirSync(home)).toEqual(['backup', 'exported']);
-    },
-  );
 });
 
 describe('exportTree beside another process', () => {
