@@ -133,7 +133,9 @@ it('a new root key and rotations follow each other, forced where asked for', asy
 
 it('a tenant that was shredded is closed to the process that shredded it, at once', async () => {
   await client.create('/memories/a', 'x');
+  const begun = site.time.clock();
   expect(await verbsOf(client).shred({ ttlMs: 0 })).toMatchObject({ marked: true, objects: 1 });
+  expect(site.time.clock()).toBe(begun);
   client.calls.length = 0;
   await expect(client.text('/memories/a')).rejects.toMatchObject({ code: 'key_unavailable' });
   expect(client.calls.filter((call) => 'key' in call && call.key.includes('/data/'))).toEqual([]);

@@ -247,7 +247,10 @@ describe('verify over the history', () => {
     const id = Uint8Array.from(Buffer.from(first, 'base64url')) as Uint8Array as VersionIdBytes;
     await VERSION_SAVER.saveReplaced(work, at('/memories/e'), { ...facts, id, content: bytes('one') });
     const [finding] = await findingsOf(client);
-    expect(finding).toMatchObject({ state: 'unredacted', expected: first, path: '/memories/e' });
+    expect(finding).toEqual({
+      ...{ kind: 'history', state: 'unredacted', expected: first, path: '/memories/e' },
+      name: expect.stringMatching(/^\/history\/[\w-]{43}_[\w-]{11}_[\w-]{8}$/),
+    });
     await history.redact({ path: PATH, version: first });
     expect(await findingsOf(client)).toEqual([]);
   });
