@@ -422,6 +422,17 @@ describe('a file is not older', () => {
       },
     ],
     [
+      'by a version that was written over it elsewhere',
+      {
+        entries: [E, { ...E, path: 'b', bound: -HOUR }],
+        files: [
+          { ...E, bound: 3 * HOUR },
+          { id: 'f', path: 'b', bound: 2 * HOUR, previous: 'e' },
+        ],
+        saved: [{ ...E, path: 'b', bound: -HOUR, savedAt: 2 * HOUR }],
+      },
+    ],
+    [
       'by a record of its delete elsewhere',
       { entries: [E], files: [E], left: [{ ...E, path: 'b', at: HOUR }] },
     ],
