@@ -30,9 +30,31 @@ describe('s3Failure', () => {
     [{ name: 'Unknown', status: 500 }, 'unavailable'],
     [{ name: 'NotImplemented', status: 501 }, 'misconfigured'],
     [{ name: 'Unknown', status: 301 }, 'misconfigured'],
+    [{ name: 'Unknown', status: 307 }, 'misconfigured'],
+    [{ name: 'Unknown', status: 308 }, 'misconfigured'],
+    [{ name: 'Unknown', status: 400 }, 'misconfigured'],
     [{ name: 'Unknown', status: 401 }, 'access_denied'],
+    [{ name: 'Unknown', status: 403 }, 'access_denied'],
+    [{ name: 'Unknown', status: 408 }, 'timeout'],
+    [{ name: 'Unknown', status: 499 }, 'misconfigured'],
+    [{ name: 'Unknown', status: 502 }, 'unavailable'],
+    [{ name: 'AbortError', status: 500 }, 'aborted'],
+    [{ name: 'Error', message: 'aborted' }, 'unavailable'],
+    [{ name: 'Error', code: 'ETIMEDOUT' }, 'timeout'],
   ])('turns %o into %s', (fields, code) => {
     expect(s3Failure(sdkError(fields))).toMatchObject({ code });
+  });
+
+  it.each([
+    [301, 'another region'],
+    [307, 'another region'],
+    [308, 'another region'],
+    [400, 'did not answer as S3 does'],
+    [501, 'did not answer as S3 does'],
+    [429, 'fewer requests'],
+    [503, 'failed'],
+  ])('says of an answer of status %i: %s', (status, words) => {
+    expect(s3Failure(sdkError({ name: 'Unknown', status })).message).toContain(words);
   });
 
   it('tells of the error of the SDK what it was, and none of the words and fields of the server', () => {
