@@ -6,8 +6,8 @@ import { type CrashChild, type Fate, startLifecycleChild } from '../crashes/cras
 import { SHARED } from '../crashes/deeds.ts';
 import type { LifecycleTask } from '../crashes/lifecycle-task.ts';
 import { OLD_ROOT, versionsIn } from '../crashes/lifecycle-verbs.ts';
-import { stateOf, type TenantState, withTenant } from '../crashes/tenant-state.ts';
-import { type DoneDeed, startWriter, type WriterChild } from '../crashes/writer-child.ts';
+import { stateOf, withTenant } from '../crashes/tenant-state.ts';
+import { judgeDeeds, startWriter, type WriterChild } from '../crashes/writer-child.ts';
 import { createChance } from '../simulation/chance.ts';
 import { at, bytes } from '../stage/test-tree.ts';
 import type { CrashSite } from './crashes.ts';
@@ -94,7 +94,7 @@ export function describeLifecycleLife(title: string, newSite: (site: LifecycleSi
         const state = await stateOf(site.options);
         expect(state).toMatchObject({ keys: [3], epoch: 5 });
         expect(versionsIn(state)).toEqual(new Set([3]));
-        expect(judge(deeds, state)).toEqual({ refused: [], lost: [], doubled: [], unmoved: [] });
+        expect(judgeDeeds(deeds, state)).toEqual({ refused: [], lost: [], doubled: [], unmoved: [] });
       },
     );
 
@@ -118,29 +118,4 @@ export function describeLifecycleLife(title: string, newSite: (site: LifecycleSi
       expect(await admin.keyStatus()).toEqual({ state: 'shredded' });
     });
   });
-}
-
-/** What was done against what is there. */
-function judge(deeds: readonly DoneDeed[], { files }: TenantState) {
-  const lines = Object.values(files)
-    .flatMap((text) => text.split('\n'))
-    .filter((line) => line !== '');
-  const writes = deeds.filter(({ command }) => command.command !== 'rename');
-  const texts = writes.map(({ text }) => text);
-  const isOf = (outcome: string) => (deed: DoneDeed) => deed.outcome === outcome;
-  // A rename that was cut off may leave files at both places.
-  const torn = deeds.filter(isOf('cut off')).filter(({ command }) => command.command === 'rename');
-  const isTorn = (text: string): boolean => torn.some((deed) => writerOf(deed.text) === writerOf(text));
-  return {
-    refused: deeds.filter(({ outcome }) => outcome !== 'done' && outcome !== 'cut off'),
-    lost: writes.filter(isOf('done')).filter(({ text }) => !lines.includes(text)),
-    doubled: texts.filter((text) => !isTorn(text) && lines.filter((line) => line === text).length > 1),
-    unmoved: deeds
-      .filter(isOf('done'))
-      .filter(({ command }) => command.command === 'rename' && files[command.old_path] !== undefined),
-  };
-}
-
-function writerOf(text: string): string | undefined {
-  return text.split(',')[0];
 }

@@ -15,12 +15,15 @@ export interface Deed {
 /** Files that all writers edit. */
 export const SHARED: readonly string[] = [0, 1, 2].map((number) => `/memories/shared/${number}`);
 
+/** Each deed of so many is an edit of a shared file. */
+export const EDIT_EVERY = 4;
+
 /** Edits, creates, renames of what was created, and now and then a rename of the directory that holds those. */
 export function deedOf(name: string, number: number): Deed {
   const text = `${name}, deed ${number}`;
   const home = `/memories/${name}`;
-  const round = Math.floor(number / 4);
-  switch (number % 4) {
+  const round = Math.floor(number / EDIT_EVERY);
+  switch (number % EDIT_EVERY) {
     case 1:
       return { text, command: { command: 'create', path: `${home}/new/${number}`, file_text: text } };
     case 2: {

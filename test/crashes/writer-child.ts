@@ -4,7 +4,8 @@ import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { PROGRAM_ENV } from '../stage/programs.ts';
-import { type Deed, deedOf } from './deeds.ts';
+import { type Deed, deedOf, EDIT_EVERY } from './deeds.ts';
+import type { TenantState } from './tenant-state.ts';
 
 const PROCESS = fileURLToPath(new URL('writer-process.ts', import.meta.url));
 
@@ -28,9 +29,13 @@ export function startWriter(given: {
   readonly env: Readonly<Record<string, string>>;
   readonly name: string;
   readonly ttlMs: number;
+  /** What it does of its deeds: all of them, or edits of the shared files alone. */
+  readonly deeds?: 'all' | 'edits';
 }): WriterChild {
-  const { env, name, ttlMs } = given;
-  const child = spawn(process.execPath, [PROCESS, name, String(ttlMs)], {
+  const { env, name, ttlMs, deeds = 'all' } = given;
+  const stride = deeds === 'all' ? 1 : EDIT_EVERY;
+  const deed = (number: number): Deed => deedOf(name, number * stride);
+  const child = spawn(process.execPath, [PROCESS, name, String(ttlMs), String(stride)], {
     env: { ...PROGRAM_ENV, ...env },
     stdio: ['pipe', 'pipe', 'inherit'],
   });
@@ -39,7 +44,7 @@ export function startWriter(given: {
   let begun = 0;
   createInterface({ input: child.stdout }).on('line', (line) => {
     if (line === 'begun') begun += 1;
-    else ended.push({ ...deedOf(name, ended.length), outcome: line });
+    else ended.push({ ...deed(ended.length), outcome: line });
   });
   let over = false;
   const closed = once(child, 'close').finally(() => {
@@ -56,8 +61,33 @@ export function startWriter(given: {
     async stop() {
       child.stdin.end();
       await closed;
-      if (begun > ended.length) ended.push({ ...deedOf(name, ended.length), outcome: 'cut off' });
+      if (begun > ended.length) ended.push({ ...deed(ended.length), outcome: 'cut off' });
       return ended;
     },
   };
+}
+
+/** Judges what was done against what is there. */
+export function judgeDeeds(deeds: readonly DoneDeed[], { files }: Pick<TenantState, 'files'>) {
+  const lines = Object.values(files)
+    .flatMap((text) => text.split('\n'))
+    .filter((line) => line !== '');
+  const writes = deeds.filter(({ command }) => command.command !== 'rename');
+  const texts = writes.map(({ text }) => text);
+  const isOf = (outcome: string) => (deed: DoneDeed) => deed.outcome === outcome;
+  // A rename that was cut off may leave files at both places.
+  const torn = deeds.filter(isOf('cut off')).filter(({ command }) => command.command === 'rename');
+  const isTorn = (text: string): boolean => torn.some((deed) => writerOf(deed.text) === writerOf(text));
+  return {
+    refused: deeds.filter(({ outcome }) => outcome !== 'done' && outcome !== 'cut off'),
+    lost: writes.filter(isOf('done')).filter(({ text }) => !lines.includes(text)),
+    doubled: texts.filter((text) => !isTorn(text) && lines.filter((line) => line === text).length > 1),
+    unmoved: deeds
+      .filter(isOf('done'))
+      .filter(({ command }) => command.command === 'rename' && files[command.old_path] !== undefined),
+  };
+}
+
+function writerOf(text: string): string | undefined {
+  return text.split(',')[0];
 }
