@@ -93,6 +93,7 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
     deadLetterQueueUrl: asSeen(resources.deadLetters.url),
     replyQueueUrl: asSeen(resources.replies.url),
     apiKeySecretArn: resources.apiKeySecretArn,
+    tenantSettings: `dynamodb:${resources.tenantTable}`,
   } as const;
   const deployed = workerEnvironment(WORKER_DEFAULTS, places);
   const env: Environment = {
@@ -100,6 +101,7 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
     SEALED_MEMORY_S3_ENDPOINT: through.s3 ?? minio.endpoint,
     AWS_ENDPOINT_URL_SQS: through.sqs ?? moto,
     AWS_ENDPOINT_URL_KMS: moto,
+    AWS_ENDPOINT_URL_DYNAMODB: moto,
     AWS_ENDPOINT_URL_SECRETS_MANAGER: moto,
     AWS_ENDPOINT_URL_STS: options.tokens?.url ?? tokens.url,
     AWS_REGION: region,

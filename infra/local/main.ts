@@ -13,9 +13,9 @@ import { giveTour } from './terminal/tour.ts';
 
 const USAGE = `npm run cloud [-- --stay] [-- --log]
 
-Starts the deployment of infra/ on this machine: MinIO for S3, moto for SQS, KMS and Secrets Manager, and the worker's
-bundle under AWS's own runtime client. Sends turns of three tenants and shows the conversations, the receipts and
-what the bucket holds. Claude is a script; with ANTHROPIC_API_KEY set it is Claude itself.
+Starts the deployment of infra/ on this machine: MinIO for S3, moto for SQS, KMS, Secrets Manager and DynamoDB, and the
+worker's bundle under AWS's own runtime client. Sends turns of three tenants and shows the conversations, the receipts
+and what the bucket holds. Claude is a script; with ANTHROPIC_API_KEY set it is Claude itself.
 
   --stay   goes on until Ctrl-C, for turns of your own
   --log    shows what the worker logs

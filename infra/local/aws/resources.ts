@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { CreateTableCommand, DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { CreateKeyCommand, KMSClient } from '@aws-sdk/client-kms';
 import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3';
 import { CreateSecretCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
@@ -11,6 +12,8 @@ export interface LocalResources {
   readonly prefix: string;
   readonly rootKeyArn: string;
   readonly apiKeySecretArn: string;
+  /** The name of the table with the settings of tenants, as `tenantSettings` of the construct makes it. */
+  readonly tenantTable: string;
   readonly turns: LocalQueue;
   readonly deadLetters: LocalQueue;
   readonly replies: LocalQueue;
@@ -36,12 +39,12 @@ const MAX_RECEIVE_COUNT = 20;
 /** The time for which the queue keeps a message, in seconds, as the deployed queue does, and SQS by default. */
 export const RETENTION_SECONDS = 345_600;
 
-/** Creates a bucket in MinIO, and queues, a root key and a secret in moto, under names of this call alone. */
+/** Creates a bucket in MinIO, and queues, a root key, a secret and a table in moto, under names of this call alone. */
 export async function createResources(options: ResourceOptions): Promise<LocalResources> {
   const run = randomBytes(4).toString('hex');
   const { region } = options.minio;
   const connection = { region, endpoint: options.moto, credentials: MOTO_CREDENTIALS };
-  const [bucketName, queues, rootKeyArn, apiKeySecretArn] = await Promise.all([
+  const [bucketName, queues, rootKeyArn, apiKeySecretArn, tenantTable] = await Promise.all([
     createBucket(options.minio, `sealed-memory-${run}`),
     createQueues(new SQSClient(connection), { ...options, run }),
     createRootKey(new KMSClient(connection)),
@@ -49,8 +52,9 @@ export async function createResources(options: ResourceOptions): Promise<LocalRe
       Name: `claude-${run}`,
       SecretString: options.apiKey,
     }),
+    createTable(new DynamoDBClient(connection), `tenants-${run}`),
   ]);
-  return { bucketName, prefix: 'local', rootKeyArn, apiKeySecretArn, ...queues };
+  return { bucketName, prefix: 'local', rootKeyArn, apiKeySecretArn, tenantTable, ...queues };
 }
 
 /** Opens a client with all rights on the server, for looking behind the library's back. */
@@ -111,6 +115,19 @@ async function createSecret(
   const { ARN } = await secrets.send(new CreateSecretCommand(secret));
   secrets.destroy();
   return given(ARN);
+}
+
+async function createTable(dynamo: DynamoDBClient, TableName: string): Promise<string> {
+  const { TableDescription } = await dynamo.send(
+    new CreateTableCommand({
+      TableName,
+      KeySchema: [{ AttributeName: 'tenant', KeyType: 'HASH' }],
+      AttributeDefinitions: [{ AttributeName: 'tenant', AttributeType: 'S' }],
+      BillingMode: 'PAY_PER_REQUEST',
+    }),
+  );
+  dynamo.destroy();
+  return given(TableDescription?.TableName);
 }
 
 function given(value: string | undefined): string {

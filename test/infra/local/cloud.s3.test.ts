@@ -1,4 +1,7 @@
+import { DynamoDBClient, PutItemCommand } from '@aws-sdk/client-dynamodb';
+import { CreateKeyCommand, KMSClient } from '@aws-sdk/client-kms';
 import { afterAll, describe, it } from 'vitest';
+import { MOTO_CREDENTIALS } from '../../../infra/local/aws/resources.ts';
 import { keepPrompt, RECITE_PROMPT } from '../../../infra/local/claude/note-taker.ts';
 import { wordsOf } from '../../../infra/local/lambda/local-worker.ts';
 import type { Pieces } from '../../../infra/local/pieces.ts';
@@ -126,6 +129,45 @@ describe.skipIf(found === undefined).concurrent('A turn whose worker is killed',
       .toEqual(['{"tenant":"acme","turn":"one"']);
     expect(place.lines.filter((line) => line.includes('"code":"invalid_command"'))).toHaveLength(1);
     expect(await place.replies(1)).toMatchObject([{ turn: 'two' }]);
+  });
+});
+
+describe.skipIf(found === undefined)('The table of the settings of tenants', { timeout: 300_000 }, () => {
+  it('decides on the root key and the words of a tenant’s turns, and on nobody else’s', async ({
+    expect,
+  }) => {
+    await using place = await startTestCloud(pieces(), TIMES);
+    const { tenantTable, rootKeyArn } = place.cloud.resources;
+    const connection = {
+      region: pieces().minio.region,
+      endpoint: pieces().moto,
+      credentials: MOTO_CREDENTIALS,
+    };
+    const [dynamo, kms] = [new DynamoDBClient(connection), new KMSClient(connection)];
+    const { KeyMetadata } = await kms.send(new CreateKeyCommand({}));
+    const own = `aws-kms:${KeyMetadata?.Arn}`;
+    const settings = { S: JSON.stringify({ rootKey: own, system: 'Answer in one sentence.' }) };
+    await dynamo.send(
+      new PutItemCommand({ TableName: tenantTable, Item: { tenant: { S: 'acme' }, settings } }),
+    );
+    for (const client of [dynamo, kms]) client.destroy();
+    for (const tenant of ['acme', 'globex']) {
+      await place.cloud.send({ tenant, turn: 'one', prompt: keepPrompt(`a word of ${tenant}`) });
+    }
+    const replies = await place.replies(2);
+    expect(new Set(replies.map(({ outcome }) => outcome))).toEqual(new Set(['answered']));
+    const systems = (tenant: string) =>
+      place.scenes
+        .filter(({ messages }) => JSON.stringify(messages).includes(`a word of ${tenant}`))
+        .map(({ system }) => JSON.stringify(system).includes('Answer in one sentence.'));
+    expect(new Set(systems('acme'))).toEqual(new Set([true]));
+    expect(new Set(systems('globex'))).toEqual(new Set([false]));
+    const keyrings = (await place.objects()).filter(({ key }) => key.includes('/keyrings/'));
+    const wrappedBy = keyrings.map(({ key, body }) => [
+      key.split('/').at(-1),
+      [own, `aws-kms:${rootKeyArn}`].filter((id) => Buffer.from(body).includes(id)),
+    ]);
+    expect(Object.fromEntries(wrappedBy)).toEqual({ acme: [own], globex: [`aws-kms:${rootKeyArn}`] });
   });
 });
 

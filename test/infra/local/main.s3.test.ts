@@ -144,6 +144,7 @@ describe.skipIf(pieces === undefined)('npm run cloud', { timeout: 180_000 }, () 
     while (!typed.stdout.includes('my-first')) typed = await type();
     expect(typed.stderr).toBe('');
     expect(typed.stdout).toMatch(/<MessageId>[\s\S]*my-first[\s\S]*Kestrel[\s\S]*<\/ReceiveMessageResponse>/);
+    expect(typed.stdout).toContain('Answer in one sentence.');
     expect(typed.stdout).toMatch(/\n\/memories\n[\s\S]*\.md:1:[^\n]*Kestrel/);
   }
 });
