@@ -22,9 +22,9 @@ export function momentOf(time: unknown, now: number): number {
 }
 
 function parsed(text: string): number {
-  const [, year, month, day, hour, minute, second = '00', fraction = '', sign, hours, minutes] =
-    ISO.exec(text) ?? [];
-  if (year === undefined) return Number.NaN;
+  const parts = ISO.exec(text);
+  if (parts === null) return Number.NaN;
+  const [, year, month, day, hour, minute, second = '00', fraction = '', sign, hours, minutes] = parts;
   const asUtc = `${year}-${month}-${day}T${hour}:${minute}:${second}.${fraction.slice(0, 3).padEnd(3, '0')}Z`;
   const moment = new Date(asUtc);
   // An impossible day, such as 30 February, comes out as another day or as none.

@@ -35,6 +35,7 @@ describe('a moment', () => {
     'yesterday',
     '',
     1_000,
+    Object('2026-11-17T09:30:00Z'),
     new Date(Number.NaN),
     undefined,
   ])('is never %j', (time) => {
