@@ -8,10 +8,11 @@ import {
 import { nameDamaged } from '../../../../src/history/past/damaged-records.ts';
 import { readWholePast } from '../../../../src/history/past/read.ts';
 import { historyRecordId, WHOLE_TREE } from '../../../../src/history/save/history-record.ts';
+import { writeKept } from '../../../../src/history/save/write-kept.ts';
 import { identityOf } from '../../../../src/tree/sightings.ts';
 import type { Work } from '../../../../src/tree/tenant.ts';
 import { keysOf } from '../../../stage/bucket.ts';
-import { keepingClient } from '../../../stage/history-site.ts';
+import { historyOf, keepingClient } from '../../../stage/history-site.ts';
 import { at, openSite, type TestClient, type TestSite } from '../../../stage/test-tree.ts';
 
 const [PATH, OTHER, MOVED] = ['/memories/a', '/memories/b', '/memories/d'];
@@ -123,6 +124,38 @@ it('two records that were exchanged name each other', async () => {
   expect(await damageOf(scene, [a, b])).toStrictEqual([
     { state: 'misplaced', name: `/history/${a}`, expected: first, path: PATH, found: second },
     { state: 'misplaced', name: `/history/${b}`, expected: second, path: PATH, found: first },
+  ]);
+});
+
+it('a record of a delete, and one whose text was taken out, tell what lies at the names of each other', async () => {
+  const scene = await newScene();
+  const [first = ''] = scene.chain;
+  await historyOf(scene.client).redact({ path: PATH, version: first });
+  const { leaves } = await readWholePast(scene.work);
+  const event = leaves.find(({ to }) => to === undefined)?.event ?? '';
+  const [a, b] = [await recordOf(scene, first), await recordOf(scene, event)];
+  const [left, right] = [await bodyOf(scene, a), await bodyOf(scene, b)];
+  await putAt(scene, a, right);
+  await putAt(scene, b, left);
+  expect(await damageOf(scene, [a, b])).toMatchObject([
+    { state: 'misplaced', expected: first, found: event },
+    { state: 'misplaced', expected: event, found: first },
+  ]);
+});
+
+it('a malformed record at the name of another one is named by the end of its own', async () => {
+  const scene = await newScene();
+  const [first = ''] = scene.chain;
+  const [a, b] = [1n, 2n].map((bound) =>
+    historyRecordId(scene.work, { path: at(PATH), bound, id: new Uint8Array(16) }),
+  ) as [string, string];
+  await writeKept(scene.work, { cls: 'history', id: b, content: new Uint8Array(3) });
+  const id = await recordOf(scene, first);
+  await putAt(scene, id, await bodyOf(scene, b));
+  expect(await damageOf(scene, [id, a, b])).toMatchObject([
+    { state: 'misplaced', found: 'AAAAAAAA' },
+    { state: 'damaged' },
+    { state: 'damaged' },
   ]);
 });
 

@@ -64,6 +64,13 @@ it.each(['data', 'history'])(
   },
 );
 
+it('nobody is named where a file and a record cannot be opened', async () => {
+  const { site, client } = await newScene();
+  for (const key of [await keyOf(client, C), ...(await keysOf(site, 'history')).slice(0, 1)])
+    await site.base.put(key, bytes('x'.repeat(300)), { mode: 'overwrite' });
+  expect(await namedBy(await site.client())).toBeUndefined();
+});
+
 /** Runs something once, when the records are listed: all files were read by then. */
 function whenRecordsAreListed(client: TestClient, run: () => Promise<unknown>): void {
   let isDone = false;

@@ -43,6 +43,8 @@ interface Reading {
   /** The files that were read, each once. */
   readonly files: readonly string[];
   readonly records: number;
+  /** How often files were listed. */
+  readonly lists: number;
 }
 
 /** Reads the newest part, which is enough at some question. */
@@ -65,6 +67,7 @@ async function readUntil(
     past,
     asked,
     files: [...new Set(keys.flatMap((key) => (key.startsWith(data) ? [names.get(key) ?? key] : [])))].sort(),
+    lists: client.calls.filter((call) => call.verb === 'list' && call.prefix === data).length,
     records: keys.filter((key) => key.includes('/history/')).length,
   };
 }
@@ -73,7 +76,13 @@ it.each<[count: number, questions: number, told: Omit<Reading, 'past'> & { reado
   [
     1,
     1,
-    { asked: [11], files: ['i', 'j', 'k'], records: 2, versions: 'i current, j current, k current, l kept' },
+    {
+      asked: [11],
+      files: ['i', 'j', 'k'],
+      lists: 1,
+      records: 2,
+      versions: 'i current, j current, k current, l kept',
+    },
   ],
   [
     2,
@@ -81,12 +90,13 @@ it.each<[count: number, questions: number, told: Omit<Reading, 'past'> & { reado
     {
       asked: [9],
       files: ['g', 'h', 'i', 'j', 'k'],
+      lists: 1,
       records: 3,
       versions: 'g current, h current, i current, j current, k current, k kept, l kept',
     },
   ],
-  [2, 2, { asked: [9], files: ALL, records: 6, versions: EVERY }],
-  [9, 1, { asked: [], files: ALL, records: 3, versions: EVERY }],
+  [2, 2, { asked: [9], files: ALL, lists: 2, records: 6, versions: EVERY }],
+  [9, 1, { asked: [], files: ALL, lists: 2, records: 3, versions: EVERY }],
 ])(
   'the newest of all, %i of them, are read until that is enough at question %i',
   async (count, questions, told) => {
@@ -104,11 +114,11 @@ it.each<[count: number, questions: number, told: Omit<Reading, 'past'> & { reado
 );
 
 it.each<[count: number, questions: number, told: Omit<Reading, 'past'> & { readonly versions: number }]>([
-  [1, 1, { asked: [18], files: ['a'], records: 2, versions: 3 }],
-  [2, 1, { asked: [17], files: ['a'], records: 3, versions: 4 }],
-  [2, 2, { asked: [17, 5], files: ['a'], records: 15, versions: 16 }],
-  [2, 3, { asked: [17, 5], files: ['a'], records: 20, versions: 21 }],
-  [30, 1, { asked: [], files: ['a'], records: 20, versions: 21 }],
+  [1, 1, { asked: [18], files: ['a'], lists: 0, records: 2, versions: 3 }],
+  [2, 1, { asked: [17], files: ['a'], lists: 0, records: 3, versions: 4 }],
+  [2, 2, { asked: [17, 5], files: ['a'], lists: 0, records: 15, versions: 16 }],
+  [2, 3, { asked: [17, 5], files: ['a'], lists: 0, records: 20, versions: 21 }],
+  [30, 1, { asked: [], files: ['a'], lists: 0, records: 20, versions: 21 }],
 ])(
   'the newest of a file, %i of them, are read until that is enough at question %i',
   async (count, questions, told) => {
@@ -129,3 +139,41 @@ it.each<[count: number, questions: number, told: Omit<Reading, 'past'> & { reado
     expect({ ...rest, versions: past.versions.size }).toEqual(told);
   },
 );
+
+it('a file that is renamed while the newest are read is found where it went', async () => {
+  for (const name of ['i', 'j', 'k']) {
+    const { client } = await newScene();
+    const work = await client.open();
+    const key = await keyOf(client, pathOf(name));
+    let isMoved = false;
+    client.intercept(async (call, proceed) => {
+      if (call.verb === 'get' && call.key === key && !isMoved) {
+        isMoved = true;
+        await client.rename(pathOf(name), pathOf('moved'));
+      }
+      return proceed();
+    });
+    const { versions } = await readNewestOfAll(work, { count: 1, isEnough: async () => true });
+    expect([...versions.values()].map(({ path }) => short(path))).toContain('moved');
+  }
+});
+
+it('the newest are read once where a file changes at every look, after eight listings', async () => {
+  const scene = await newScene();
+  const { client } = scene;
+  const work = await client.open();
+  const key = await keyOf(client, pathOf('k'));
+  let isBusy = false;
+  client.intercept(async (call, proceed) => {
+    if (call.verb === 'get' && call.key === key && !isBusy) {
+      isBusy = true;
+      await client.append(pathOf('k'), '.');
+      isBusy = false;
+    }
+    return proceed();
+  });
+  const { lists, asked } = await readUntil(scene, 1, (isEnough) =>
+    readNewestOfAll(work, { count: 1, isEnough }),
+  );
+  expect([lists, asked.length]).toEqual([8, 1]);
+});
