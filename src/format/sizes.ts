@@ -32,5 +32,5 @@ export function contentLength(sealed: number): number | undefined {
   if (!Number.isSafeInteger(sealed) || body < TAG_BYTES) return undefined;
   const chunks = Math.ceil(body / SEALED_CHUNK_BYTES);
   const length = body - TAG_BYTES * chunks;
-  return length >= 0 && chunks === chunkCount(length) ? length : undefined;
+  return chunks === chunkCount(length) ? length : undefined;
 }

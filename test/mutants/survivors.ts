@@ -380,6 +380,14 @@ export const SURVIVORS: readonly Survivor[] = [
   },
   {
     file: 'src/format/segments.ts',
+    mutator: 'ConditionalExpression',
+    line: 'if (text.length < SHORTEST_TEXT || text.length > LONGEST_TEXT) return undefined;',
+    becomes: 'false',
+    reason: 'cost only',
+    why: 'A text of another length is refused by its keyed hash or as a segment, after more work.',
+  },
+  {
+    file: 'src/format/segments.ts',
     mutator: 'LogicalOperator',
     line: 'if (text.length < SHORTEST_TEXT || text.length > LONGEST_TEXT) return undefined;',
     reason: 'cost only',

@@ -78,20 +78,28 @@ describe('sodium', () => {
   });
 
   it.each([
-    ['deriveKey', 'a key of 31 bytes', () => deriveKey(new Uint8Array(31), 1, 'smem-tk1')],
-    ['deriveKey', 'a key of 33 bytes', () => deriveKey(new Uint8Array(33), 1, 'smem-tk1')],
-    ['deriveKey', 'a context of 7 bytes', () => deriveKey(new Uint8Array(32), 1, 'smem-tk')],
-    ['deriveKey', 'a context of 9 bytes', () => deriveKey(new Uint8Array(32), 1, 'smem-tk12')],
-    ['hash', 'a key of 65 bytes', () => hash(32, new Uint8Array(65), new Uint8Array(0))],
-    ['hash', 'a digest of 65 bytes', () => hash(65, new Uint8Array(32), new Uint8Array(0))],
-    ['hash', 'a digest of no bytes', () => hash(0, new Uint8Array(32), new Uint8Array(0))],
-    ['sealBox', 'a key of 31 bytes', () => sealBox(DRAFT.message, { ...DRAFT, key: new Uint8Array(31) })],
-    ['sealBox', 'a nonce of 25 bytes', () => sealBox(DRAFT.message, { ...DRAFT, nonce: new Uint8Array(25) })],
-    ['hchacha20', 'a key of 33 bytes', () => hchacha20(new Uint8Array(33), new Uint8Array(16))],
-    ['hchacha20', 'input of 15 bytes', () => hchacha20(new Uint8Array(32), new Uint8Array(15))],
-    ['hchacha20', 'input of 17 bytes', () => hchacha20(new Uint8Array(32), new Uint8Array(17))],
-  ])('%s does not take %s', (_, __, work) => {
-    expect(work).toThrow('does not take input of that size');
+    ['The derivation of a key', 'a key of 31 bytes', () => deriveKey(new Uint8Array(31), 1, 'smem-tk1')],
+    ['The derivation of a key', 'a key of 33 bytes', () => deriveKey(new Uint8Array(33), 1, 'smem-tk1')],
+    ['The derivation of a key', 'a context of 7 bytes', () => deriveKey(new Uint8Array(32), 1, 'smem-tk')],
+    ['The derivation of a key', 'a context of 9 bytes', () => deriveKey(new Uint8Array(32), 1, 'smem-tk12')],
+    ['BLAKE2b', 'a key of 65 bytes', () => hash(32, new Uint8Array(65), new Uint8Array(0))],
+    ['BLAKE2b', 'a digest of 65 bytes', () => hash(65, new Uint8Array(32), new Uint8Array(0))],
+    ['BLAKE2b', 'a digest of no bytes', () => hash(0, new Uint8Array(32), new Uint8Array(0))],
+    [
+      'XChaCha20-Poly1305',
+      'a key of 31 bytes',
+      () => sealBox(DRAFT.message, { ...DRAFT, key: new Uint8Array(31) }),
+    ],
+    [
+      'XChaCha20-Poly1305',
+      'a nonce of 25 bytes',
+      () => sealBox(DRAFT.message, { ...DRAFT, nonce: new Uint8Array(25) }),
+    ],
+    ['HChaCha20', 'a key of 33 bytes', () => hchacha20(new Uint8Array(33), new Uint8Array(16))],
+    ['HChaCha20', 'input of 15 bytes', () => hchacha20(new Uint8Array(32), new Uint8Array(15))],
+    ['HChaCha20', 'input of 17 bytes', () => hchacha20(new Uint8Array(32), new Uint8Array(17))],
+  ])('%s does not take %s', (name, _, work) => {
+    expect(work).toThrow(`${name} does not take input of that size.`);
   });
 
   it('opens nothing with a key or nonce of another size', () => {
