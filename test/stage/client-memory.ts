@@ -1,7 +1,14 @@
+// What is loaded when it is needed first is loaded now: virtual time would pass meanwhile.
+import '../../src/history/change/redact.ts';
+import '../../src/history/history.ts';
+import '../../src/language/sentences.ts';
 import { openHistory, openSessions } from '../../src/open/wire-tenant.ts';
+import '../../src/sessions/sessions.ts';
+import '../../src/tool/answer-made.ts';
 import { createCommandOrder } from '../../src/tool/command-order.ts';
 import { createMemory, type Memory, type MemoryToolOptions } from '../../src/tool/memory-tool.ts';
 import { silentLogger } from './silent-logger.ts';
+import '../../src/tree/was-made.ts';
 import type { TestClient } from './test-tree.ts';
 
 /** Makes the memory of one process over its tree, or over another tree of its tenant. */
