@@ -7,8 +7,8 @@ import '../../src/sessions/sessions.ts';
 import '../../src/tool/answer-made.ts';
 import { createCommandOrder } from '../../src/tool/command-order.ts';
 import { createMemory, type Memory, type MemoryToolOptions } from '../../src/tool/memory-tool.ts';
-import { silentLogger } from './silent-logger.ts';
 import '../../src/tree/was-made.ts';
+import { silentLogger } from './silent-logger.ts';
 import type { TestClient } from './test-tree.ts';
 
 /** Makes the memory of one process over its tree, or over another tree of its tenant. */
