@@ -1,4 +1,4 @@
-import { inSuite, type SeededBug } from './seeded-bug.ts';
+import { inSimulation, inSuite, type SeededBug } from './seeded-bug.ts';
 
 /** Bugs of expiry, limits, policies, sessions and of what a process has seen. */
 export const UPKEEP_BUGS: readonly SeededBug[] = [
@@ -14,6 +14,16 @@ export const UPKEEP_BUGS: readonly SeededBug[] = [
       replaces:
         "if (!isFresh && (last === 'none' || last === 'changed' || isFull(last) || rest.some(isThere))) {",
       by: "if (!isFresh && (last === 'none' || last === 'changed' || isFull(last))) {",
+    },
+  },
+  {
+    name: 'the time of an expiry taken from the clock of its process',
+    breaks: 'protocols: Expiry',
+    seenBy: inSimulation('changing keys', { store: 'unguarded', seed: 58 }),
+    planted: {
+      file: 'src/admin/expiry/record-classes.ts',
+      replaces: 'return { now: servedAt, lastRead,',
+      by: 'return { now: work.tenant.clock(), lastRead,',
     },
   },
   {

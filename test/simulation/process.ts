@@ -102,8 +102,12 @@ export interface Process {
 
 /** How far the clocks of processes are off at most, in milliseconds. */
 const MOST_SKEW_MS = 120_000;
-/** And where history is kept, whose order no clock may decide. */
-const FAR_SKEWS_MS = [0, 0, -30 * 86_400_000, 400 * 86_400_000] as const;
+const [HOUR_MS, DAY_MS] = [3_600_000, 86_400_000];
+/** And further: by hours, and by months where history is kept, whose order no clock may decide. */
+const FAR_SKEWS_MS = {
+  never: [0, -11 * HOUR_MS, 5 * HOUR_MS, 400 * DAY_MS, 400 * DAY_MS + 5 * HOUR_MS],
+  kept: [0, 0, -30 * DAY_MS, 400 * DAY_MS],
+} as const;
 
 const ACTORS = ['ann', 'bob'] as const;
 
@@ -130,7 +134,7 @@ export function createProcess(
   });
   const random: RandomBytes = (length) => chance.bytes(length);
   const own = { random: bug.random?.(random) ?? random, pause: life.pause };
-  const far = world.keeping === 'never' ? 0 : chance.fork('clock').pick(FAR_SKEWS_MS);
+  const far = chance.fork('clock').pick(FAR_SKEWS_MS[world.keeping === 'never' ? 'never' : 'kept']);
   const skew = chance.between(-MOST_SKEW_MS, MOST_SKEW_MS) + far;
   const actors = chance.fork('actors');
   const clock = (): number => Math.floor(scheduler.now() + skew);
