@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { drawsOf } from '../runner/draws.ts';
-import { amount, QUICK } from '../runner/thorough.ts';
+import { amount } from '../runner/thorough.ts';
 import { STORE_KINDS } from '../stage/test-tree.ts';
 import { type Answer, DEEDS, killTurn, SCRIPTS } from './killed-turns.ts';
 
 /** The turns of each of the four cases. Where each is killed is drawn, of all requests of its script. */
-const TURNS = QUICK ? 25 : amount({ usual: 250, thorough: 1_000 });
+const TURNS = amount({ usual: 250, thorough: 1_000 });
 
 describe.each([
   { history: 'off', keepsHistory: false },

@@ -8,7 +8,6 @@ import type { TenantAdmin } from '../../src/open/tenant-admin.ts';
 import type { ObjectStore } from '../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../src/store/sqlite/sqlite-store.ts';
 import type { Memory } from '../../src/tool/memory-tool.ts';
-import { QUICK } from '../runner/thorough.ts';
 import { roundsDuring, watchProcessor } from '../stage/measures.ts';
 import { silentLogger } from '../stage/silent-logger.ts';
 
@@ -157,7 +156,7 @@ async function timeOf(call: Call, count: number): Promise<number> {
 /** Below this a ratio tells of the clock and of what runs beside. */
 const TELLING_MS = 40;
 
-describe.each(Object.entries(CALLS).filter((_, index) => !QUICK || index % 6 === 0))('%s', (_, call) => {
+describe.each(Object.entries(CALLS))('%s', (_, call) => {
   it('of twice as many takes three times as long at most', async () => {
     let count = call.of;
     let [once, twice] = [0, 0];

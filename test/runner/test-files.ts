@@ -2,16 +2,24 @@ import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
 /**
- * Many seeds, many inputs, bugs that are planted one by one, meetings of two processes at every request, growth by size,
- * and the template of the cloud, which takes seconds to make.
+ * Many seeds, many inputs, bugs that are planted one by one, kills and meetings of two processes at every request, days
+ * of a queue, growth by size, and the template of the cloud, which takes seconds to make.
  */
 const TAKES_LONG: readonly string[] = [
-  ...['simulation', 'seeded-bugs/runs', 'fuzz', 'infra', 'redactions', 'pairs', 'units/cdk'].map(
+  ...['simulation', 'seeded-bugs/runs', 'fuzz', 'infra', 'redactions', 'pairs', 'kills', 'warm'].map(
     (part) => `test/${part}/**/*.test.ts`,
   ),
+  ...['checkpoints', 'units/cdk'].map((part) => `test/${part}/**/*.test.ts`),
   'test/commands/forms.test.ts',
+  'test/end-to-end/event-loop.test.ts',
+  // `npm run check` makes it.
+  'test/folders.test.ts',
   'test/properties/cost-by-size.test.ts',
+  'test/properties/cost-of-calls.test.ts',
   'test/units/history/agreed-plan.test.ts',
+  'test/units/worker/leases/conversation-kills.test.ts',
+  'test/units/worker/outages.test.ts',
+  'test/units/worker/traced-turns.test.ts',
 ];
 
 /** What stays in a process: a module in another's place, a global tracer, watches in the memory of libsodium. */

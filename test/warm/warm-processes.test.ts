@@ -10,7 +10,7 @@ import type { TenantAdmin } from '../../src/open/tenant-admin.ts';
 import type { ObjectStore } from '../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../src/store/sqlite/sqlite-store.ts';
 import type { Memory } from '../../src/tool/memory-tool.ts';
-import { QUICK, THOROUGH } from '../runner/thorough.ts';
+import { THOROUGH } from '../runner/thorough.ts';
 import { silentLogger } from '../stage/silent-logger.ts';
 
 /*
@@ -25,7 +25,7 @@ const DAY = 24 * HOUR;
 const DAYS = 20;
 
 /** Each pause, and what ends within it. */
-const ALL_PAUSES: readonly (readonly [string, number])[] = [
+const PAUSES: readonly (readonly [string, number])[] = [
   ['a lease of a rename, a failure of the keyring', 11 * SECOND],
   ['the time within which a keyring counts as looked at', 31 * SECOND],
   [
@@ -46,8 +46,6 @@ const ALL_PAUSES: readonly (readonly [string, number])[] = [
   ['the history, the checkpoints and the actors', 150 * DAY],
   ['everything', 3_700 * DAY],
 ];
-
-const PAUSES = ALL_PAUSES.filter((_, index) => !QUICK || index % 3 === 1);
 
 let store: ObjectStore;
 const options = (): MemoryOptions => ({
