@@ -1,5 +1,5 @@
 /** A run of one character that cannot be seen, or of tag characters, which are read together. */
-export interface InvisibleSpan {
+interface InvisibleSpan {
   /** The place of the first character in the text, in UTF-16 units. */
   readonly start: number;
   /** The place behind the last character, in UTF-16 units. */
@@ -118,16 +118,24 @@ export function countInvisible(text: string): number {
   return count;
 }
 
-/** Yields the parts of a text from `from` to `to`, in order: what can be seen, and what cannot. */
+/** A box for a run of one character that cannot be seen, or of tag characters. */
+export interface InvisibleBox {
+  /** The abbreviation of the character and how many there are, or the text that tags stand for. */
+  readonly label: string;
+  /** The code point and the name. */
+  readonly name: string;
+}
+
+/** Yields the parts of a text from `from` to `to`, in order: what can be seen, and boxes for what cannot. */
 export function* seenParts(
   text: string,
   from = 0,
   to: number = text.length,
-): Generator<string | InvisibleSpan, void> {
+): Generator<string | InvisibleBox, void> {
   let at = from;
   for (const span of invisibleIn(text, from, to)) {
     if (span.start > at) yield text.slice(at, span.start);
-    yield span;
+    yield { label: labelOf(span), name: nameOf(span) };
     at = span.end;
   }
   if (at < to) yield text.slice(at, to);
@@ -135,9 +143,7 @@ export function* seenParts(
 
 /** Writes a text for people, with `⟨…⟩` in the place of what cannot be seen. */
 export function visible(text: string): string {
-  return [...seenParts(text)]
-    .map((part) => (typeof part === 'string' ? part : `⟨${labelOfInvisible(part)}⟩`))
-    .join('');
+  return [...seenParts(text)].map((part) => (typeof part === 'string' ? part : `⟨${part.label}⟩`)).join('');
 }
 
 /** Writes a name that others chose for a place within a line: it begins no line of its own. */
@@ -145,14 +151,12 @@ export function visibleName(name: string): string {
   return visible(name).replace(/[\t\n\r]/g, (character) => `⟨${CONTROLS[character.charCodeAt(0)]}⟩`);
 }
 
-/** Answers what a span is called in short: the abbreviation of its character, or the text that its tags stand for. */
-export function labelOfInvisible({ codePoint, count, tags }: InvisibleSpan): string {
+function labelOf({ codePoint, count, tags }: InvisibleSpan): string {
   if (tags !== undefined) return `TAG "${tags}"`;
   return `${shortNameOf(codePoint)}${count > 1 ? ` ×${count.toLocaleString('en')}` : ''}`;
 }
 
-/** Answers the code point and the name of the character of a span. */
-export function nameOfInvisible({ codePoint, tags }: InvisibleSpan): string {
+function nameOf({ codePoint, tags }: InvisibleSpan): string {
   if (tags !== undefined) return 'U+E0000–E007F, tag characters';
   const name = NAMES.get(codePoint)?.[1] ?? (isSelector(codePoint) ? 'variation selector' : undefined);
   return `${hexOf(codePoint)}${name === undefined ? '' : `, ${name}`}`;

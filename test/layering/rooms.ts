@@ -31,6 +31,7 @@ export const FOLDERS = {
     offers: {
       '*': ['command', 'image', 'path', 'sentences', 'text'],
       'cli page': ['line-diff'],
+      'cli page policy': ['invisible'],
       'cli page tool': ['listing'],
       'hosts mcp': ['schema'],
       'page tool': ['view'],

@@ -4,6 +4,7 @@ import { MAX_LINE_BYTES, splitLines } from '../../src/cli/serve/lines.ts';
 import { patchOf } from '../../src/cli/show/patch.ts';
 import { parseCommand } from '../../src/language/command.ts';
 import { insertAfterLine, replaceOnce } from '../../src/language/edit.ts';
+import { visible } from '../../src/language/invisible.ts';
 import { findInLines } from '../../src/language/text.ts';
 import { editSnippet, viewFile } from '../../src/language/view.ts';
 import { compareTexts } from '../../src/page/client/data/diff-lines.ts';
@@ -39,6 +40,10 @@ const TEXTS: Readonly<Record<string, string>> = {
   tokens: `${TOKEN}\n`,
   'beginnings of tokens': 'ghs_1_a',
   'characters of three bytes': '\u4e2d\u6587\n',
+  'tag characters': '\u{e0061}',
+  'zero width spaces': 'a\u200b',
+  'joined emoji': '👨\u200d👩\u200d👧\u200d👦',
+  'emoji that do not join': '👩\u200d',
 };
 
 const textOf = (name: string, size: number): string => {
@@ -83,6 +88,7 @@ const parseTranscript: Work = (text) =>
 const STEPS: Readonly<Record<string, Work>> = {
   'a policy that redacts personal data': judge({ secrets: false, personal, action: 'redact' }),
   'a policy that redacts secrets': judge({ action: 'redact' }),
+  'a policy that redacts what cannot be seen': judge({ secrets: false, invisible: true, action: 'redact' }),
   'a search': find,
   'a comparison': compare,
 };
@@ -96,6 +102,7 @@ const WORKS: Readonly<Record<string, Work>> = {
   'a command with a path that is none': (text) => {
     expect(() => parseCommand({ command: 'view', path: text })).toThrow();
   },
+  'a text at a screen': (text) => visible(text),
   'a view': (text) => viewFile({ given: '/memories/a', text }),
   'a view of the last line': (text) =>
     viewFile({ given: '/memories/a', text, viewRange: [text.split('\n').length] }),

@@ -1,13 +1,7 @@
 import { createHash } from 'node:crypto';
 import { toBase64 } from '../../format/encoding.ts';
 import { imageMediaType } from '../../language/image.ts';
-import {
-  countInvisible,
-  labelOfInvisible,
-  nameOfInvisible,
-  seenParts,
-  visibleName,
-} from '../../language/invisible.ts';
+import { countInvisible, seenParts, visibleName } from '../../language/invisible.ts';
 import { parseGivenPath } from '../../language/path.ts';
 import { decodeText } from '../../language/text.ts';
 import { isoOf } from '../../time.ts';
@@ -113,7 +107,7 @@ function boxed(line: string): string {
     .map((part) =>
       typeof part === 'string'
         ? escaped(part)
-        : `<span class="unseen" title="${escaped(nameOfInvisible(part))}">${escaped(labelOfInvisible(part))}</span>`,
+        : `<span class="unseen" title="${escaped(part.name)}">${escaped(part.label)}</span>`,
     )
     .join('');
 }

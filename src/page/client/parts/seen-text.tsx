@@ -1,12 +1,6 @@
 import type { ComponentChild } from 'preact';
 import { useMemo } from 'preact/hooks';
-import {
-  countInvisible,
-  type InvisibleSpan,
-  labelOfInvisible,
-  nameOfInvisible,
-  seenParts,
-} from '../../../language/invisible.ts';
+import { countInvisible, seenParts } from '../../../language/invisible.ts';
 import { counted } from './words.ts';
 
 /** The boxes that one text has at most; what follows stands between brackets. */
@@ -30,22 +24,18 @@ function boxed(text: string, from?: number, to?: number): readonly ComponentChil
   let boxes = 0;
   let rest = '';
   for (const part of seenParts(text, from, to)) {
-    if (boxes === MOST_BOXES) rest += typeof part === 'string' ? part : `⟨${labelOfInvisible(part)}⟩`;
+    if (boxes === MOST_BOXES) rest += typeof part === 'string' ? part : `⟨${part.label}⟩`;
     else if (typeof part === 'string') shown.push(part);
     else {
       boxes += 1;
-      shown.push(<Box key={boxes} span={part} />);
+      shown.push(
+        <span class="unseen" key={boxes} title={part.name}>
+          {part.label}
+        </span>,
+      );
     }
   }
   return [...shown, rest];
-}
-
-function Box({ span }: { readonly span: InvisibleSpan }) {
-  return (
-    <span class="unseen" title={nameOfInvisible(span)}>
-      {labelOfInvisible(span)}
-    </span>
-  );
 }
 
 /** Says how many characters of a text cannot be seen; nothing where all can. */
