@@ -7,7 +7,7 @@ export const WRITTEN: Readonly<Record<string, NamedProgram>> = {
   pictures: write(
     `node infra/bundle-cli.ts && node examples/demo/main.ts | node examples/demo/picture.ts > docs/demo.svg \\
      && node test/units/page/browser/pictures.ts`,
-    'docs/demo.svg, docs/page.webp and docs/page-dark.webp',
+    'docs/demo.svg, docs/page.webp, docs/page-dark.webp and docs/page-unseen.webp',
   ),
   rooms: write(
     'node test/layering/page.ts',

@@ -64,8 +64,8 @@ export function Row({
       )}
       <span class="name">{visibleName(name)}</span>
       {unseen > 0 && (
-        <span class="unseen" title={unseenWords(unseen)}>
-          {unseen.toLocaleString('en')} unseen
+        <span class="unseen" role="img" aria-label={unseenWords(unseen)} title={unseenWords(unseen)}>
+          {unseen.toLocaleString('en')}
         </span>
       )}
       {writer !== undefined && <span class="writer">{visibleName(writer)}</span>}

@@ -78,7 +78,7 @@ describePage('exports in Chromium', ({ browser, stack }) => {
     await page.keyboard.press('Enter');
     await page.getByText('1 line in 4 files').waitFor();
     await page.keyboard.press('Escape');
-    await row(page, 'hidden.txt').getByText('11 unseen').waitFor();
+    await row(page, 'hidden.txt').getByText('11', { exact: true }).waitFor();
     await row(page, 'onerror').click();
     await content(page).locator('.markdown').waitFor();
     expect(await page.title()).toBe('sealed-memory');
