@@ -83,7 +83,8 @@ async function* foundIn(
 ): AsyncGenerator<readonly LocatedMatch[], void> {
   let [line, counted] = [1, 0];
   const lineAt = (at: number): number => {
-    line += countLineBreaks(text, counted, at);
+    // A search for line feeds in the whole text would read it to its end for each match.
+    line += countLineBreaks(text.slice(counted, at));
     counted = at;
     return line;
   };
