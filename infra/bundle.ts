@@ -22,6 +22,8 @@ const NO_DEBUG = fileURLToPath(new URL('worker/no-debug.ts', import.meta.url));
 
 const NO_ENDPOINT_DISCOVERY = fileURLToPath(new URL('worker/no-endpoint-discovery.ts', import.meta.url));
 
+const NO_EVENT_STREAMS = fileURLToPath(new URL('worker/no-event-streams.ts', import.meta.url));
+
 const NO_AGENT_TOOLSET = fileURLToPath(new URL('worker/no-agent-toolset.ts', import.meta.url));
 
 const NO_CREDENTIAL_CHAIN = fileURLToPath(new URL('worker/no-credential-chain.ts', import.meta.url));
@@ -54,6 +56,7 @@ export function bundle(request: Pick<BundleRequest, 'entry' | 'folder'>): Promis
   const alias = {
     '@aws-sdk/credential-provider-node': CREDENTIALS,
     '@aws-sdk/middleware-endpoint-discovery': NO_ENDPOINT_DISCOVERY,
+    '@smithy/core/event-streams': NO_EVENT_STREAMS,
     bowser: NO_BROWSER,
     debug: NO_DEBUG,
   };
