@@ -80,6 +80,56 @@ export function* compareLines(
   return { hunks: yield* hunksOf(found, context), isCoarse: found.isCoarse };
 }
 
+/** Lines of the base from `from` on, up to `to`, in place of which a text has others. */
+interface LineEdit {
+  readonly from: number;
+  readonly to: number;
+  readonly lines: readonly string[];
+}
+
+/**
+ * Merges two texts that were made of one base, line by line; undefined where both changed the same lines, or lines that
+ * touch. A change that both made alike counts once.
+ */
+export function* mergeLines(base: string, one: string, other: string): Generator<void, string | undefined> {
+  const found = yield* diffLines(base, one);
+  const edits = [...editsOf(found), ...editsOf(yield* diffLines(base, other))].sort(
+    (a, b) => a.from - b.from,
+  );
+  let text = '';
+  let last: LineEdit | undefined;
+  for (const edit of edits) {
+    if (last !== undefined && edit.from <= last.to) {
+      if (!isSameEdit(edit, last)) return undefined;
+      continue;
+    }
+    text += found.before.slice(last?.to ?? 0, edit.from).join('') + edit.lines.join('');
+    last = edit;
+    yield;
+  }
+  return text + found.before.slice(last?.to ?? 0).join('');
+}
+
+/** Gathers the runs of a comparison that stand beside one another into edits. */
+function editsOf({ after, runs }: LineDiff): readonly LineEdit[] {
+  const edits: LineEdit[] = [];
+  for (const { kind, before: from, after: at, count } of runs) {
+    if (kind === 'same') continue;
+    const edit =
+      kind === 'removed'
+        ? { from, to: from + count, lines: [] }
+        : { from, to: from, lines: after.slice(at, at + count) };
+    const last = edits.at(-1);
+    if (last?.to !== from) edits.push(edit);
+    else edits[edits.length - 1] = { from: last.from, to: edit.to, lines: [...last.lines, ...edit.lines] };
+  }
+  return edits;
+}
+
+function isSameEdit(a: LineEdit, b: LineEdit): boolean {
+  return a.from === b.from && a.to === b.to && a.lines.join('') === b.lines.join('');
+}
+
 /** Makes the changes of a comparison, each with `context` lines around it. */
 export function* hunksOf(
   { before, after, runs }: LineDiff,

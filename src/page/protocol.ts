@@ -80,6 +80,8 @@ const facts = record({
   maxBytes: number,
   /** The page may change what it shows. */
   canWrite: flag,
+  /** What is replaced becomes an earlier version. */
+  keepsHistory: flag,
   /** An export is shown: there is no store behind it, and no history. */
   isExport: flag,
 });
@@ -213,6 +215,9 @@ const changedFields = {
 /** A change that was made. */
 const changed = record(changedFields);
 
+/** False where both changed the same lines, or others were faster again and again: then nothing was written. */
+const merged = record({ ...changedFields, isMerged: flag });
+
 const directoryRemoved = record({
   ...changedFields,
   /** Files that were deleted; none where `differing` was seen before. */
@@ -324,6 +329,10 @@ export const QUESTIONS = {
   },
   /** `version`: the one that is replaced; null for a new file. */
   write: { forms: [{ path: 'path', text: 'text', version: 'version' }], result: changed },
+  /** Writes what the newest version and a text made of one base are together. */
+  merge: { forms: [{ path: 'path', text: 'text', base: 'text' }], result: merged },
+  /** Writes over any version; only where history keeps what is replaced. */
+  writeNewest: { forms: [{ path: 'path', text: 'text' }], result: changed },
   /** Deletes a file as the version, or a directory as its files are listed. */
   remove: {
     forms: [

@@ -6,6 +6,7 @@ import { once, throwIfAborted } from '../time.ts';
 import { redactedFileCause } from './failures.ts';
 import { findFolder, isFolder, openFile, readNames, statFile, statPlace } from './folder-files.ts';
 import {
+  compareUtf8,
   type ETag,
   type GetOptions,
   KEYS_PER_REQUEST,
@@ -151,20 +152,6 @@ async function namesIn(root: string, folder: string): Promise<readonly FolderEnt
   return names
     .map(({ name, isDirectory }) => ({ key: `${folder}${name}${isDirectory ? '/' : ''}`, isDirectory }))
     .sort((a, b) => compareUtf8(a.key, b.key));
-}
-
-/** The order of the UTF-8 bytes, which is that of code points: UTF-16 puts those above U+FFFF too early. */
-export function compareUtf8(a: string, b: string): number {
-  const length = Math.min(a.length, b.length);
-  for (let i = 0; i < length; i++) {
-    const [x, y] = [a.charCodeAt(i), b.charCodeAt(i)];
-    if (x !== y) return isSurrogate(x) === isSurrogate(y) ? x - y : isSurrogate(x) ? 1 : -1;
-  }
-  return a.length - b.length;
-}
-
-function isSurrogate(unit: number): boolean {
-  return unit >= 0xd800 && unit <= 0xdfff;
 }
 
 /** Describes a file as an object, whose ETag changes with every write to the file. */

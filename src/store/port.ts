@@ -161,6 +161,23 @@ export interface ObjectStore extends AsyncDisposable {
   list(options: ListOptions): AsyncIterable<ListPage>;
 }
 
+/**
+ * Compares keys by their UTF-8 bytes, in the order of a listing. It is that of code points: UTF-16 puts those above
+ * U+FFFF too early.
+ */
+export function compareUtf8(a: string, b: string): number {
+  const length = Math.min(a.length, b.length);
+  for (let i = 0; i < length; i++) {
+    const [x, y] = [a.charCodeAt(i), b.charCodeAt(i)];
+    if (x !== y) return isSurrogate(x) === isSurrogate(y) ? x - y : isSurrogate(x) ? 1 : -1;
+  }
+  return a.length - b.length;
+}
+
+function isSurrogate(unit: number): boolean {
+  return unit >= 0xd800 && unit <= 0xdfff;
+}
+
 /** One version that a store keeps of an object, or the mark that it was deleted. */
 export interface KeptVersion {
   readonly key: ObjectKey;

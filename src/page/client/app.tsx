@@ -11,7 +11,7 @@ import { BucketPane } from './panes/bucket-pane.tsx';
 import { FilePane } from './panes/file-pane.tsx';
 import { Health } from './panes/health.tsx';
 import { HistoryView } from './panes/history-view.tsx';
-import { Footer, Header } from './panes/surround.tsx';
+import { Footer, Header, Thrown } from './panes/surround.tsx';
 import { TreePane } from './panes/tree-pane.tsx';
 import { Shortcuts } from './parts/shortcuts.tsx';
 import { useShortcuts } from './parts/use-shortcuts.ts';
@@ -52,7 +52,7 @@ export function App() {
   const [selected, select] = useState(ROOT);
   const [line, setLine] = useState<number>();
   const [look, setLook] = useState<FileLook>();
-  const { drafts, setDraft } = useDrafts();
+  const { drafts, thrown, setDraft, throwAway, bringBack } = useDrafts();
   const unseen = useUnseen();
   const [view, setView] = useState<View>('memory');
   const [pane, setPane] = useState<Pane>('tree');
@@ -109,7 +109,12 @@ export function App() {
   return (
     <div class="app" data-pane={pane} data-view={view} data-export={isExport}>
       <Header facts={facts} view={view} onView={setView} />
-      <TreePane hasWriters={!isExport} {...{ tree, unseen, selected }} onOpen={open} onSeen={setSeen} />
+      <TreePane
+        hasWriters={!isExport}
+        {...{ tree, drafts, unseen, selected }}
+        onOpen={open}
+        onSeen={setSeen}
+      />
       {view === 'history' && (
         <HistoryView
           canWrite={facts?.canWrite === true}
@@ -133,6 +138,7 @@ export function App() {
             }}
             draft={drafts.get(selected)}
             onDraft={setDraft}
+            onThrow={throwAway}
             onOpen={open}
             onUnseen={unseen.noteUnseen}
             stamp={isFile ? version : tree.files}
@@ -152,6 +158,15 @@ export function App() {
             />
           )}
         </main>
+      )}
+      {thrown !== undefined && (
+        <Thrown
+          path={thrown}
+          onUndo={() => {
+            bringBack();
+            open(thrown);
+          }}
+        />
       )}
       <Footer
         facts={facts}

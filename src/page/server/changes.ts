@@ -1,11 +1,15 @@
 import { hasCode, MemoryError } from '../../errors.ts';
 import { toBase64url } from '../../format/encoding.ts';
+import { mergeLines } from '../../language/line-diff.ts';
 import { MEMORY_ROOT, type MemoryPath } from '../../language/path.ts';
+import { inTurns } from '../../time.ts';
+import type { Files, WriteMode } from '../../tool/files.ts';
 import type { Memory } from '../../tool/memory-tool.ts';
 import { eachConcurrently } from '../../tree/concurrency.ts';
 import type { Tree } from '../../tree/tree.ts';
 import type { DirectoryRemoved, ResultOf } from '../protocol.ts';
 import type { Answerers } from './answer-questions.ts';
+import type { FieldsOf } from './read-fields.ts';
 
 /**
  * Answers what a page that may write asks beside the rest. Everything goes through the policies and limits of any
@@ -38,9 +42,22 @@ export function answerChanges(
       }
     };
   return {
-    write: changing(async ({ path, text, version }, { signal }) =>
-      write(await open(), { path, content: text, version }, signal),
-    ),
+    write: changing(async ({ path, text, version }, { signal }) => {
+      const mode = version === undefined ? 'create' : { ifUnchanged: version };
+      return writeAs((await open()).files, { path, content: text }, mode, signal);
+    }),
+    merge: changing(async (fields, { signal }) => merge(await open(), fields, signal)),
+    writeNewest: changing(async ({ path, text }, { signal }) => {
+      const { files, history } = await open();
+      if ((await history.state({ signal })) !== 'on') {
+        throw new MemoryError('invalid_command', 'No history is kept: what is replaced would be lost.');
+      }
+      const written = await unlessOthersAreFaster(() =>
+        writeAs(files, { path, content: text }, 'replace', signal),
+      );
+      if (written !== undefined) return written;
+      throw new MemoryError('version_conflict', 'Others were faster again and again: try once more.');
+    }),
     remove: changing(async ({ path, ...wanted }, { signal }) => {
       const memory = await open();
       if ('files' in wanted) return removeListed(memory, { path, listed: wanted.files }, signal);
@@ -117,21 +134,47 @@ function* differences(
   for (const path of listed.keys()) if (!found.has(path)) yield { path, what: 'gone' };
 }
 
-async function write(
+/** The most attempts at a write that is made anew of what others have written meanwhile. */
+const MOST_ATTEMPTS = 16;
+
+/** Attempts a write until no other process comes between; undefined where one does at every attempt. */
+async function unlessOthersAreFaster<T>(attempt: () => Promise<T>): Promise<T | undefined> {
+  for (let attempts = 0; attempts < MOST_ATTEMPTS; attempts += 1) {
+    try {
+      return await attempt();
+    } catch (error) {
+      if (!hasCode(error, 'version_conflict')) throw error;
+    }
+  }
+  return undefined;
+}
+
+/** Writes the newest version with the changes that a text made to its base. Nothing that others wrote goes. */
+async function merge(
   { files }: Memory,
-  file: {
-    readonly path: string;
-    readonly content: string | Uint8Array;
-    readonly version: string | undefined;
-  },
+  { path, text, base }: FieldsOf<'merge'>,
+  signal: AbortSignal,
+): Promise<ResultOf<'merge'>> {
+  const merged = await unlessOthersAreFaster(async () => {
+    const found = await files.read(path, { signal });
+    if (found === undefined) throw new MemoryError('not_found', 'The file is gone.');
+    const content = await inTurns(mergeLines(base, text, found.text()), signal);
+    if (content === undefined) return undefined;
+    return writeAs(files, { path, content }, { ifUnchanged: found.version }, signal);
+  });
+  return merged === undefined ? { path, isRedacted: false, isMerged: false } : { ...merged, isMerged: true };
+}
+
+async function writeAs(
+  files: Files,
+  { path, content }: { readonly path: string; readonly content: string },
+  mode: WriteMode,
   signal: AbortSignal,
 ): Promise<ResultOf<'write'>> {
-  const { path, content, version } = file;
   let isRedacted = false;
   const onRedacted = (): void => {
     isRedacted = true;
   };
-  const mode = version === undefined ? 'create' : { ifUnchanged: version };
   const written = await files.write(path, content, { mode, signal, onRedacted });
   return { path, version: written.version, isRedacted };
 }

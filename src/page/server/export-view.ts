@@ -45,6 +45,7 @@ export function openExportView(
     keyPrefix: '',
     maxBytes,
     canWrite: false,
+    keepsHistory: false,
     isExport: true,
   };
   const questions = questionsOf({

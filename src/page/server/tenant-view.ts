@@ -59,7 +59,7 @@ export async function openTenantView(
     await close();
     throw error;
   }
-  const facts: Facts = {
+  const facts: Omit<Facts, 'keepsHistory'> = {
     tenant: layout.tenant,
     store: placeOf(settings.store),
     keyPrefix: layout.data,
@@ -94,7 +94,11 @@ export async function openTenantView(
       ...answerChanges(tree, { open: openOnce, onChanged: watches.nudge }),
       ...answerCarryOut({ open: openOnce, onChanged: watches.nudge }),
     }),
-    facts: async () => facts,
+    async facts(_, { signal }) {
+      // A keyring that cannot be read is told by the watch.
+      const state = await history.state({ signal }).catch(() => 'absent');
+      return { ...facts, keepsHistory: state === 'on' };
+    },
     watch: (fields, asking) => watches.watch('id' in fields ? fields.id : '', asking),
     async attend({ id, paths }) {
       watches.attend(id, paths);
@@ -139,8 +143,8 @@ export async function openTenantView(
   });
   return {
     questions,
-    // A text of a file twice, as quotation marks and line breaks take two characters.
-    maxQuestionBytes: QUESTION_BYTES + (canWrite ? Math.max(2 * maxFileBytes, LIST_BYTES) : 0),
+    // Two texts of a file, each of them twice, as quotation marks and line breaks take two characters.
+    maxQuestionBytes: QUESTION_BYTES + (canWrite ? Math.max(4 * maxFileBytes, LIST_BYTES) : 0),
     async [Symbol.asyncDispose]() {
       await (await writing)?.close();
       await close();

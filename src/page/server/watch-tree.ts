@@ -1,8 +1,7 @@
 import { MemoryError } from '../../errors.ts';
 import { directoryPrefix, fileKey, type ObjectKey } from '../../format/object-keys.ts';
 import { joinPath, MEMORY_ROOT, type MemoryPath, segmentsOf } from '../../language/path.ts';
-import { compareUtf8 } from '../../store/folder.ts';
-import { KEYS_PER_REQUEST, type ListedObject } from '../../store/port.ts';
+import { compareUtf8, KEYS_PER_REQUEST, type ListedObject } from '../../store/port.ts';
 import { pause } from '../../time.ts';
 import { countFor, createCounts } from '../../tool/call-counts.ts';
 import { decodeEntry } from '../../tree/list-directory.ts';

@@ -1,7 +1,7 @@
 import { applyPatch, createTwoFilesPatch, FILE_HEADERS_ONLY } from 'diff';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { diffLines, hunkLines, hunksOf, type LineDiff } from '../../../src/language/line-diff.ts';
+import { diffLines, hunkLines, hunksOf, type LineDiff, mergeLines } from '../../../src/language/line-diff.ts';
 
 function run<T>(steps: Generator<void, T>): T {
   for (let step = steps.next(); ; step = steps.next()) if (step.done === true) return step.value;
@@ -104,5 +104,44 @@ describe('diffLines', () => {
     expect(found).toMatchObject({ isCoarse: true });
     expect(found.runs.map(({ kind }) => kind)).toEqual(['same', 'removed', 'added', 'same']);
     expect(applyPatch(before, patchOf(before, after))).toBe(after);
+  });
+});
+
+describe('mergeLines', () => {
+  const merge = (base: string, one: string, other: string): string | undefined =>
+    run(mergeLines(base, one, other));
+
+  it('takes the text that alone was changed, and one that both made alike', () => {
+    fc.assert(
+      fc.property(text, text, (base, changed) => {
+        expect(merge(base, changed, base)).toBe(changed);
+        expect(merge(base, base, changed)).toBe(changed);
+        expect(merge(base, changed, changed)).toBe(changed);
+      }),
+    );
+  });
+
+  it('joins what was changed above a line with what was changed below it, whoever did which', () => {
+    const lines = fc
+      .array(fc.constantFrom('a\n', 'b\n', '\n'), { maxLength: 12 })
+      .map((each) => each.join(''));
+    fc.assert(
+      fc.property(lines, lines, lines, lines, (above, below, newAbove, newBelow) => {
+        const [base, one] = [`${above}# same\n${below}`, `${newAbove}# same\n${below}`];
+        const other = `${above}# same\n${newBelow}`;
+        expect(merge(base, one, other)).toBe(`${newAbove}# same\n${newBelow}`);
+        expect(merge(base, other, one)).toBe(`${newAbove}# same\n${newBelow}`);
+      }),
+    );
+  });
+
+  it.each([
+    ['the same line', 'a\nb\nc\n', 'a\nx\nc\n', 'a\ny\nc\n'],
+    ['lines that touch', 'a\nb\nc\n', 'x\nb\nc\n', 'a\ny\nc\n'],
+    ['a line that the other removed', 'a\nb\nc\n', 'a\nc\n', 'a\ny\nc\n'],
+    ['the end, to which both added', 'a\n', 'a\nx\n', 'a\ny\n'],
+  ])('makes nothing where both changed %s', (_, base, one, other) => {
+    expect(merge(base, one, other)).toBeUndefined();
+    expect(merge(base, other, one)).toBeUndefined();
   });
 });

@@ -24,7 +24,7 @@ const versionOf = async (view: PageView, path: string): Promise<string> =>
   (await ask(view, 'file', { path })).version;
 
 const KEY = new Uint8Array(32).fill(9);
-const CHANGES = ['write', 'remove', 'rename', 'restore'];
+const CHANGES = ['write', 'merge', 'writeNewest', 'remove', 'rename', 'restore'];
 
 describe('a page that may write', () => {
   it('has what changes something only where that was asked for', async () => {
@@ -309,6 +309,72 @@ describe('a page that may write', () => {
     expect(await agent.files.exists(TWO)).toBe(false);
     await agent.close();
     await store[Symbol.asyncDispose]();
+  });
+
+  /** A page whose every write to a file finds that an agent was there just before it, so many times. */
+  const openBusy = async (agent: AgentSite, times: number): Promise<PageView> => {
+    let left = times;
+    const store = interceptStore(agent.store, async (call, proceed) => {
+      if (call.verb === 'put' && call.key.includes('/data/') && left > 0) {
+        left -= 1;
+        await agent.memory.files.append(PATH, `entry ${left}\n`);
+      }
+      return proceed();
+    });
+    return open({ ...agent, options: { ...agent.options, store } });
+  };
+  const PATH = '/memories/a.md';
+  const BASE = '# Plan\nin May\n\n# Log\n';
+  const MINE = '# Plan\nin June\n\n# Log\n';
+
+  it('merges what is written by lines, however often an agent is faster', async () => {
+    await using agent = await openAgent();
+    const { files } = agent.memory;
+    await files.write(PATH, BASE);
+    await using view = await openBusy(agent, 5);
+    const merged = await ask(view, 'merge', { path: PATH, text: MINE, base: BASE });
+    expect(merged).toMatchObject({ isMerged: true, isRedacted: false });
+    const text = (await files.read(PATH))?.text();
+    expect(text).toBe(`${MINE}entry 4\nentry 3\nentry 2\nentry 1\nentry 0\n`);
+    expect(merged.version).toBe(await versionOf(view, PATH));
+  });
+
+  it('merges nothing where both changed the same lines, or an agent is faster again and again', async () => {
+    await using agent = await openAgent();
+    const { files } = agent.memory;
+    await files.write(PATH, BASE.replace('May', 'July'));
+    await using view = await open(agent);
+    const input = { path: PATH, text: MINE, base: BASE };
+    expect(await ask(view, 'merge', input)).toMatchObject({ isMerged: false });
+    expect((await files.read(PATH))?.text()).toContain('July');
+    await files.write(PATH, BASE);
+    await using busy = await openBusy(agent, 100);
+    expect(await ask(busy, 'merge', input)).toMatchObject({ isMerged: false });
+    expect((await files.read(PATH))?.text()).toContain('May');
+    await files.remove(PATH);
+    await expect(ask(view, 'merge', input)).rejects.toMatchObject({ code: 'not_found' });
+  });
+
+  it('writes over any version as the newest one where history keeps what is replaced, and nowhere else', async () => {
+    await using agent = await openAgent({ history: { days: 30 } });
+    const { files, history } = agent.memory;
+    await files.write(PATH, BASE);
+    await using view = await openBusy(agent, 3);
+    expect((await ask(view, 'facts', {})).keepsHistory).toBe(true);
+    await ask(view, 'writeNewest', { path: PATH, text: 'mine' });
+    expect((await files.read(PATH))?.text()).toBe('mine');
+    const kept = await Promise.all(
+      (await history.list(PATH)).map(async (each) => (await history.read(each)).text()),
+    );
+    expect(kept[1]).toBe(`${BASE}entry 2\nentry 1\nentry 0\n`);
+    await using plain = await openAgent();
+    await plain.memory.files.write(PATH, BASE);
+    await using other = await open(plain);
+    expect((await ask(other, 'facts', {})).keepsHistory).toBe(false);
+    await expect(ask(other, 'writeNewest', { path: PATH, text: 'mine' })).rejects.toMatchObject({
+      code: 'invalid_command',
+    });
+    expect((await plain.memory.files.read(PATH))?.text()).toBe(BASE);
   });
 
   it('holds to the policy of the memory', async () => {

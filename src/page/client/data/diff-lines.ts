@@ -47,10 +47,10 @@ export function compareTexts(before: string, after: string, most: number): Compa
 }
 
 /**
- * Runs the steps at once: the longest comparison takes some hundred milliseconds, and nothing else in a page waits for
+ * Runs the steps of a comparison at once: the longest takes some hundred milliseconds, and nothing else in a page waits for
  * it.
  */
-function toEnd<T>(steps: Generator<void, T>): T {
+export function toEnd<T>(steps: Generator<void, T>): T {
   for (;;) {
     const step = steps.next();
     if (step.done === true) return step.value;

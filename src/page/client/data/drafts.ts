@@ -1,24 +1,37 @@
-import { useCallback, useEffect, useReducer } from 'preact/hooks';
+import { useCallback, useEffect, useReducer, useRef, useState } from 'preact/hooks';
 
 /** A text that is being written at a path, and not saved yet. */
 export interface FileDraft {
   readonly text: string;
   /** The version that saving replaces; null: a new file. */
   readonly version: string | null;
+  /** The text of that version; empty for a new file. */
+  readonly base: string;
 }
 
 /** The drafts by their paths. */
-type DraftsByPath = ReadonlyMap<string, FileDraft>;
+export type DraftsByPath = ReadonlyMap<string, FileDraft>;
 
 const NO_DRAFTS: DraftsByPath = new Map();
+
+/** The time in which a draft that was thrown away can be had back. */
+const UNDO_MS = 10_000;
 
 /** Keeps what is written and not saved, and has the browser ask before it leaves it. */
 export function useDrafts(): {
   readonly drafts: DraftsByPath;
+  /** The path of the draft that was thrown away last, while it can be had back. */
+  readonly thrown: string | undefined;
   /** Keeps another draft at a path; none there where it is undefined. */
   setDraft(path: string, draft: FileDraft | undefined): void;
+  /** Takes the draft at a path away; `bringBack` can have it back for ten seconds. */
+  throwAway(path: string): void;
+  bringBack(): void;
 } {
   const [drafts, change] = useReducer(withDraft, NO_DRAFTS);
+  const [thrown, setThrown] = useState<{ readonly path: string; readonly draft: FileDraft }>();
+  const latest = useRef(drafts);
+  latest.current = drafts;
   const isWarning = drafts.size > 0;
   useEffect(() => {
     if (!isWarning) return undefined;
@@ -26,11 +39,26 @@ export function useDrafts(): {
     addEventListener('beforeunload', warn);
     return () => removeEventListener('beforeunload', warn);
   }, [isWarning]);
-  const setDraft = useCallback(
-    (path: string, draft: FileDraft | undefined): void => change({ path, draft }),
-    [],
-  );
-  return { drafts, setDraft };
+  useEffect(() => {
+    if (thrown === undefined) return undefined;
+    const timer = setTimeout(() => setThrown(undefined), UNDO_MS);
+    return () => clearTimeout(timer);
+  }, [thrown]);
+  const setDraft = useCallback((path: string, draft: FileDraft | undefined): void => {
+    // What is written at that path from now on is not replaced by what was thrown away.
+    if (draft !== undefined) setThrown((before) => (before?.path === path ? undefined : before));
+    change({ path, draft });
+  }, []);
+  const throwAway = useCallback((path: string): void => {
+    const draft = latest.current.get(path);
+    if (draft !== undefined && draft.text !== draft.base) setThrown({ path, draft });
+    change({ path, draft: undefined });
+  }, []);
+  const bringBack = useCallback((): void => {
+    if (thrown !== undefined) change(thrown);
+    setThrown(undefined);
+  }, [thrown]);
+  return { drafts, thrown: thrown?.path, setDraft, throwAway, bringBack };
 }
 
 function withDraft(

@@ -1,6 +1,9 @@
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { mergeLines } from '../../../language/line-diff.ts';
 import { ask, QuestionRefused } from '../data/ask.ts';
+import { toEnd } from '../data/diff-lines.ts';
 import type { FileDraft } from '../data/drafts.ts';
+import { savedText } from '../data/line-ends.ts';
 import { TextDiff } from '../parts/text-diff.tsx';
 
 /** The text that another writer has given the file; null where the file is gone. */
@@ -11,13 +14,18 @@ export function Editor({
   path,
   draft,
   current,
+  keepsHistory,
   onDraft,
+  onThrow,
 }: {
   readonly path: string;
   readonly draft: FileDraft;
   /** The version that is there by now; undefined: none. */
   readonly current: string | undefined;
+  /** What is replaced becomes an earlier version. */
+  readonly keepsHistory: boolean;
   readonly onDraft: (draft: FileDraft | undefined) => void;
+  readonly onThrow: () => void;
 }) {
   const [theirs, setTheirs] = useState<Theirs>();
   const [failure, setFailure] = useState<string>();
@@ -36,12 +44,14 @@ export function Editor({
       else setFailure(error.message);
     }
   };
-  const save = async (version: string | null): Promise<void> => {
+  const mine = useMemo(() => savedText(draft), [draft]);
+  /** Saves by a question that tells whether it wrote; where it did not, both texts are shown. */
+  const saveBy = async (question: () => Promise<boolean>): Promise<void> => {
     setFailure(undefined);
     setSaving(true);
     try {
-      await ask('write', { path, text: draft.text, version });
-      onDraft(undefined);
+      if (await question()) onDraft(undefined);
+      else await look();
     } catch (error) {
       if (!(error instanceof QuestionRefused)) return;
       if (error.code === 'version_conflict' || error.code === 'already_exists') await look();
@@ -50,6 +60,11 @@ export function Editor({
       setSaving(false);
     }
   };
+  const save = (version: string | null): Promise<void> =>
+    saveBy(async () => {
+      await ask('write', { path, text: mine, version });
+      return true;
+    });
   const isBehind = (current ?? null) !== draft.version;
   return (
     <form
@@ -63,7 +78,7 @@ export function Editor({
         <button type="submit" class="primary" disabled={isSaving || theirs !== undefined}>
           Save
         </button>
-        <button type="button" onClick={() => onDraft(undefined)}>
+        <button type="button" onClick={onThrow}>
           Throw away
         </button>
         <span class="dim">{isBehind && theirs === undefined ? BEHIND : 'Ctrl+S saves'}</span>
@@ -76,14 +91,31 @@ export function Editor({
       {theirs !== undefined && (
         <Conflict
           theirs={theirs}
-          mine={draft.text}
+          mine={mine}
+          base={draft.base}
+          isSaving={isSaving}
+          onBoth={() =>
+            void saveBy(async () => {
+              const { isMerged } = await ask('merge', { path, text: mine, base: draft.base });
+              return isMerged;
+            })
+          }
+          onNewest={
+            keepsHistory && theirs !== null
+              ? () =>
+                  void saveBy(async () => {
+                    await ask('writeNewest', { path, text: mine });
+                    return true;
+                  })
+              : undefined
+          }
           onMine={() => {
             const version = theirs?.version ?? null;
             setTheirs(undefined);
             onDraft({ ...draft, version });
             void save(version);
           }}
-          onTheirs={() => onDraft(undefined)}
+          onTheirs={onThrow}
           onBack={() => {
             setTheirs(undefined);
             area.current?.focus();
@@ -111,28 +143,59 @@ const BEHIND = 'The file was changed meanwhile: saving shows both texts first.';
 function Conflict({
   theirs,
   mine,
+  base,
+  isSaving,
+  onBoth,
   onMine,
+  onNewest,
   onTheirs,
   onBack,
 }: {
   readonly theirs: Theirs;
   readonly mine: string;
+  /** The text that both were made of. */
+  readonly base: string;
+  readonly isSaving: boolean;
+  readonly onBoth: () => void;
   readonly onMine: () => void;
+  /** Writes over whatever others write until then; undefined where that would be lost. */
+  readonly onNewest: (() => void) | undefined;
   readonly onTheirs: () => void;
   readonly onBack: () => void;
 }) {
+  const merged = useMemo(
+    () => (theirs === null ? undefined : toEnd(mergeLines(base, mine, theirs.text))),
+    [base, mine, theirs],
+  );
   return (
     <section class="conflict" role="alert" aria-label="Changed meanwhile">
       <p>
         {theirs === null
           ? 'The file was deleted or renamed meanwhile. Nothing was written.'
-          : 'Another writer changed the file meanwhile. Nothing was written. − is theirs, + is yours:'}
+          : merged === undefined
+            ? 'Another writer changed the same lines meanwhile. Nothing was written. − is theirs, + is yours:'
+            : 'Another writer changed other lines meanwhile. Nothing was written. Both together, + is yours:'}
       </p>
-      {theirs !== null && <TextDiff before={theirs.text} after={mine} label="Theirs and yours" />}
+      {theirs !== null && <TextDiff before={theirs.text} after={merged ?? mine} label="Theirs and yours" />}
       <div class="acts">
-        <button type="button" onClick={onMine}>
+        {merged !== undefined && (
+          <button type="button" class="primary" disabled={isSaving} onClick={onBoth}>
+            Save both together
+          </button>
+        )}
+        <button type="button" disabled={isSaving} onClick={onMine}>
           {theirs === null ? 'Write it as a new file' : 'Write mine over theirs'}
         </button>
+        {onNewest && (
+          <button
+            type="button"
+            disabled={isSaving}
+            title="Whatever others write until then becomes an earlier version"
+            onClick={onNewest}
+          >
+            Write mine as the newest version
+          </button>
+        )}
         <button type="button" onClick={onTheirs}>
           {theirs === null ? 'Throw mine away' : 'Take theirs'}
         </button>

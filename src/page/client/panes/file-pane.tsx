@@ -41,6 +41,7 @@ interface FilePaneProps {
   readonly onLook: (look: FileLook | undefined) => void;
   readonly draft: FileDraft | undefined;
   readonly onDraft: (path: string, draft: FileDraft | undefined) => void;
+  readonly onThrow: (path: string) => void;
   readonly onOpen: (path: string) => void;
   readonly onUnseen: (readings: readonly UnseenReading[]) => void;
   readonly onPane: (pane: Pane) => void;
@@ -100,7 +101,9 @@ export function FilePane(props: FilePaneProps) {
           <Editor
             key={path}
             {...{ path, draft, current: version }}
+            keepsHistory={facts?.keepsHistory === true}
             onDraft={(next) => props.onDraft(path, next)}
+            onThrow={() => props.onThrow(path)}
           />
         )}
         {draft === undefined && look === 'versions' && (
@@ -143,7 +146,7 @@ function Acts({
   onDraft,
   onOpen,
 }: FilePaneProps & { readonly content: ShownContent | undefined }) {
-  const edit = (text: string): void => onDraft(path, { text, version: version ?? null });
+  const edit = (text: string): void => onDraft(path, { text, base: text, version: version ?? null });
   return (
     <FileActs
       key={path}
@@ -152,7 +155,7 @@ function Acts({
       files={filesBelow}
       onEdit={content?.kind === 'text' ? () => edit(content.text) : undefined}
       onNew={(at) => {
-        onDraft(at, { text: '', version: null });
+        onDraft(at, { text: '', base: '', version: null });
         onOpen(at);
       }}
     />

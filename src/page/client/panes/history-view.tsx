@@ -34,7 +34,7 @@ export function HistoryView({
   const [entries, setEntries] = useState<readonly VersionEntry[]>();
   const [plan, setPlan] = useState<ShownPlan>();
   const [failure, setFailure] = useState<string>();
-  const [step, setStep] = useState<Step>();
+  const [step, setStep] = useState<ReadingStep>();
   const running = useRef<AbortController>(undefined);
   const planned = useRef<HTMLElement>(null);
   /** Asks one question after the one before was cancelled, and shows how far it is or why it was refused. */
@@ -137,15 +137,15 @@ export function HistoryView({
 }
 
 /** A question that is being answered, and how far that is. */
-interface Step extends Partial<LineOf<'versions'>> {
+interface ReadingStep extends Partial<LineOf<'versions'>> {
   readonly doing: string;
 }
 
-function Running({ step, onCancel }: { readonly step: Step; readonly onCancel: () => void }) {
+function Running({ step, onCancel }: { readonly step: ReadingStep; readonly onCancel: () => void }) {
   const { doing, done, total } = step;
   const isWriting = doing === 'Writing';
   return (
-    <div class="running" role="status">
+    <div class="running">
       <span>
         {doing} …
         {total !== undefined &&

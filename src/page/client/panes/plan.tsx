@@ -17,10 +17,10 @@ const REASONS: Readonly<Record<string, string>> = {
   refused: 'the policy or a limit refuses it',
 };
 
-type PlannedChange = ResultOf<'plan'>['changes'][number];
+type ShownChange = ResultOf<'plan'>['changes'][number];
 
 /** The kinds of changes, the one that takes most away first, with the words of their sums. */
-const KINDS: readonly (readonly [what: PlannedChange['what'], word: string])[] = [
+const KINDS: readonly (readonly [what: ShownChange['what'], word: string])[] = [
   ['delete', 'deleted'],
   ['replace', 'replaced'],
   ['rename', 'renamed'],
@@ -93,7 +93,7 @@ export function Plan({
 }
 
 interface PlanRow {
-  readonly level: PlannedChange['what'] | 'left';
+  readonly level: ShownChange['what'] | 'left';
   readonly path: string;
   readonly words: string;
 }

@@ -1,6 +1,7 @@
 import type { Facts, Requests } from '../../protocol.ts';
 import { useSpent } from '../data/spent.ts';
 import type { View } from '../data/view-state.ts';
+import { visible } from '../parts/words.ts';
 
 const VIEWS: readonly View[] = ['memory', 'history', 'health'];
 const NAMES: Readonly<Record<View, string>> = { memory: 'Memory', history: 'History', health: 'Health' };
@@ -104,4 +105,16 @@ function requestWords(requests: Requests): string {
   return parts.length === 0
     ? 'no request'
     : parts.map(([kind, count]) => `${count.toLocaleString('en')} ${kind.toUpperCase()}`).join(', ');
+}
+
+/** Offers to give back what was thrown away. */
+export function Thrown({ path, onUndo }: { readonly path: string; readonly onUndo: () => void }) {
+  return (
+    <p class="thrown" role="status">
+      <span>What was not saved of {visible(path)} was thrown away.</span>
+      <button type="button" onClick={onUndo}>
+        Undo
+      </button>
+    </p>
+  );
 }

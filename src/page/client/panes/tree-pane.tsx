@@ -1,5 +1,6 @@
 import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { StoredFile } from '../../protocol.ts';
+import type { DraftsByPath } from '../data/drafts.ts';
 import { beginClick } from '../data/spent.ts';
 import { type FilesByPath, filtered, grown, ROOT, rowsOf, type TreeRow } from '../data/tree-rows.ts';
 import { useNow } from '../data/use-now.ts';
@@ -12,6 +13,7 @@ import { SearchResults, useSearch } from './search.tsx';
 export function TreePane({
   hasWriters,
   tree,
+  drafts,
   unseen,
   selected,
   onOpen,
@@ -25,6 +27,7 @@ export function TreePane({
     readonly isLoaded: boolean;
   };
   readonly unseen: ReturnType<typeof useUnseen>;
+  readonly drafts: DraftsByPath;
   readonly selected: string;
   readonly onOpen: (path: string, line?: number) => void;
   /** Hears of the directories of the files that can be seen, those with most of them first. */
@@ -87,7 +90,7 @@ export function TreePane({
       </form>
       {search.state === undefined ? (
         <Tree
-          {...{ tree, files, unseen, selected, onOpen, writers }}
+          {...{ tree, drafts, files, unseen, selected, onOpen, writers }}
           onDirectories={onSeen}
           isFiltered={text !== ''}
         />
@@ -100,6 +103,7 @@ export function TreePane({
 
 function Tree({
   tree,
+  drafts,
   files,
   unseen,
   selected,
@@ -109,6 +113,7 @@ function Tree({
   onDirectories,
 }: {
   readonly tree: { readonly changed: ReadonlySet<string>; readonly isLoaded: boolean };
+  readonly drafts: DraftsByPath;
   readonly files: FilesByPath;
   readonly unseen: ReturnType<typeof useUnseen>;
   readonly selected: string;
@@ -134,6 +139,7 @@ function Tree({
   const rows = useMemo(() => rowsOf(root, isFiltered ? new Set() : closed), [root, closed, isFiltered]);
   const found = rows.findIndex(({ path }) => path === active);
   const at = Math.max(0, found);
+  const unsaved = useMemo(() => rowsWith(drafts, rows), [drafts, rows]);
   useEffect(() => setActive(selected), [selected]);
 
   const toggle = (path: string, isOpen: boolean): void => {
@@ -195,6 +201,7 @@ function Tree({
             isActive={index === at}
             isSelected={row.path === selected}
             isChanged={row.file !== undefined && tree.changed.has(row.path)}
+            isUnsaved={unsaved.has(row.path)}
             onOpen={() => {
               setActive(row.path);
               onOpen(row.path);
@@ -210,6 +217,18 @@ function Tree({
       )}
     </div>
   );
+}
+
+/** Finds the rows that show the paths of drafts: the path itself, or the nearest directory above it that has a row. */
+function rowsWith(drafts: DraftsByPath, rows: readonly TreeRow[]): ReadonlySet<string> {
+  if (drafts.size === 0) return new Set();
+  const all = new Set(rows.map(({ path }) => path));
+  const shown = [...drafts.keys()].map((path) => {
+    let at = path;
+    while (at !== '' && !all.has(at)) at = at.slice(0, at.lastIndexOf('/'));
+    return at;
+  });
+  return new Set(shown);
 }
 
 /** The most directories that are told. */

@@ -19,6 +19,7 @@ export function Row({
   isActive,
   isSelected,
   isChanged,
+  isUnsaved,
   onOpen,
   onToggle,
 }: {
@@ -30,6 +31,8 @@ export function Row({
   readonly isActive: boolean;
   readonly isSelected: boolean;
   readonly isChanged: boolean;
+  /** A text is being written there, or below it where nothing shows it. */
+  readonly isUnsaved: boolean;
   readonly onOpen: () => void;
   readonly onToggle: () => void;
 }) {
@@ -68,6 +71,7 @@ export function Row({
           {unseen.toLocaleString('en')}
         </span>
       )}
+      {isUnsaved && <span class="unsaved" role="img" aria-label="Not saved yet" title="Not saved yet" />}
       {writer !== undefined && <span class="writer">{visibleName(writer)}</span>}
       <span class="size">{file ? sizeWords(size) : files.toLocaleString('en')}</span>
       <span class="age">{modified > 0 ? ageWords(modified, now) : ''}</span>

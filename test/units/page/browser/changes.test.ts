@@ -307,6 +307,97 @@ describePage('what a page changes, in Chromium', ({ show }) => {
     await content(page).getByText('a stranger').waitFor();
   });
 
+  it('keeps the line ends of a file that is edited', async () => {
+    const { agent, page } = await show(
+      ({ memory: { files } }) => files.write('/memories/dos.txt', 'first\r\nsecond\r\n'),
+      { canWrite: true },
+    );
+    await row(page, 'dos.txt').click();
+    await content(page).getByText('second').waitFor();
+    await page.keyboard.press('e');
+    await page.locator('.editor textarea:focus').waitFor();
+    await page.keyboard.press('Control+End');
+    await page.keyboard.type('third');
+    await page.keyboard.press('Enter');
+    await page.keyboard.press('Control+S');
+    await page.locator('.editor textarea').waitFor({ state: 'detached' });
+    expect(await textOf(agent, '/memories/dos.txt')).toBe('first\r\nsecond\r\nthird\r\n');
+  });
+
+  it('marks what is not saved, and gives back what was thrown away for ten seconds', async () => {
+    const { page } = await show(somePast, { canWrite: true });
+    await page.clock.install();
+    const area = page.locator('.editor textarea');
+    const marked = () => page.locator('.row:has(.unsaved) .name').allTextContents();
+    const undo = button(page, 'Undo');
+    await row(page, 'acme.md').click();
+    await button(page, 'Edit').click();
+    await area.fill('not saved yet');
+    await row(page, 'plan.md').click();
+    await content(page).getByText('a stranger').waitFor();
+    expect(await marked()).toEqual(['acme.md']);
+    await row(page, 'customers').locator('.arrow').click();
+    expect(await marked()).toEqual(['customers']);
+    expect(await violationsOf(page)).toEqual([]);
+    await row(page, 'customers').locator('.arrow').click();
+    await row(page, 'acme.md').click();
+    await button(page, 'Throw away').click();
+    await content(page).getByRole('heading', { name: 'Acme' }).waitFor();
+    expect(await marked()).toEqual([]);
+    await row(page, 'plan.md').click();
+    await page.getByRole('status').getByText('acme.md was thrown away').waitFor();
+    expect(await violationsOf(page)).toEqual([]);
+    await undo.click();
+    await expect.poll(() => area.inputValue(), PATIENT).toBe('not saved yet');
+    await button(page, 'Throw away').click();
+    await undo.waitFor();
+    await page.clock.runFor(9_000);
+    expect(await undo.count()).toBe(1);
+    await page.clock.runFor(1_500);
+    await undo.waitFor({ state: 'detached' });
+    // Nothing was written, so there is nothing to give back.
+    await button(page, 'Edit').click();
+    await button(page, 'Throw away').click();
+    await area.waitFor({ state: 'detached' });
+    expect(await undo.count()).toBe(0);
+  });
+
+  it('saves beside an agent that writes at every turn: by lines, or as the newest version', async () => {
+    const { agent, page, strays } = await show(somePast, { memory: WITH_HISTORY, canWrite: true });
+    const { files, history } = agent.memory;
+    const area = page.locator('.editor textarea');
+    const conflict = page.getByRole('alert', { name: 'Changed meanwhile' });
+    const edit = async (text: string): Promise<void> => {
+      await button(page, 'Edit').click();
+      await area.fill(text);
+      await files.append(PLAN, 'an entry\n');
+      await page.getByText('The file was changed meanwhile').waitFor();
+      await button(page, 'Save').click();
+      await conflict.waitFor();
+    };
+    await row(page, 'plan.md').click();
+    await content(page).getByText('a stranger').waitFor();
+    await edit('# My plan\nSend all money to a stranger.\n');
+    await conflict.locator('ins').getByText('# My plan').waitFor();
+    await conflict.getByText('an entry').waitFor();
+    expect(await conflict.locator('del').allTextContents()).toEqual(['# Plan']);
+    expect(await violationsOf(page)).toEqual([]);
+    await files.append(PLAN, 'another entry\n');
+    await button(page, 'Save both together').click();
+    await area.waitFor({ state: 'detached' });
+    expect(await textOf(agent)).toBe('# My plan\nSend all money to a stranger.\nan entry\nanother entry\n');
+    await content(page).getByText('another entry').waitFor();
+    await edit('mine alone\n');
+    expect(await button(page, 'Save both together').count()).toBe(0);
+    await files.append(PLAN, 'unseen\n');
+    await button(page, 'Write mine as the newest version').click();
+    await area.waitFor({ state: 'detached' });
+    expect(await textOf(agent)).toBe('mine alone\n');
+    const [, before] = await history.list(PLAN);
+    expect(before && (await history.read(before)).text()).toContain('unseen\n');
+    expect(strays).toEqual([]);
+  });
+
   it('creates, renames and deletes, and says why something is refused', async () => {
     const { agent, page } = await show(somePast, {
       memory: WITH_HISTORY,

@@ -73,6 +73,8 @@ describePage('long texts and lists of a page, in Chromium', ({ browser, stack, s
     await expect.poll(() => nodesIn(page), PATIENT).toBeLessThan(MOST_NODES);
     expect(await content(page).textContent()).not.toContain(first);
     expect(await violationsOf(page)).toEqual([]);
+    await content(page).evaluate((each) => each.scrollTo(0, 0));
+    await expect.poll(() => content(page).textContent(), PATIENT).toContain(first);
     expect(strays).toEqual([]);
   });
 
