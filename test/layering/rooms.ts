@@ -20,7 +20,7 @@ export interface Room extends Folder {
 export const MOST_NOUNS = 14;
 
 /** The exported names that one room imports of another: its walls, as thick as they are. Fewer is better. */
-export const NAMES_ACROSS = 534;
+export const NAMES_ACROSS = 540;
 
 /** Every folder of `src`, the rooms from the ground up. docs/architecture.md shows it: `npm run write rooms`. */
 export const FOLDERS = {
@@ -376,8 +376,8 @@ export const FOLDERS = {
       'page/client': ['use-watch'],
       'page/client page/client/panes': ['drafts', 'spent', 'use-unseen'],
       'page/client page/client/panes page/client/parts': ['ask', 'tree-rows', 'view-state'],
-      'page/client/panes': ['use-answer', 'use-now', 'use-version', 'use-writers'],
-      'page/client/parts': ['diff-lines'],
+      'page/client/panes': ['line-ends', 'use-answer', 'use-now', 'use-version', 'use-writers'],
+      'page/client/panes page/client/parts': ['diff-lines'],
     },
   },
   'page/client/panes': {
@@ -394,6 +394,7 @@ export const FOLDERS = {
         'bytes',
         'dialog',
         'markdown',
+        'near-part',
         'pane-switch',
         'seen-text',
         'text-diff',
