@@ -1,7 +1,7 @@
+import { visibleName } from '../../../language/invisible.ts';
 import type { Facts, Requests } from '../../protocol.ts';
 import { useSpent } from '../data/spent.ts';
 import type { View } from '../data/view-state.ts';
-import { visible } from '../parts/words.ts';
 
 const VIEWS: readonly View[] = ['memory', 'history', 'health'];
 const NAMES: Readonly<Record<View, string>> = { memory: 'Memory', history: 'History', health: 'Health' };
@@ -111,7 +111,7 @@ function requestWords(requests: Requests): string {
 export function Thrown({ path, onUndo }: { readonly path: string; readonly onUndo: () => void }) {
   return (
     <p class="thrown" role="status">
-      <span>What was not saved of {visible(path)} was thrown away.</span>
+      <span>What was not saved of {visibleName(path)} was thrown away.</span>
       <button type="button" onClick={onUndo}>
         Undo
       </button>
