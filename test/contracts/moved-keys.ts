@@ -94,18 +94,8 @@ export function describeMovedKeys(title: string, newSite: (site: LifecycleSite) 
         seats[index] = seat();
         deeds.push(...(await left.writer.stop()));
       };
-      /** Waits until each seat's writer has done so much more, whoever sits there then. */
-      const advance = async (index: number, count: number): Promise<void> => {
-        const writer = seats[index]?.writer;
-        try {
-          await writer?.progress(count);
-        } catch (error) {
-          if (seats[index]?.writer === writer) throw error;
-          await advance(index, count);
-        }
-      };
       const advanceAll = async (count: number): Promise<void> => {
-        await Promise.all(seats.map((_, index) => advance(index, count)));
+        await Promise.all(seats.map(({ writer }) => writer.progress(count)));
       };
       /** Has every writer go on by the settings as they are now. */
       const rollOut = async (): Promise<void> => {
@@ -115,14 +105,16 @@ export function describeMovedKeys(title: string, newSite: (site: LifecycleSite) 
         await advanceAll(1);
       };
 
-      /** Runs `rewrap-root` in a process of its own. */
-      const rewrap = (rootKeys: readonly string[], fate?: Fate): Promise<ChildEnd> => {
+      /** Runs `rewrap-root` in a process of its own, and kills a writer meanwhile. */
+      const rewrap = async (rootKeys: readonly string[], fate?: Fate): Promise<ChildEnd> => {
         const child = startLifecycleChild({
           env: { ...services.environment, ...siteOf(...rootKeys).env },
           task: { verb: 'rewrap-root' },
           fate,
         });
         children.push(child);
+        await sleep(500 * chance.fraction());
+        await kill(chance.between(0, WRITERS - 1));
         return child.ended;
       };
       const failed: unknown[] = [];
@@ -141,15 +133,6 @@ export function describeMovedKeys(title: string, newSite: (site: LifecycleSite) 
 
       configure(OLD_ROOT);
       const seats: Seat[] = Array.from({ length: WRITERS }, seat);
-      let isOver = false;
-      const killing = (async () => {
-        while (!isOver) {
-          const index = chance.between(0, WRITERS - 1);
-          await advance(index, chance.between(1, 5));
-          await sleep(50 * chance.fraction());
-          if (!isOver) await kill(index);
-        }
-      })();
       let killed = 0;
       for (const [from, to] of [
         [OLD_ROOT, his.rootKey],
@@ -174,8 +157,6 @@ export function describeMovedKeys(title: string, newSite: (site: LifecycleSite) 
       }
       await his.disable();
       await advanceAll(3);
-      isOver = true;
-      await killing;
       deeds.push(...(await Promise.all(seats.map(({ writer }) => writer.stop()))).flat());
 
       const state = await stateOf(siteOf(next.rootKey).options);
