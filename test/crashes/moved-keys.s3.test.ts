@@ -1,12 +1,11 @@
 import { afterAll, beforeAll } from 'vitest';
 import { describeMovedKeys } from '../contracts/moved-keys.ts';
-import { describeOnS3, s3Environment, type TestBucket } from '../stage/s3.ts';
-import { createVersionedBucket } from '../stage/versioned-bucket.ts';
+import { createTestBucket, describeOnS3, s3Environment, type TestBucket } from '../stage/s3.ts';
 
-describeOnS3('a tenant in a bucket that keeps versions', ['minio'], (server) => {
+describeOnS3('a tenant in a bucket', ['minio'], (server) => {
   let bucket: TestBucket;
   beforeAll(async () => {
-    bucket = await createVersionedBucket(server());
+    bucket = await createTestBucket(server());
   });
   afterAll(() => bucket?.remove());
 
