@@ -246,6 +246,37 @@ describe('a restore of a moment', () => {
     expect(await left(4)).toEqual([]);
     expect(await left(undefined)).toEqual([]);
   });
+
+  it('names in a dry run the actors whose texts would go', async () => {
+    const { site, client, versions } = await newScene();
+    await site.time.pause(10);
+    const then = new Date(Math.floor(site.time.clock()));
+    await site.time.pause(10);
+    await client.tree.overwrite(at(A), bytes('three'), { actor: 'cora' });
+    await client.append(MADE, '!');
+    const [now] = await historyOf(client).list(A);
+    const { outcome, changes, left } = await historyOf(client).restoreAt(then, { dryRun: true });
+    expect({ outcome, left }).toEqual({ outcome: 'planned', left: [] });
+    expect(changes).toStrictEqual([
+      { path: A, what: 'replace', fromVersion: now?.version, toVersion: versions[1], writer: 'cora' },
+      { path: MADE, what: 'replace', fromVersion: expect.any(String), toVersion: expect.any(String) },
+    ]);
+    expect(
+      await historyOf(client).restoreAt(new Date(Math.floor(site.time.clock())), { dryRun: true }),
+    ).toEqual({
+      ...{ outcome: 'nothing', changes: [], left: [], digest: expect.stringMatching(/^[\w-]{43}$/) },
+    });
+  });
+
+  it('is refused where nothing may be written, but for a dry run', async () => {
+    const { client } = await newScene();
+    const reader = createHistory({ ...client.tenant, readOnly: true }, client.tree);
+    await expect(reader.restoreAt(new Date(1))).rejects.toMatchObject({ code: 'read_only' });
+    await expect(reader.undo({ writer: 'ann' })).rejects.toMatchObject({ code: 'read_only' });
+    await expect(reader.restoreAt(new Date(1), { dryRun: true })).resolves.toMatchObject({
+      outcome: 'planned',
+    });
+  });
 });
 
 describe('a call that makes no sense', () => {
