@@ -1,3 +1,4 @@
+import type { KeyringCache } from '../keys/keyring-cache.ts';
 import type { CallOptions } from '../tree/tenant.ts';
 import type { Tree } from '../tree/tree.ts';
 
@@ -46,5 +47,23 @@ export function followTree(now: PlaceNow, first: Tree): Tree {
     remove: (path, options) => at(options, (tree) => tree.remove(path, options)),
     wasMade: (deed, options) => at(options, (tree) => tree.wasMade(deed, options)),
     rename: (rename, options) => at(options, (tree) => tree.rename(rename, options)),
+  };
+}
+
+/**
+ * Makes a keyring cache that loads from the one which counts when it is asked, for records that outlive a change of the
+ * root key, such as those of a turn. `held` answers the one that was met last, which its owner closes.
+ */
+export function followKeyrings(
+  now: PlaceNow<{ readonly keyrings: KeyringCache }>,
+  held: () => KeyringCache,
+): KeyringCache {
+  return {
+    load: (request) => now(({ keyrings }) => keyrings.load(request), request),
+    look: (request) => now(({ keyrings }) => keyrings.look(request), request),
+    lookFor: (keyId, request) => now(({ keyrings }) => keyrings.lookFor(keyId, request), request),
+    sendBy: () => held().sendBy(),
+    forgetFailure: () => held().forgetFailure(),
+    close: () => held().close(),
   };
 }

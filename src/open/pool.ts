@@ -7,7 +7,7 @@ import type { Memory } from '../tool/memory-tool.ts';
 import { checkActor } from '../tree/tenant.ts';
 import { createVersionCaches } from '../tree/version-cache.ts';
 import type { OwnTurn, TenantView } from './current-view.ts';
-import type { PlaceNow } from './followed-tree.ts';
+import { followKeyrings, type PlaceNow } from './followed-tree.ts';
 import type { OpenableMount, OpenMounts } from './mounts.ts';
 import { openViews } from './open-views.ts';
 import { refuseUnknownNames } from './options/known-names.ts';
@@ -78,6 +78,8 @@ export interface MemoryPool extends AsyncDisposable {
 
 /** A tenant of the pool, and a memory of it that its user closes. */
 export interface PooledTenant extends OpenTenant {
+  /** The tenant on which its records stand; its keys are those that its settings name when they are asked for. */
+  readonly context: OpenTenant['context'];
   readonly memory: Memory;
   /** The settings of the tenant's turns. */
   readonly turn: OwnTurn;
@@ -324,6 +326,14 @@ export function createTenantPool(
     };
   };
 
+  const followedContext = (
+    { parts }: HeldParts,
+    { now, held }: ReturnType<typeof createFollower>,
+  ): OpenTenant['context'] => ({
+    ...parts.context,
+    keyrings: followKeyrings(now, () => held().parts.context.keyrings),
+  });
+
   const closeAll = async (): Promise<void> => {
     await warm.closeAll();
     const [mounted, opened] = await Promise.allSettled([mounts, base]);
@@ -360,7 +370,8 @@ export function createTenantPool(
         await warm.evictSurplus(found);
       };
       memory = first.parts.openMemory(onClose, { actor, place: first.place, now: follow?.now });
-      return { ...first.parts, memory, turn: first.entry.view.turn };
+      const context = follow === undefined ? first.parts.context : followedContext(first, follow);
+      return { ...first.parts, context, memory, turn: first.entry.view.turn };
     },
     async turnOf(tenant) {
       return (await lookUp(tenant)).view.turn;

@@ -2,7 +2,7 @@ import { createAccessRecords } from '../admin/expiry/access-records.ts';
 import { createLayout, type TenantId } from '../format/object-keys.ts';
 import { MAX_CONTENT_BYTES } from '../format/sizes.ts';
 import type { History } from '../history/history.ts';
-import { createKeyringCache, type LoadedKeyring } from '../keys/keyring-cache.ts';
+import { createKeyringCache, type KeyringCache, type LoadedKeyring } from '../keys/keyring-cache.ts';
 import { createRollbackGuard, type RollbackGuard } from '../keys/rollback-guard.ts';
 import type { RootKey } from '../keys/root-key.ts';
 import { type Around, lazily, within } from '../lazily.ts';
@@ -84,6 +84,7 @@ export interface MemoryPlace {
   readonly tree: Tree;
   readonly sessions: Sessions;
   readonly history: History;
+  readonly keyrings: KeyringCache;
 }
 
 /** The parts from which one tenant is wired. */
@@ -242,6 +243,7 @@ export async function wireTenant(wiring: TenantWiring): Promise<OpenTenant> {
       versions: base.versions,
       retentionDays: historyDays,
     }),
+    keyrings,
   });
   return {
     tree,

@@ -1,4 +1,4 @@
-import { MemoryError, misconfigured } from '../errors.ts';
+import { hasCode, MemoryError, misconfigured } from '../errors.ts';
 import type { OpenedObject } from '../format/object.ts';
 import type { Layout, ObjectKey } from '../format/object-keys.ts';
 import type { RandomBytes } from '../format/sodium.ts';
@@ -6,7 +6,14 @@ import type { KeyringCache, LoadedKeyring } from '../keys/keyring-cache.ts';
 import type { MemoryPath } from '../language/path.ts';
 import type { Logger } from '../logger.ts';
 import type { Stamps } from '../stamps.ts';
-import type { DeleteFailure, DeleteOptions, ETag, ListedObject, ObjectStore } from '../store/port.ts';
+import type {
+  DeleteFailure,
+  DeleteOptions,
+  ETag,
+  ListedObject,
+  ObjectStore,
+  RequestOptions,
+} from '../store/port.ts';
 import type { Pause } from '../time.ts';
 import type { Policy, PolicyFinding } from './admission/policy.ts';
 import type { Sightings } from './sightings.ts';
@@ -201,6 +208,18 @@ export function refuseWriting({ readOnly }: Tenant): void {
  */
 export function uncancelled<W extends Work>(work: W): W {
   return { ...work, call: {} };
+}
+
+/**
+ * Makes the same work with the keys that count now, for records that are held longer than one command: a change of the
+ * root key wipes the keys of before. Where the keyring cannot be read at the moment, those serve as long as they may.
+ */
+export async function renewed(work: Work, { signal }: RequestOptions): Promise<Work> {
+  const loaded = await work.tenant.keyrings.load({ signal }).catch((error: unknown) => {
+    if (!hasCode(error, 'unavailable', 'timeout')) throw error;
+    return undefined;
+  });
+  return { ...work, keyring: loaded ?? work.keyring, call: { signal } };
 }
 
 /** Room in a tenant's limits for one file; empty until `take`. */

@@ -7,7 +7,7 @@ import type { ETag, RequestOptions } from '../../store/port.ts';
 import { createAges, DAY_MS } from '../../time.ts';
 import { deleteObjects } from '../../tree/confirmed-put.ts';
 import { writeRecord } from '../../tree/records/sealed-record.ts';
-import { uncancelled, type Work } from '../../tree/tenant.ts';
+import { renewed, type Work } from '../../tree/tenant.ts';
 import { type ConversationHead, encodeHead, HEAD_BYTES, parseHead } from '../../turns/conversation-head.ts';
 import { bodyId } from '../../turns/conversation-id.ts';
 import type { StoredText } from '../../turns/turn-records.ts';
@@ -77,8 +77,7 @@ const NAMED_WITHIN_MS = DAY_MS / 2;
 /** The most bytes that a hold adds to a head. */
 const HOLD_BYTES = 1_024;
 
-export function leaseConversation(given: Work, { leased, head, body }: TakenConversation): ConversationLease {
-  const work = uncancelled(given);
+export function leaseConversation(begun: Work, { leased, head, body }: TakenConversation): ConversationLease {
   const { held: hold, ...stored } = head;
   const { conversation, bytes = 0, record } = body ?? {};
   const own = { kind: CONVERSATION_HEAD, leased };
@@ -93,6 +92,7 @@ export function leaseConversation(given: Work, { leased, head, body }: TakenConv
       const encoded = encodeConversation(next);
       if (encoded.length > MAX_CONVERSATION_BYTES) return 'too_large';
       const behind = { version: stored.version + 1, turn: hold.turn };
+      const work = await renewed(begun, {});
       const check = nameable(work);
       const { content, record: made } = await storeBody(work, { id: leased.id, head: behind, encoded });
       const etag = await replaceLeased(work, own, { next: { ...behind, content }, check });
@@ -104,7 +104,7 @@ export function leaseConversation(given: Work, { leased, head, body }: TakenConv
     async release({ heldMs, signal }) {
       const next =
         heldMs === undefined ? stored : { ...stored, held: { ...hold, leaseMs: Math.ceil(heldMs) } };
-      await replaceLeased({ ...work, call: { signal } }, own, { next });
+      await replaceLeased(await renewed(begun, { signal }), own, { next });
     },
   };
 }

@@ -4,7 +4,7 @@ import type { ETag, RequestOptions } from '../../store/port.ts';
 import { throwing } from '../../tree/concurrency.ts';
 import { readRecord, type StoredRecord, writeRecord } from '../../tree/records/sealed-record.ts';
 import { rewriteRecord } from '../../tree/records/update-record.ts';
-import type { Work } from '../../tree/tenant.ts';
+import { renewed, type Work } from '../../tree/tenant.ts';
 import {
   encodeReceipt,
   parseReceipt,
@@ -64,23 +64,24 @@ export interface OwnReceipt extends LeasedRecord {
 export function leaseOn(work: Work, own: OwnReceipt): TurnLease {
   const { id } = own;
   const { message } = own.running;
-  const bySignal = ({ signal }: RequestOptions): Work => ({ ...work, call: { signal } });
   return {
     get attempts() {
       return own.running.attempts ?? 0;
     },
     async save(content, request = {}) {
       if (content.length > MAX_ANSWER_BYTES) return true;
-      const progress = await storeProgress(bySignal(request), own, content);
+      const now = await renewed(work, request);
+      const progress = await storeProgress(now, own, content);
       const { attempts: _, ...rest } = own.running;
       const running: Running = { ...rest, progress };
-      const isOurs = await replaceOwn(bySignal(request), own, { state: 'running', ...running });
+      const isOurs = await replaceOwn(now, own, { state: 'running', ...running });
       if (isOurs) own.running = running;
       return isOurs;
     },
     async finish(answer, request = {}) {
-      const counting = await storeAnswer(bySignal(request), id, answer);
-      return (await replaceOwn(bySignal(request), own, { state: 'done', message })) ? counting : undefined;
+      const now = await renewed(work, request);
+      const counting = await storeAnswer(now, id, answer);
+      return (await replaceOwn(now, own, { state: 'done', message })) ? counting : undefined;
     },
     async release({ attempts, ...request } = {}) {
       const { progress } = own.running;
@@ -90,7 +91,7 @@ export function leaseOn(work: Work, own: OwnReceipt): TurnLease {
         ...(progress && { progress }),
         ...(attempts && { attempts }),
       };
-      await replaceOwn(bySignal(request), own, free);
+      await replaceOwn(await renewed(work, request), own, free);
     },
   };
 }

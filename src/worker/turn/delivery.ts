@@ -209,6 +209,7 @@ export function failureOf(error: unknown, signal: AbortSignal | undefined): NotA
   if (signal?.aborted) return { ...passing, code: 'deadline', isCondition: true };
   if (CONDITIONS.has(code) && !hasReason(error, 'destroyed'))
     return { ...passing, ...told, isCondition: true };
-  const mayPass = !(error instanceof MemoryError) || error.retry !== 'never';
+  // Keys that were wiped beneath a call, as by a change of the tenant's root key, are there for the next one.
+  const mayPass = !(error instanceof MemoryError) || error.retry !== 'never' || code === 'aborted';
   return mayPass ? { ...passing, code } : { state: 'failed', code };
 }

@@ -413,6 +413,14 @@ describe('failureOf', () => {
     },
   );
 
+  it('tries a turn again whose keys were wiped beneath it', () => {
+    expect(failureOf(new MemoryError('aborted', 'x'), going)).toEqual({
+      state: 'later',
+      code: 'aborted',
+      afterSeconds: 5,
+    });
+  });
+
   it('does not wait for a tenant that was shredded', () => {
     const shredded = new MemoryError('key_unavailable', 'x', { details: { reason: 'destroyed' } });
     expect(failureOf(shredded, going)).toEqual({ state: 'failed', code: 'key_unavailable' });
