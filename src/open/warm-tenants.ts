@@ -135,6 +135,8 @@ export function createWarmTenants({
     pin(found, epoch = 1) {
       if (epoch <= found.guard.minimumEpoch) return;
       found.minimumEpoch = epoch;
+      // The guard outlives the tenant, which may be evicted before its keyring is loaded.
+      found.guard.pin(epoch);
       for (const entry of found.keyed.values()) superseded.add(entry);
       found.keyed.clear();
     },

@@ -243,6 +243,17 @@ describe('a pool with room for few tenants', () => {
     await expect(few.open('a', { minimumEpoch: 1 })).rejects.toMatchObject({ code: 'integrity' });
   });
 
+  it('keeps the minimum epoch of a tenant that cools down while its settings are read', async () => {
+    for (const tenant of ['a', 'b']) await create(await pool.open(tenant), 'x');
+    const read = Promise.withResolvers<undefined>();
+    const tenants = (tenant: string) => (tenant === 'a' ? read.promise : undefined);
+    await using few = createMemoryPool({ store, rootKey, maxTenants: 1, tenants });
+    const opening = few.open('a', { minimumEpoch: 9 });
+    await few.open('b');
+    read.resolve(undefined);
+    await expect(opening).rejects.toMatchObject({ code: 'integrity' });
+  });
+
   it.each(['', 'x'.repeat(257)])(
     'refuses %j as an actor by its name, and asks the store for nothing',
     async (actor) => {
