@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { MemoryError, misconfigured } from '../errors.ts';
+import { hasCode, keyHolderOf, MemoryError, misconfigured } from '../errors.ts';
 import type { TenantId } from '../format/object-keys.ts';
 import { heldByTenant } from '../keys/held-by-tenant.ts';
 import { createAges, type Instant, inTime, once, type SharedWork, shareWork } from '../time.ts';
@@ -15,6 +15,12 @@ const TTL_MS = 300_000;
 const AHEAD_TTLS = 4 / 5;
 /** The time for which a failure is remembered, in milliseconds: of many calls at once one asks. */
 const FAILURE_MS = 1_000;
+
+/**
+ * The codes with which a source may fail. Another one, as of a memory of the source's own, would pass for an answer
+ * about the file that was asked for.
+ */
+const OF_SOURCE = ['unavailable', 'access_denied', 'misconfigured', 'integrity'] as const;
 
 const EFFORTS = ['low', 'medium', 'high', 'xhigh', 'max'];
 const TEXT: Rule = { kind: 'text', check: refuseEmpty };
@@ -75,16 +81,24 @@ export function watchView(
   let running: SharedWork<TenantView> | undefined;
 
   const viewOf = (given: unknown): TenantView => {
-    if (last !== undefined && isDeepStrictEqual(given, last.view.given)) return last.view;
+    if (last !== undefined && isSame(given, last.view.given)) return last.view;
     const view = given === undefined ? common : ofHolder(judgeOwn(tenant, given, options), common);
-    const staysKeyed = isDeepStrictEqual(view.given?.rootKey, last?.view.given?.rootKey);
-    return last !== undefined && staysKeyed ? { ...view, keys: last.view.keys } : view;
+    if (last === undefined || !isSame(view.given?.rootKey, last.view.given?.rootKey)) return view;
+    // The same keys stay behind the same gate, with what it knows of their service, and on the same connections.
+    const { keys, settings } = last.view;
+    return { ...view, keys, settings: { ...view.settings, rootKeys: settings.rootKeys } };
   };
   const ask = async (signal: AbortSignal): Promise<TenantView> => {
     const since = now();
     try {
       const late = (): MemoryError => unreadable(tenant);
-      const given = await inTime(() => source(tenant, { signal }), { signal, late });
+      const given = await inTime(() => source(tenant, { signal }), { signal, late }).catch(
+        (cause: unknown) => {
+          throw hasCode(cause, ...OF_SOURCE) && keyHolderOf(cause) === undefined
+            ? cause
+            : unreadable(tenant, cause instanceof MemoryError ? undefined : cause);
+        },
+      );
       const view = viewOf(given);
       last = { view, since };
       failure = undefined;
@@ -149,9 +163,8 @@ export async function refuseExpiring(
  */
 export function judgeOwn(tenant: TenantId, given: unknown, options: Partial<MemoryOptions>): TenantView {
   const nameOf = (option: string): string => `${option} in the settings of tenant ${tenant}`;
-  if (typeof given !== 'object' || given === null || Array.isArray(given)) {
-    throw misconfigured(`The settings of tenant ${tenant} are no object.`);
-  }
+  if (!isPlain(given))
+    throw misconfigured(`The settings of tenant ${tenant} are no object such as JSON has.`);
   const own = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
   refuseUnknownSettings(Object.keys(own), tenant);
   const { expires } = own;
@@ -177,18 +190,44 @@ export function judgeOwn(tenant: TenantId, given: unknown, options: Partial<Memo
   return { settings, points, turn, keys: {}, given: given as TenantSettings };
 }
 
-/** Marks the root keys of a tenant whose settings name some as held by him: nothing else tells whose a key is. */
-function ofHolder(view: TenantView, { settings: { rootKeys } }: TenantView): TenantView {
-  if (view.given?.rootKey === undefined) return view;
-  return {
-    ...view,
-    settings: { ...view.settings, rootKeys: heldByTenant(view.settings.rootKeys, rootKeys) },
-  };
+/**
+ * Marks the root keys of a tenant whose settings name some as held by him: nothing else tells whose a key is. Where they
+ * name none, the tenant has the pool's, with their one gate and their connections.
+ */
+function ofHolder(view: TenantView, { settings: { rootKeys: common } }: TenantView): TenantView {
+  const isHis = view.given?.rootKey !== undefined;
+  const rootKeys = isHis ? heldByTenant(view.settings.rootKeys, common) : common;
+  return { ...view, settings: { ...view.settings, rootKeys } };
 }
 
 /** Refuses names that are no settings. @throws MemoryError `misconfigured` that names the nearest one. */
 export function refuseUnknownSettings(names: readonly string[], tenant: string): void {
   refuseUnknownNames(names, { known: OF_TENANT, what: `a setting of a tenant (${tenant})` });
+}
+
+/** Tells an object whose own members are all that it has: of another one, such as a `Map`, settings would be missed. */
+function isPlain(given: unknown): given is object {
+  if (typeof given !== 'object' || given === null || Array.isArray(given)) return false;
+  const parent: unknown = Object.getPrototypeOf(given);
+  // Another realm has an `Object` of its own.
+  return (
+    parent === null ||
+    (Object.getPrototypeOf(parent) === null && Object.hasOwn(Object(parent), 'isPrototypeOf'))
+  );
+}
+
+/**
+ * Tells whether two settings are the same: of lists, bytes and plain objects what is in them, and of everything else,
+ * such as a root key of a class of its own, whether it is one object, as its state cannot be seen.
+ */
+function isSame(one: unknown, other: unknown): boolean {
+  if (Object.is(one, other)) return true;
+  if (one instanceof Uint8Array) return isDeepStrictEqual(one, other);
+  if (Array.isArray(one) && Array.isArray(other))
+    return one.length === other.length && one.every((each, index) => isSame(each, other[index]));
+  if (!isPlain(one) || !isPlain(other)) return false;
+  const [of, to] = [new Map(Object.entries(one)), new Map(Object.entries(other))];
+  return [...of.keys(), ...to.keys()].every((name) => isSame(of.get(name), to.get(name)));
 }
 
 function pick(own: Readonly<Record<string, unknown>>, names: readonly string[]): Record<string, unknown> {

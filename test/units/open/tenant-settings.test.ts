@@ -1,5 +1,8 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { MemoryError } from '../../../src/errors.ts';
+import { keyHolderOf, MemoryError } from '../../../src/errors.ts';
 import { envRootKey } from '../../../src/keys/env-root-key.ts';
 import type { RootKey } from '../../../src/keys/root-key.ts';
 import { openAdmin } from '../../../src/open/open-admin.ts';
@@ -51,6 +54,28 @@ function poolOf(tenants: TenantSource = ask, more: Partial<PoolOptions> = {}): M
   const pool = createMemoryPool({ store, rootKey: POOL_KEY, logger: silentLogger, tenants, ...more });
   pools.push(pool);
   return pool;
+}
+
+/** Settings as a mapper of tables makes them: no member is the object's own. */
+class Row {
+  get readOnly(): boolean {
+    return true;
+  }
+}
+
+/** A root key whose state nobody sees. */
+class HiddenKey implements RootKey {
+  readonly id = 'hidden';
+  readonly #inner: RootKey;
+  constructor(n: number) {
+    this.#inner = envRootKey(keyOf(n));
+  }
+  generate(...asked: Parameters<RootKey['generate']>): ReturnType<RootKey['generate']> {
+    return this.#inner.generate(...asked);
+  }
+  unwrap(...asked: Parameters<RootKey['unwrap']>): ReturnType<RootKey['unwrap']> {
+    return this.#inner.unwrap(...asked);
+  }
 }
 
 describe('the settings of a tenant', () => {
@@ -176,6 +201,38 @@ describe('the settings of a tenant', () => {
     await expect(memory.files.write('/memories/a.md', 'a')).rejects.toEqual(refusal('read_only'));
   });
 
+  it('with another object as the root key drop the last one, though both look alike', async () => {
+    settings = { acme: { rootKey: new HiddenKey(7) } };
+    const { files } = await poolOf().open('acme');
+    await files.write('/memories/a.md', 'one');
+    settings = { acme: { rootKey: new HiddenKey(8) } };
+    pass(5 * MINUTE);
+    await expect(files.read('/memories/a.md')).rejects.toEqual(refusal('integrity'));
+  });
+
+  it.each([
+    ['a missing file', new MemoryError('not_found', 'canary')],
+    ['a read-only memory', new MemoryError('read_only', 'canary')],
+    [
+      'a key of another tenant',
+      new MemoryError('key_unavailable', 'x', { details: { keyHolder: 'tenant' } }),
+    ],
+    ['settings there', new MemoryError('unavailable', 'x', { details: { keyHolder: 'tenant' } })],
+    ['nothing', undefined],
+    ['a text', 'canary'],
+  ])('whose source fails for %s are unavailable, by the fault of whoever runs it', async (_, thrown) => {
+    let fails = false;
+    const { files } = await poolOf(() => {
+      if (fails) throw thrown;
+      return undefined;
+    }).open('acme');
+    fails = true;
+    pass(5 * MINUTE);
+    const failed = await files.exists('/memories/a.md').catch((error: unknown) => error);
+    expect(failed).toEqual(refusal('unavailable', 'The settings of tenant acme could not be read.'));
+    expect(keyHolderOf(failed)).toBeUndefined();
+  });
+
   it('hold up no other tenant while one is not answered', async () => {
     const never = new Promise<TenantSettings>(() => {});
     const pool = poolOf((tenant) => (tenant === 'slow' ? never : undefined));
@@ -224,6 +281,9 @@ describe('the settings of a tenant', () => {
     ['no object', 'readOnly', 'The settings of tenant acme are no object'],
     ['a list', [], 'The settings of tenant acme are no object'],
     ['null', null, 'The settings of tenant acme are no object'],
+    ['a map', new Map([['readOnly', true]]), 'The settings of tenant acme are no object such as JSON has'],
+    ['inherited members', Object.create({ readOnly: true }), 'The settings of tenant acme are no object'],
+    ['a row with getters', new Row(), 'The settings of tenant acme are no object'],
     ['a root key that is none', { rootKey: new Uint8Array(5) }, 'rootKey in the settings of tenant acme'],
     ['a budget of nothing', { tokensPerDay: 0 }, 'tokensPerDay in the settings of tenant acme'],
     ['no model', { model: '' }, 'model in the settings of tenant acme must not be empty'],
@@ -237,6 +297,34 @@ describe('the settings of a tenant', () => {
     const pool = poolOf((tenant) => (tenant === 'acme' ? (given as never) : undefined));
     await expect(pool.open('acme')).rejects.toEqual(refusal('misconfigured', message));
     await expect(pool.open('globex')).resolves.toBeDefined();
+  });
+
+  it('without a root key of their own leave all tenants behind the one gate of the pool’s', async () => {
+    const server = createServer((request) => request.resume()).listen(0, '127.0.0.1');
+    let requests = 0;
+    server.on('request', () => requests++);
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    vi.stubEnv('VAULT_TOKEN', 'token');
+    try {
+      const pool = poolOf(() => ({ expireAfterDays: 9 }), {
+        rootKey: `vault:http://127.0.0.1:${port}/transit/keys/k`,
+      });
+      const stop = new AbortController();
+      const writes = Array.from({ length: 40 }, async (_, n) => {
+        const { files } = await pool.open(`tenant-${n}`);
+        await files.write('/memories/a.md', 'a', { signal: stop.signal });
+      });
+      await vi.waitFor(() => expect(requests).toBe(16));
+      await new Promise((resolve) => setImmediate(resolve));
+      expect(requests).toBe(16);
+      stop.abort();
+      await Promise.allSettled(writes);
+    } finally {
+      vi.unstubAllEnvs();
+      server.closeAllConnections();
+      server.close();
+    }
   });
 
   it('count for a memory that is opened alone, while it is open, and for its administration', async () => {
