@@ -1,13 +1,14 @@
 import { hasCode, type KeyHolder, MemoryError } from '../errors.ts';
-import type { RootKey } from './root-key.ts';
+import { BY_ASKER, type RootKey } from './root-key.ts';
 import type { RootKeys } from './root-keys.ts';
 
 const HOLDER: KeyHolder = 'tenant';
 
 /**
  * Marks the failures of root keys that the settings of a tenant name: `details.keyHolder` says that such a key refused
- * or was away, which is its holder's business and no fault of the deployment. What is wrong with the settings, and a
- * wrap that is refused, stay the operator's; so do the failures of keys that he himself has configured, by their ids.
+ * or was away, which is its holder's business and no fault of the deployment. What is wrong with the settings or with the
+ * credentials of who asks, and a wrap that is refused, stay the operator's; so do the failures of keys that he himself
+ * has configured, by their ids.
  *
  * @param operators the root keys of tenants without settings of their own.
  */
@@ -18,6 +19,7 @@ export function heldByTenant(own: RootKeys, operators: RootKeys): RootKeys {
         return await answer;
       } catch (error) {
         if (!hasCode(error, 'access_denied', 'key_unavailable', 'unavailable', 'timeout')) throw error;
+        if (error.details['reason'] === BY_ASKER) throw error;
         if (operators.keys.some(({ id }) => id === rootKey.id)) throw error;
         const { code, message, retry, cause, details } = error;
         throw new MemoryError(code, `${message} The settings of this tenant name that root key.`, {

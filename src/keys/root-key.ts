@@ -41,6 +41,12 @@ export interface RootKey {
   ): Promise<Uint8Array>;
 }
 
+/**
+ * The `reason` in the details of a failure by those who ask, such as their credentials or their quota: whoever holds the
+ * root key has no part in it.
+ */
+export const BY_ASKER = 'asker';
+
 export const WRAP_REFUSED = 'A wrapped keyring key was refused by its root key.';
 
 /** Makes the error for a wrapped key that is not this root's for this context. */

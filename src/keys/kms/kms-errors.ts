@@ -1,6 +1,6 @@
 import { MemoryError, type MemoryErrorCode } from '../../errors.ts';
 import { readSdkFailure, redactedCause, type SdkFailure } from '../../store/failures.ts';
-import { WRAP_REFUSED } from '../root-key.ts';
+import { BY_ASKER, WRAP_REFUSED } from '../root-key.ts';
 
 type KmsFailure = readonly [MemoryErrorCode, string];
 
@@ -23,6 +23,8 @@ const LATE: KmsFailure = [
   'timeout',
   'KMS did not answer in time: check the endpoint and the network, then try again.',
 ];
+/** Failures by those who ask. Of requests to a key in another account, too, the quota is that of the asking one. */
+const BY_ASKERS: ReadonlySet<KmsFailure> = new Set([BAD_CREDENTIALS, NO_CREDENTIALS, OVERLOADED]);
 /** Makes the error of a KMS that let a caller leave without an answer. */
 export function kmsLate(): MemoryError {
   return new MemoryError(...LATE);
@@ -83,10 +85,20 @@ const BY_NAME: Readonly<Record<string, KmsFailure>> = {
 export function kmsFailure(error: unknown): MemoryError {
   if (error instanceof MemoryError) return error;
   const failure = readSdkFailure(error);
-  const [code, message] = classify(failure);
+  const kind = classify(failure);
+  const [code, message] = kind;
   // Refusals are uniform, and an error that quotes an unreadable answer may quote the key in it.
   const isTold = code !== 'integrity' && !quotesAnswer(error, failure);
-  return new MemoryError(code, message, isTold ? { cause: redactedCause(error, 'KMS') } : {});
+  return new MemoryError(code, message, {
+    ...(isTold && { cause: redactedCause(error, 'KMS') }),
+    ...(BY_ASKERS.has(kind) && { details: { reason: BY_ASKER } }),
+  });
+}
+
+/** Puts a failure to come by credentials into the operator's words. */
+export function credentialsFailure(error: unknown): MemoryError {
+  const { code, message, retry, cause, details } = kmsFailure(error);
+  return new MemoryError(code, message, { retry, cause, details: { ...details, reason: BY_ASKER } });
 }
 
 function quotesAnswer(error: unknown, { status }: SdkFailure): boolean {

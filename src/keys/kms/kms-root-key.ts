@@ -7,7 +7,7 @@ import { once, throwIfAborted, untilAborted } from '../../time.ts';
 import { toldIfLong } from '../../waits.ts';
 import { createKeyGate, type KeyGate } from '../key-gate.ts';
 import { type KeyringContext, type RootKey, wrapRefused } from '../root-key.ts';
-import { kmsFailure, kmsLate } from './kms-errors.ts';
+import { credentialsFailure, kmsFailure, kmsLate } from './kms-errors.ts';
 import { KMS_SCHEME, parseKeyArn, regionOf } from './kms-key-arn.ts';
 
 /** A key in AWS KMS, and how it is reached. */
@@ -118,7 +118,10 @@ export function kmsRootKey(options: KmsParts): RootKey {
       const kms = await openOnce();
       // The credentials are asked before the gate: when they fail to come, that is one tenant's trouble, not the
       // service's.
-      await untilAborted(Promise.resolve(kms.client.config?.credentials?.()), signal);
+      const found = Promise.resolve(kms.client.config?.credentials?.()).catch((error: unknown) => {
+        throw credentialsFailure(error);
+      });
+      await untilAborted(found, signal);
       return await toldIfLong('KMS', UNANSWERED, () =>
         gate.ask({
           send: () => send(kms.client, kms, signal === undefined ? {} : { abortSignal: signal }),

@@ -1,5 +1,6 @@
 import { MemoryError, misconfigured } from '../../errors.ts';
 import { readPrivateFile } from '../private-file.ts';
+import { BY_ASKER } from '../root-key.ts';
 import { vaultVariable } from './vault-environment.ts';
 
 /** The source of the token of a Vault: one of the two, or the environment. */
@@ -56,6 +57,7 @@ export function openTokens({ token, tokenFile }: VaultTokenOptions, origin: stri
     throw new MemoryError(
       'access_denied',
       'No token for Vault was found: set VAULT_TOKEN, or VAULT_TOKEN_FILE to a file with one.',
+      { details: { reason: BY_ASKER } },
     );
   }
 

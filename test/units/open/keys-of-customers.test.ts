@@ -240,7 +240,7 @@ describe('keys that customers hold', () => {
     const folder = mkdtempSync(join(tmpdir(), 'sealed-memory-keys-'));
     const settings = { acme: { rootKey: 'vault:http://127.0.0.1:9/transit/keys/his' } };
     writeFileSync(join(folder, 'tenants.json'), JSON.stringify(settings), { mode: 0o600 });
-    const run = (tenant: string, key: string) =>
+    const run = (tenant: string, key: string, token = 'none') =>
       runCli(['put', '/memories/a.md', '--json'], {
         cwd: folder,
         input: 'one',
@@ -249,7 +249,7 @@ describe('keys that customers hold', () => {
           SEALED_MEMORY_TENANT: tenant,
           SEALED_MEMORY_ROOT_KEY: key,
           SEALED_MEMORY_TENANTS: 'file:tenants.json',
-          VAULT_TOKEN: 'none',
+          VAULT_TOKEN: token,
         },
       });
     try {
@@ -261,6 +261,10 @@ describe('keys that customers hold', () => {
       });
       expect(his.stderr).toContain('The settings of this tenant name that root key.');
       expect(his.code).toBe(4);
+      const withoutToken = await run('acme', Buffer.from(POOL_KEY).toString('base64'), '');
+      expect(withoutToken.stderr).toContain('No token for Vault was found');
+      expect(JSON.parse(withoutToken.stdout)).not.toHaveProperty('keyHolder');
+      expect(withoutToken.code).toBe(1);
       const ours = await run('globex', 'vault:http://127.0.0.1:9/transit/keys/ours');
       expect(JSON.parse(ours.stdout)).not.toHaveProperty('keyHolder');
       expect(ours.code).toBe(1);

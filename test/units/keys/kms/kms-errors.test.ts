@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { MemoryError } from '../../../../src/errors.ts';
-import { kmsFailure } from '../../../../src/keys/kms/kms-errors.ts';
+import { credentialsFailure, kmsFailure } from '../../../../src/keys/kms/kms-errors.ts';
 
 /** The failures by name, each with its code and a word of its message. */
 const NAMED: readonly (readonly [code: string, said: RegExp, ...names: readonly string[]])[] = [
@@ -43,6 +43,20 @@ describe('a failure of KMS', () => {
       }
     },
   );
+
+  it('is the fault of those who ask where it lies in their credentials or their quota', () => {
+    const isByAsker = (said: RegExp): boolean =>
+      [/expired/, /AWS_PROFILE/, /fewer requests/].some(({ source }) => source === said.source);
+    for (const [, said, ...names] of NAMED) {
+      const details = isByAsker(said) ? { reason: 'asker' } : {};
+      for (const name of names) expect(failing({ name }).details).toEqual(details);
+    }
+    for (const name of ['AccessDenied', 'TimeoutError', 'CredentialsProviderError']) {
+      expect(credentialsFailure(Object.assign(new Error('words'), { name })).details).toEqual({
+        reason: 'asker',
+      });
+    }
+  });
 
   it.each([
     [199, 'misconfigured', /AWS_ENDPOINT_URL_KMS/],

@@ -485,6 +485,16 @@ describe('A key in KMS that is not to be used', () => {
 /** Its account, its region or the endpoint. */
 const NAMES_A_KEY = /111122223333|127\.0\.0\.1|eu-central-1/;
 
+/** Failures in which whoever holds the key has no part. */
+const BY_ASKERS: ReadonlySet<string> = new Set([
+  ...[
+    'UnrecognizedClientException',
+    'ExpiredTokenException',
+    'ThrottlingException',
+    'LimitExceededException',
+  ],
+]);
+
 describe('A failure of KMS', () => {
   it.each([
     [{ type: 'AccessDeniedException' }, 'access_denied'],
@@ -515,7 +525,7 @@ describe('A failure of KMS', () => {
       for (const action of [root.generate(CONTEXT), root.unwrap(wrapped, CONTEXT)]) {
         const error = await failureOf(action);
         expect(error.code).toBe(code);
-        expect(error.details).toEqual({});
+        expect(error.details).toEqual(BY_ASKERS.has(failure.type) ? { reason: 'asker' } : {});
         expect(inspect(error, { depth: null, showHidden: true })).not.toMatch(NAMES_A_KEY);
         if (code === 'integrity') expect(error.cause).toBeUndefined();
         else expect(error.cause).toMatchObject({ name: failure.type, status: failure.status ?? 400 });
@@ -578,7 +588,10 @@ describe('A failure of KMS', () => {
       throw Object.assign(new Error('none'), { name: 'CredentialsProviderError' });
     };
     const root = rootKey(kms.createKey(), { credentials: none });
-    expect((await failureOf(root.generate(CONTEXT))).code).toBe('access_denied');
+    expect(await failureOf(root.generate(CONTEXT))).toMatchObject({
+      code: 'access_denied',
+      details: { reason: 'asker' },
+    });
   });
 });
 
