@@ -261,9 +261,18 @@ export function createTenantPool(
   /** Answers the warm parts for a memory, and counts the memory among theirs. */
   const hold = async (
     { found, view }: Awaited<ReturnType<typeof lookUp>>,
-    { request, user }: { readonly request: PoolOpenOptions; readonly user: PartsUser },
+    {
+      request,
+      user,
+      left,
+    }: {
+      readonly request: PoolOpenOptions;
+      readonly user: PartsUser;
+      /** The parts that the memory leaves for others. */
+      readonly left?: KeyedTenant;
+    },
   ): Promise<HeldParts> => {
-    const entry = warm.useKeyed(found, { ...request, view });
+    const entry = warm.useKeyed(found, { ...request, view, left });
     entry.opening++;
     try {
       await warm.evictSurplus(found);
@@ -297,7 +306,7 @@ export function createTenantPool(
       await warm.evictSurplus(left.found);
     };
     const move = async (looked: Awaited<ReturnType<typeof lookUp>>): Promise<void> => {
-      const next = await hold(looked, user);
+      const next = await hold(looked, { ...user, left: held.entry });
       const left = held;
       held = next;
       left.isLeft = true;

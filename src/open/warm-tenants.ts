@@ -63,6 +63,8 @@ export interface WarmTenants {
       readonly credentials?: AwsCredentials | undefined;
       readonly credentialsKey?: string | undefined;
       readonly view: TenantView;
+      /** The parts that a memory leaves: it goes on with the credentials that they have now, not with its first ones. */
+      readonly left?: KeyedTenant | undefined;
     },
   ): KeyedTenant;
   /** Wipes idle parts: those that are superseded, and those beyond the limits. */
@@ -140,7 +142,7 @@ export function createWarmTenants({
       for (const entry of found.keyed.values()) superseded.add(entry);
       found.keyed.clear();
     },
-    useKeyed(found, { credentials, credentialsKey = '', view }) {
+    useKeyed(found, { credentials, credentialsKey = '', view, left }) {
       const key = credentials === undefined ? undefined : credentialsKey;
       const known = found.keyed.get(key);
       const isCurrent = known?.view === view;
@@ -148,10 +150,10 @@ export function createWarmTenants({
         superseded.add(known);
         if (known.view.keys !== view.keys) void wipeKeys(known);
       }
-      const source = known?.source ?? (credentials && createCredentialSource(credentials));
+      const source = known?.source ?? left?.source ?? (credentials && createCredentialSource(credentials));
       const entry = known !== undefined && isCurrent ? known : newKeyed(found, key, { source, view });
       placeLast(found.keyed, key, entry);
-      if (known?.source?.replace(credentials)) void forgetFailure(entry);
+      if (left === undefined && known?.source?.replace(credentials)) void forgetFailure(entry);
       return entry;
     },
     async evictSurplus({ keyed }) {

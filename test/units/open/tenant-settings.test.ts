@@ -327,6 +327,35 @@ describe('the settings of a tenant', () => {
     }
   });
 
+  it('leave the tenant with its newest credentials, whichever memory goes over to them first', async () => {
+    const used: unknown[] = [];
+    const server = createServer((request, response) => {
+      used.push(/Credential=(\w+)/.exec(request.headers.authorization ?? '')?.[1]);
+      response.writeHead(403).end();
+    }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    const credentials = (accessKeyId: string) => ({ accessKeyId, secretAccessKey: 'secret' });
+    try {
+      const pool = poolOf(ask, {
+        store: 's3://memories',
+        s3: { endpoint: `http://127.0.0.1:${port}`, region: 'us-east-1' },
+        lazy: true,
+      });
+      const old = await pool.open('acme', { credentials: credentials('OLD') });
+      await pool.open('acme', { credentials: credentials('NEW') });
+      await expect(old.files.read('/memories/a.md')).rejects.toEqual(refusal('access_denied'));
+      used.length = 0;
+      settings = { acme: { expireAfterDays: 9 } };
+      pass(5 * MINUTE);
+      await expect(old.files.read('/memories/a.md')).rejects.toEqual(refusal('access_denied'));
+      expect(new Set(used)).toEqual(new Set(['NEW']));
+    } finally {
+      server.closeAllConnections();
+      server.close();
+    }
+  });
+
   it('count for a memory that is opened alone, while it is open, and for its administration', async () => {
     settings = { acme: { rootKey: keyOf(7) } };
     const options = { store, tenant: 'acme', rootKey: POOL_KEY, logger: silentLogger, tenants: ask };
