@@ -98,13 +98,18 @@ interface HeldParts {
 
 /** A pool as entry points use it. */
 export interface TenantPool extends AsyncDisposable {
-  open(tenant: string, options?: PoolOpenOptions): Promise<PooledTenant>;
+  /** @param asked.signal ends the wait for the settings of the tenant. */
+  open(
+    tenant: string,
+    options?: PoolOpenOptions,
+    asked?: { readonly signal?: AbortSignal },
+  ): Promise<PooledTenant>;
   /**
    * Answers the settings of a tenant's turns, without opening it.
    *
    * @throws MemoryError where its settings are malformed or cannot be read.
    */
-  turnOf(tenant: TenantId): Promise<OwnTurn>;
+  turnOf(tenant: TenantId, signal?: AbortSignal): Promise<OwnTurn>;
   /**
    * Lists the tenants that have a keyring, as far as the credentials of the process can list them. One LIST per 1,000.
    */
@@ -360,7 +365,7 @@ export function createTenantPool(
   };
 
   return {
-    async open(id, request = {}) {
+    async open(id, request = {}, { signal } = {}) {
       refuseWhenClosed();
       refuseUnknownNames(Object.keys(request), { known: OPENING, what: 'an option of open' });
       const tenant = readTenant(id, 'tenant');
@@ -369,7 +374,7 @@ export function createTenantPool(
       warm.pin(warm.use(tenant), request.minimumEpoch);
       let memory: Memory | undefined;
       const user: PartsUser = { close: async () => memory?.close() };
-      const first = await hold(await lookUp(tenant), { request, user });
+      const first = await hold(await lookUp(tenant, signal), { request, user });
       const follow =
         options.tenants === undefined ? undefined : createFollower(tenant, { first, request, user });
       const onClose = async (): Promise<void> => {
@@ -382,8 +387,8 @@ export function createTenantPool(
       const context = follow === undefined ? first.parts.context : followedContext(first, follow);
       return { ...first.parts, context, memory, turn: first.entry.view.turn };
     },
-    async turnOf(tenant) {
-      return (await lookUp(tenant)).view.turn;
+    async turnOf(tenant, signal) {
+      return (await lookUp(tenant, signal)).view.turn;
     },
     async tenants() {
       refuseWhenClosed();

@@ -287,11 +287,16 @@ interface DeliveryWatch {
 /** Delivers a message of a queue through the gate, and one of a caller that waits past it. */
 async function throughGate(delivery: MessageDelivery, watch: DeliveryWatch): Promise<Delivery> {
   const deliver = (): Promise<Delivery> => deliverOne(delivery, watch);
-  const { gate, options, pool, message, waitedMs } = delivery;
+  const { gate, options, pool, message, context, waitedMs } = delivery;
   if (waitedMs === undefined) return deliver();
   // The delivery tells why the settings of a tenant cannot be read.
-  const own = await pool.turnOf(message.tenant).catch(() => undefined);
+  const own = await pool.turnOf(message.tenant, endOf(context)).catch(() => undefined);
   return gate(message.model ?? own?.model ?? options.model, deliver);
+}
+
+/** Makes the signal that fires when a turn must be left, in time for its release. */
+function endOf(context: LambdaContext): AbortSignal {
+  return AbortSignal.timeout(Math.max(0, Math.floor(context.getRemainingTimeInMillis() - RESERVE_MS)));
 }
 
 async function deliverOne(
@@ -301,7 +306,7 @@ async function deliverOne(
   const { tenant } = message;
   const functionMs = context.getRemainingTimeInMillis();
   const remainingMs = (): number => context.getRemainingTimeInMillis() - RESERVE_MS;
-  const signal = AbortSignal.timeout(Math.max(0, Math.floor(functionMs - RESERVE_MS)));
+  const signal = endOf(context);
   try {
     // The credentials are asked for here, so that a refusal keeps its own code.
     const credentials = await credentialsOf(options.credentials, tenant, signal);
@@ -309,10 +314,7 @@ async function deliverOne(
       memory,
       context: place,
       turn: own,
-    } = await pool.open(tenant, {
-      credentials,
-      actor: turnActor(message.turn),
-    });
+    } = await pool.open(tenant, { credentials, actor: turnActor(message.turn) }, { signal });
     try {
       const receipts = createReceipts(place);
       watch.onNamed({ turn: await receipts.nameOf(message.turn, { signal }) });

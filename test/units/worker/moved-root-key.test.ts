@@ -37,4 +37,18 @@ describe('a turn that runs while the settings of its tenant change', () => {
     expect(await local.deliver([message], asked)).toEqual({ batchItemFailures: [] });
     expect(local.scenes).toHaveLength(2);
   });
+
+  it('is left in time where they are not answered, and the others of its batch are not held up', async () => {
+    await using local = await startLocalWorker(store, undefined, {
+      memory: {
+        store,
+        rootKey: keyOf(1),
+        tenants: (tenant) => (tenant === 'acme' ? new Promise<never>(() => {}) : undefined),
+      },
+    });
+    const messages = ['acme', 'globex'].map((tenant) => ({ tenant, turn: 't', prompt: 'q' }));
+    const left = await local.deliver(messages, { remainingMs: 12_000 });
+    expect(left).toEqual({ batchItemFailures: [{ itemIdentifier: 'm0' }] });
+    expect(local.lines.join('\n')).toContain('"code":"deadline"');
+  });
 });
