@@ -25,11 +25,14 @@ interface ReadTenants {
  * something else; no message repeats what it holds.
  */
 export function openTenantFile(path: string): TenantSource {
-  let read: ReadTenants | undefined;
+  let reading: Promise<ReadTenants | undefined> = Promise.resolve(undefined);
   return async (tenant) => {
-    read = await readWhenChanged(path, read);
+    // One after the other: of many tenants that ask at once, the first reads the file for all.
+    const read = reading.then((last) => readWhenChanged(path, last));
+    reading = read.catch(() => undefined);
+    const { tenants } = await read;
     // The pool judges what a tenant has.
-    return read.tenants.get(tenant) as Awaited<ReturnType<TenantSource>>;
+    return tenants.get(tenant) as Awaited<ReturnType<TenantSource>>;
   };
 }
 

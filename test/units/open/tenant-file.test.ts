@@ -1,7 +1,7 @@
 import { chmodSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { openMemory } from '../../../src/open/open-memory.ts';
 import { optionsFromEnvironment } from '../../../src/open/options/environment.ts';
 import { openTenantFile } from '../../../src/open/tenant-file.ts';
@@ -76,6 +76,19 @@ describe('a file of tenants', () => {
       await refused.toMatchObject({ code: 'misconfigured', message: expect.stringContaining('chmod 600') });
       write({ acme: {}, globex: { rootKey } });
       await expect(openTenantFile(path)('globex', request)).resolves.toEqual({ rootKey });
+    }
+  });
+
+  it('is parsed once for all tenants that ask at the same time', async () => {
+    write({ acme: {}, globex: {} });
+    const parse = vi.spyOn(JSON, 'parse');
+    try {
+      const source = openTenantFile(path);
+      const asked = Array.from({ length: 50 }, (_, n) => source(n % 2 ? 'acme' : 'globex', request));
+      expect(await Promise.all(asked)).toEqual(Array.from({ length: 50 }, () => ({})));
+      expect(parse).toHaveBeenCalledTimes(1);
+    } finally {
+      parse.mockRestore();
     }
   });
 
