@@ -58,6 +58,7 @@ export function App() {
   const [pane, setPane] = useState<Pane>('tree');
   const [paused, setPaused] = useState<string>();
   const [isHelping, setHelping] = useState(false);
+  const [hasKeys, setHasKeys] = useState(true);
   const [seen, setSeen] = useState<readonly string[]>([]);
 
   const fail = useCallback((error: unknown) => {
@@ -96,6 +97,7 @@ export function App() {
   );
   const gone = !isFile && tree.isLoaded && selected !== ROOT && filesBelow.length === 0;
   useShortcuts({
+    hasKeys,
     setView: (next) => setView(isExport ? 'memory' : next),
     setPane: (next) => setPane(isExport && next === 'bucket' ? 'file' : next),
     setHelping,
@@ -109,56 +111,58 @@ export function App() {
   return (
     <div class="app" data-pane={pane} data-view={view} data-export={isExport}>
       <Header facts={facts} view={view} onView={setView} />
-      <TreePane
-        hasWriters={!isExport}
-        {...{ tree, drafts, unseen, selected }}
-        onOpen={open}
-        onSeen={setSeen}
-      />
-      {view === 'history' && (
-        <HistoryView
-          canWrite={facts?.canWrite === true}
-          onOpen={(path) => open(path, undefined, 'versions')}
+      <main class="body">
+        <TreePane
+          hasWriters={!isExport}
+          {...{ tree, drafts, unseen, selected }}
+          onOpen={open}
+          onSeen={setSeen}
         />
-      )}
-      {view === 'health' && <Health files={tree.files.size} onOpen={open} />}
-      {view === 'memory' && (
-        <main class="panes" aria-label="The memory">
-          <FilePane
-            facts={facts}
-            path={selected}
-            version={version}
-            filesBelow={filesBelow}
-            isGone={gone}
-            line={line}
-            look={look}
-            onLook={(next) => {
-              beginClick();
-              setLook(next);
-            }}
-            draft={drafts.get(selected)}
-            onDraft={setDraft}
-            onThrow={throwAway}
-            onOpen={open}
-            onUnseen={unseen.noteUnseen}
-            stamp={isFile ? version : tree.files}
-            isReady={tree.isLoaded}
-            onPane={setPane}
+        {view === 'history' && (
+          <HistoryView
+            canWrite={facts?.canWrite === true}
+            onOpen={(path) => open(path, undefined, 'versions')}
           />
-          {!isExport && (
-            <BucketPane
+        )}
+        {view === 'health' && <Health files={tree.files.size} onOpen={open} />}
+        {view === 'memory' && (
+          <div class="panes">
+            <FilePane
+              facts={facts}
               path={selected}
-              file={tree.files.get(selected)}
-              files={tree.files}
-              foreign={tree.foreign}
-              keyPrefix={facts?.keyPrefix ?? ''}
-              isReady={tree.isLoaded}
+              version={version}
+              filesBelow={filesBelow}
+              isGone={gone}
+              line={line}
+              look={look}
+              onLook={(next) => {
+                beginClick();
+                setLook(next);
+              }}
+              draft={drafts.get(selected)}
+              onDraft={setDraft}
+              onThrow={throwAway}
               onOpen={open}
+              onUnseen={unseen.noteUnseen}
+              stamp={isFile ? version : tree.files}
+              isReady={tree.isLoaded}
               onPane={setPane}
             />
-          )}
-        </main>
-      )}
+            {!isExport && (
+              <BucketPane
+                path={selected}
+                file={tree.files.get(selected)}
+                files={tree.files}
+                foreign={tree.foreign}
+                keyPrefix={facts?.keyPrefix ?? ''}
+                isReady={tree.isLoaded}
+                onOpen={open}
+                onPane={setPane}
+              />
+            )}
+          </div>
+        )}
+      </main>
       {thrown !== undefined && (
         <Thrown
           path={thrown}
@@ -175,7 +179,7 @@ export function App() {
         paused={paused}
         onHelp={() => setHelping(true)}
       />
-      {isHelping && <Shortcuts onClose={() => setHelping(false)} />}
+      {isHelping && <Shortcuts {...{ hasKeys }} onKeys={setHasKeys} onClose={() => setHelping(false)} />}
     </div>
   );
 }

@@ -1,11 +1,11 @@
-import { useMemo, useRef } from 'preact/hooks';
+import { useMemo, useRef, useState } from 'preact/hooks';
 import type { StoredFile } from '../../protocol.ts';
 import { type FilesByPath, ROOT } from '../data/tree-rows.ts';
 import { useAnswer } from '../data/use-answer.ts';
 import type { Pane } from '../data/view-state.ts';
 import { Bytes } from '../parts/bytes.tsx';
 import { PaneSwitch } from '../parts/pane-switch.tsx';
-import { VirtualList } from '../parts/virtual-list.tsx';
+import { pageOf, revealRow, rowAfter, VirtualList } from '../parts/virtual-list.tsx';
 import { bytesOf, counted, sizeWords, timeWords } from '../parts/words.ts';
 
 interface BucketPaneProps {
@@ -66,6 +66,10 @@ function Key({ prefix, name }: { readonly prefix: string; readonly name: string 
 
 const KEY_HEIGHT = 30;
 
+function idOfKey({ key }: StoredFile): string {
+  return `key-${key}`;
+}
+
 /** The objects of a directory: their keys are all that a listing tells. */
 function Keys({ path, files, foreign, keyPrefix, onOpen }: BucketPaneProps) {
   const place = useRef<HTMLDivElement>(null);
@@ -73,6 +77,25 @@ function Keys({ path, files, foreign, keyPrefix, onOpen }: BucketPaneProps) {
     const below = [...files.values()].filter((file) => path === ROOT || file.path.startsWith(`${path}/`));
     return below.sort((a, b) => (a.key < b.key ? -1 : 1));
   }, [files, path]);
+  const [active, setActive] = useState<string>();
+  const [laidOut, setLaidOut] = useState<readonly StoredFile[]>([]);
+  const at = Math.max(
+    0,
+    rows.findIndex(({ key }) => key === active),
+  );
+  const chosen = rows[at];
+  const press = (event: KeyboardEvent): void => {
+    const next = rowAfter(event, { at, count: rows.length, page: pageOf(place.current, KEY_HEIGHT) });
+    const isOpening = event.key === 'Enter' || event.key === ' ';
+    if (chosen === undefined || (next === undefined && !isOpening)) return;
+    event.preventDefault();
+    if (next === undefined) {
+      onOpen(chosen.path);
+      return;
+    }
+    setActive(rows[next]?.key);
+    if (place.current !== null) revealRow(place.current, next, KEY_HEIGHT);
+  };
   return (
     <>
       <div class="pane-head">
@@ -91,14 +114,23 @@ function Keys({ path, files, foreign, keyPrefix, onOpen }: BucketPaneProps) {
         class="scroll keys"
         tabIndex={0}
         data-focus="bucket"
-        role="region"
+        role="listbox"
         aria-label="Object keys"
+        // A row that was scrolled away is no element that could be named.
+        aria-activedescendant={chosen && laidOut.includes(chosen) ? idOfKey(chosen) : undefined}
+        onKeyDown={press}
       >
-        <VirtualList place={place} rows={rows} height={KEY_HEIGHT}>
-          {(file) => (
+        <VirtualList place={place} rows={rows} height={KEY_HEIGHT} onSeen={setLaidOut}>
+          {(file, index) => (
             <div
               key={file.key}
+              id={idOfKey(file)}
               class="key-row"
+              role="option"
+              aria-selected={index === at}
+              aria-posinset={index + 1}
+              aria-setsize={rows.length}
+              data-active={index === at}
               style={{ height: `${KEY_HEIGHT}px` }}
               onClick={() => onOpen(file.path)}
               title={file.key}

@@ -14,10 +14,10 @@ export function Health({
   readonly onOpen: (path: string) => void;
 }) {
   return (
-    <main class="health scroll" aria-label="Health">
+    <section class="health scroll" aria-label="Health">
       <Verify {...{ files, onOpen }} />
       <KeyState />
-    </main>
+    </section>
   );
 }
 

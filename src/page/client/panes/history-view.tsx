@@ -89,7 +89,7 @@ export function HistoryView({
     return cancel;
   }, []);
   return (
-    <main class="health scroll" aria-label="History">
+    <section class="health scroll" aria-label="History">
       <section class="card" aria-labelledby="undo-title" ref={planned}>
         <h2 id="undo-title">Take back</h2>
         <Choices entries={entries ?? []} onPreview={preview} />
@@ -132,7 +132,7 @@ export function HistoryView({
           </div>
         )}
       </section>
-    </main>
+    </section>
   );
 }
 

@@ -7,7 +7,7 @@ import { useNow } from '../data/use-now.ts';
 import type { useUnseen } from '../data/use-unseen.ts';
 import { useWriters } from '../data/use-writers.ts';
 import { idOf, ROW_HEIGHT, Row } from '../parts/tree-row.tsx';
-import { VirtualList } from '../parts/virtual-list.tsx';
+import { pageOf, revealRow, rowAfter, VirtualList } from '../parts/virtual-list.tsx';
 import { SearchResults, useSearch } from './search.tsx';
 
 export function TreePane({
@@ -123,9 +123,11 @@ function Tree({
   readonly onDirectories: (directories: readonly string[]) => void;
 }) {
   const { see, writerOf } = writers;
+  const [laidOut, setLaidOut] = useState<readonly TreeRow[]>([]);
   const onSeen = useCallback(
     (seen: readonly TreeRow[]) => {
       const shown = seen.flatMap(({ file }) => file ?? []);
+      setLaidOut(seen);
       see(shown);
       onDirectories(directoriesOf(shown));
     },
@@ -139,6 +141,7 @@ function Tree({
   const rows = useMemo(() => rowsOf(root, isFiltered ? new Set() : closed), [root, closed, isFiltered]);
   const found = rows.findIndex(({ path }) => path === active);
   const at = Math.max(0, found);
+  const chosen = rows[at];
   const unsaved = useMemo(() => rowsWith(drafts, rows), [drafts, rows]);
   useEffect(() => setActive(selected), [selected]);
 
@@ -149,31 +152,21 @@ function Tree({
     setClosed(next);
   };
   const goTo = (index: number): void => {
-    const row = rows[Math.min(rows.length - 1, Math.max(0, index))];
-    const element = place.current;
-    if (row === undefined || element === null) return;
+    const row = rows[index];
+    if (row === undefined || place.current === null) return;
     setActive(row.path);
-    const top = rows.indexOf(row) * ROW_HEIGHT;
-    if (top < element.scrollTop) element.scrollTop = top;
-    const bottom = top + ROW_HEIGHT - element.clientHeight;
-    if (bottom > element.scrollTop) element.scrollTop = bottom;
+    revealRow(place.current, index, ROW_HEIGHT);
   };
   const press = (event: KeyboardEvent): void => {
     const row = rows[at];
-    const page = Math.max(1, Math.floor((place.current?.clientHeight ?? 0) / ROW_HEIGHT) - 1);
+    const next = rowAfter(event, { at, count: rows.length, page: pageOf(place.current, ROW_HEIGHT) });
     const moves: Readonly<Record<string, () => void>> = {
-      ArrowDown: () => goTo(at + 1),
-      ArrowUp: () => goTo(at - 1),
-      PageDown: () => goTo(at + page),
-      PageUp: () => goTo(at - page),
-      Home: () => goTo(0),
-      End: () => goTo(rows.length - 1),
       ArrowRight: () => (row?.isOpen || row?.file ? goTo(at + 1) : row && toggle(row.path, true)),
       ArrowLeft: () => (row?.isOpen ? toggle(row.path, false) : goTo(parentOf(rows, at))),
       Enter: () => row && onOpen(row.path),
       ' ': () => row && onOpen(row.path),
     };
-    const move = moves[event.key];
+    const move = next === undefined ? moves[event.key] : () => goTo(next);
     if (move === undefined || event.ctrlKey || event.metaKey || event.altKey) return;
     event.preventDefault();
     move();
@@ -187,7 +180,8 @@ function Tree({
       tabIndex={0}
       data-focus="tree"
       aria-label="Files and directories"
-      aria-activedescendant={rows[at] && idOf(rows[at].path)}
+      // A row that was scrolled away is no element that could be named.
+      aria-activedescendant={chosen && laidOut.includes(chosen) ? idOf(chosen.path) : undefined}
       onKeyDown={press}
     >
       <VirtualList place={place} rows={rows} height={ROW_HEIGHT} onSeen={onSeen}>

@@ -13,7 +13,16 @@ const KEYS: readonly (readonly [key: string, what: string])[] = [
   ['Esc', 'Back'],
 ];
 
-export function Shortcuts({ onClose }: { readonly onClose: () => void }) {
+export function Shortcuts({
+  hasKeys,
+  onKeys,
+  onClose,
+}: {
+  /** The keys of one character do something. */
+  readonly hasKeys: boolean;
+  readonly onKeys: (hasKeys: boolean) => void;
+  readonly onClose: () => void;
+}) {
   const dialog = useRef<HTMLDialogElement>(null);
   useEffect(() => dialog.current?.showModal(), []);
   return (
@@ -31,6 +40,10 @@ export function Shortcuts({ onClose }: { readonly onClose: () => void }) {
           </div>
         ))}
       </dl>
+      <label class="switch">
+        <input type="checkbox" checked={hasKeys} onChange={(event) => onKeys(event.currentTarget.checked)} />{' '}
+        Keys of one character, until the page is loaded again
+      </label>
       <button type="button" onClick={() => dialog.current?.close()}>
         Close
       </button>

@@ -9,6 +9,8 @@ function focusOn(selector: string): void {
 }
 
 export function useShortcuts(act: {
+  /** False: keys of one character do nothing, for those who speak to the page or hit keys by mistake. */
+  readonly hasKeys: boolean;
   readonly setView: (view: View) => void;
   readonly setPane: (pane: Pane) => void;
   readonly setHelping: (helping: boolean) => void;
@@ -52,7 +54,8 @@ export function useShortcuts(act: {
         event.target instanceof HTMLTextAreaElement ||
         event.target instanceof HTMLSelectElement ||
         document.querySelector('dialog[open]') !== null;
-      const act = isTyping ? undefined : keys[event.key];
+      const isOff = event.key.length === 1 && !latest.current.hasKeys;
+      const act = isTyping || isOff ? undefined : keys[event.key];
       if (act === undefined) return;
       event.preventDefault();
       act();

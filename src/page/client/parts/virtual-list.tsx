@@ -50,3 +50,34 @@ export function VirtualList<T>({
     </div>
   );
 }
+
+/** Finds the row to which a key leads from the row `at`, of `count` rows; undefined for a key that leads nowhere. */
+export function rowAfter(
+  { key, ctrlKey, metaKey, altKey }: KeyboardEvent,
+  { at, count, page }: { readonly at: number; readonly count: number; readonly page: number },
+): number | undefined {
+  if (ctrlKey || metaKey || altKey) return undefined;
+  const rows: Readonly<Record<string, number>> = {
+    ArrowDown: at + 1,
+    ArrowUp: at - 1,
+    PageDown: at + page,
+    PageUp: at - page,
+    Home: 0,
+    End: count - 1,
+  };
+  const row = rows[key];
+  return row === undefined ? undefined : Math.max(0, Math.min(count - 1, row));
+}
+
+/** Tells how many rows of a height in pixels a key for a page goes over. */
+export function pageOf(place: HTMLElement | null, height: number): number {
+  return Math.max(1, Math.floor((place?.clientHeight ?? 0) / height) - 1);
+}
+
+/** Scrolls a list of rows of one height in pixels until a row can be seen. */
+export function revealRow(place: HTMLElement, row: number, height: number): void {
+  const top = row * height;
+  if (top < place.scrollTop) place.scrollTop = top;
+  const bottom = top + height - place.clientHeight;
+  if (bottom > place.scrollTop) place.scrollTop = bottom;
+}

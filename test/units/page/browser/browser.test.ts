@@ -138,6 +138,55 @@ describePage('the page in Chromium', ({ browser, stack, show }) => {
     await expect.poll(() => page.getByRole('treeitem').count(), PATIENT).toBe(3);
   });
 
+  it('has the object keys by the keyboard, and names the row that is chosen only while it is an element', async () => {
+    const { page } = await show(async (agent) => {
+      await someFiles(agent);
+      await listedOnly(agent, 200);
+    });
+    const chosenIn = (name: string) =>
+      page.evaluate((of) => {
+        const id = document.querySelector(`[aria-label="${of}"]`)?.getAttribute('aria-activedescendant');
+        return id === undefined || id === null ? id : document.getElementById(id)?.textContent;
+      }, name);
+    const keys = page.getByRole('listbox', { name: 'Object keys' });
+    await page.getByRole('option').first().waitFor();
+    await page.keyboard.press('3');
+    await page.locator('.keys:focus').waitFor();
+    const options = page.getByRole('option');
+    await expect.poll(() => chosenIn('Object keys'), PATIENT).toBe(await options.first().textContent());
+    await page.keyboard.press('ArrowDown');
+    await expect.poll(() => chosenIn('Object keys'), PATIENT).toBe(await options.nth(1).textContent());
+    await page.keyboard.press('End');
+    await expect.poll(() => chosenIn('Object keys'), PATIENT).toBe(await options.last().textContent());
+    await keys.evaluate((each) => each.scrollTo(0, 0));
+    await expect.poll(() => chosenIn('Object keys'), PATIENT).toBeNull();
+    await page.keyboard.press('Home');
+    const first = (await options.first().getAttribute('id'))?.slice('key-'.length);
+    await page.keyboard.press('Enter');
+    await page.locator('h2.key').getByText(String(first)).waitFor();
+    await toTree(page);
+    await page.keyboard.press('End');
+    await expect.poll(() => chosenIn('Files and directories'), PATIENT).toContain('preferences.json');
+    await page.getByRole('tree').evaluate((each) => each.scrollTo(0, 0));
+    await expect.poll(() => chosenIn('Files and directories'), PATIENT).toBeNull();
+  });
+
+  it('does nothing on keys of one character once they are switched off', async () => {
+    const { page } = await show(someFiles);
+    await page.keyboard.press('?');
+    await page.getByRole('checkbox', { name: 'Keys of one character' }).uncheck();
+    await page.keyboard.press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    for (const key of ['h', '?', 'l', '/']) await page.keyboard.press(key);
+    await page.getByRole('button', { name: 'Keys' }).click();
+    expect(await page.getByRole('region', { name: /^(Health|History)$/ }).count()).toBe(0);
+    await page.getByRole('checkbox', { name: 'Keys of one character' }).check();
+    await page.keyboard.press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    await page.keyboard.press('h');
+    await page.getByRole('region', { name: 'Health' }).waitFor();
+  });
+
   it('verifies, and says what to do about a finding', async () => {
     const { agent, page } = await show(someFiles);
     await page.getByRole('button', { name: 'Health' }).click();
@@ -199,6 +248,8 @@ describePage('the page in Chromium', ({ browser, stack, show }) => {
     const { page } = await show(someFiles, { width: 480, height: 800 });
     const overflows = () => page.evaluate(() => document.documentElement.scrollWidth > innerWidth);
     expect(await overflows()).toBe(false);
+    await page.getByRole('main').waitFor();
+    expect(await violationsOf(page)).toEqual([]);
     await row(page, 'acme.md').click();
     await content(page).getByRole('heading', { name: 'Acme Bakery' }).waitFor();
     expect(await row(page, 'acme.md').isVisible()).toBe(false);

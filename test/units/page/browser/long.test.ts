@@ -143,7 +143,9 @@ describePage('long texts and lists of a page, in Chromium', ({ browser, stack, s
     });
     await log(page).getByText('f0,001.md').waitFor();
     await expect.poll(() => nodesIn(page), PATIENT).toBeLessThan(MOST_NODES);
-    await page.getByRole('main').evaluate((each) => each.scrollTo(0, each.scrollHeight));
+    await page
+      .getByRole('region', { name: 'History' })
+      .evaluate((each) => each.scrollTo(0, each.scrollHeight));
     await log(page).getByText('f10,000.md').waitFor();
     await expect.poll(() => nodesIn(page), PATIENT).toBeLessThan(MOST_NODES);
     const last = page.locator('.entry').filter({ hasText: 'f10,000.md' });
@@ -158,7 +160,7 @@ describePage('long texts and lists of a page, in Chromium', ({ browser, stack, s
     await expect.poll(isSeen, PATIENT).toBe(true);
     await expect.poll(() => nodesIn(page), PATIENT).toBeLessThan(MOST_NODES);
     expect(await violationsOf(page)).toEqual([]);
-    await page.getByRole('main').evaluate((each) => each.scrollTo(0, 100_000));
+    await page.getByRole('region', { name: 'History' }).evaluate((each) => each.scrollTo(0, 100_000));
     await expect.poll(isSeen, PATIENT).toBe(true);
     await expect.poll(() => nodesIn(page), PATIENT).toBeLessThan(MOST_NODES);
     expect(await act.isDisabled()).toBe(true);
