@@ -303,6 +303,9 @@ export const QUESTIONS = {
   watch: { forms: [{ id: 'text' }, {}], line: treeChange },
   /** Tells a watch what is open: it looks there first. */
   attend: { forms: [{ id: 'text', paths: 'paths' }], result: record({}) },
+  /** Has the server know, until it ends, the path that a random name in an address stands for. */
+  keepPlace: { forms: [{ name: 'text', path: 'path' }], result: record({}) },
+  place: { forms: [{ name: 'text' }], result: record({ path: optional(text) }) },
   file: { forms: [{ path: 'path' }], result: fileReading },
   directory: { forms: [{ path: 'path' }], result: directoryReading },
   object: { forms: [{ path: 'path' }], result: objectReading },

@@ -373,7 +373,7 @@ export const FOLDERS = {
   'page/client/data': {
     has: 'answers asked for and kept; drafts; the state of the view',
     offers: {
-      'page/client': ['use-watch'],
+      'page/client': ['address', 'use-watch'],
       'page/client page/client/panes': ['drafts', 'spent', 'use-unseen'],
       'page/client page/client/panes page/client/parts': ['ask', 'tree-rows', 'view-state'],
       'page/client/panes': ['line-ends', 'use-answer', 'use-now', 'use-version', 'use-writers'],

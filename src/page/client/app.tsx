@@ -1,12 +1,13 @@
 import { useCallback, useEffect, useMemo, useReducer, useState } from 'preact/hooks';
 import type { Facts, StoredFile, TreeChange } from '../protocol.ts';
+import { type PageAddress, useAddress } from './data/address.ts';
 import { ask, GONE, LOCKED, QuestionRefused } from './data/ask.ts';
 import { useDrafts } from './data/drafts.ts';
 import { beginClick } from './data/spent.ts';
 import { applied, type FilesByPath, ROOT } from './data/tree-rows.ts';
 import { useUnseen } from './data/use-unseen.ts';
 import { useWatch } from './data/use-watch.ts';
-import type { FileLook, Pane, View } from './data/view-state.ts';
+import type { FileLook, Pane } from './data/view-state.ts';
 import { BucketPane } from './panes/bucket-pane.tsx';
 import { FilePane } from './panes/file-pane.tsx';
 import { Health } from './panes/health.tsx';
@@ -45,17 +46,17 @@ function withChange(tree: ShownTree, change: TreeChange): ShownTree {
   return { files, foreign, everyMs, restMs, changed: new Set(changed), isLoaded: !change.isPartial };
 }
 
-export function App() {
+export function App({ start }: { readonly start: PageAddress }) {
   const [facts, setFacts] = useState<Facts>();
   const [refusal, setRefusal] = useState<QuestionRefused>();
   const [tree, change] = useReducer(withChange, NO_TREE);
-  const [selected, select] = useState(ROOT);
+  const [selected, select] = useState(start.path);
   const [line, setLine] = useState<number>();
-  const [look, setLook] = useState<FileLook>();
+  const [look, setLook] = useState(start.look);
   const { drafts, thrown, setDraft, throwAway, bringBack } = useDrafts();
   const unseen = useUnseen();
-  const [view, setView] = useState<View>('memory');
-  const [pane, setPane] = useState<Pane>('tree');
+  const [view, setView] = useState(start.view);
+  const [pane, setPane] = useState<Pane>(start.path === ROOT ? 'tree' : 'file');
   const [paused, setPaused] = useState<string>();
   const [isHelping, setHelping] = useState(false);
   const [hasKeys, setHasKeys] = useState(true);
@@ -96,12 +97,21 @@ export function App() {
     [isFile, tree.files, selected],
   );
   const gone = !isFile && tree.isLoaded && selected !== ROOT && filesBelow.length === 0;
+  useAddress({ view, path: selected, look, kind: isFile ? 'File' : 'Directory' }, (place) => {
+    beginClick();
+    if (!isExport) setView(place.view ?? 'memory');
+    if (place.path === undefined) return;
+    select(place.path);
+    setLook(place.look);
+    setLine(undefined);
+    setPane(place.path === ROOT ? 'tree' : 'file');
+  });
   useShortcuts({
     hasKeys,
     setView: (next) => setView(isExport ? 'memory' : next),
     setPane: (next) => setPane(isExport && next === 'bucket' ? 'file' : next),
     setHelping,
-    setLook,
+    setLook: (next) => !isExport && setLook(next),
   });
 
   if (refusal?.code === LOCKED) return <Locked />;

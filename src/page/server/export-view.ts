@@ -6,6 +6,7 @@ import { untilAborted } from '../../time.ts';
 import type { Facts } from '../protocol.ts';
 import { type PageView, QUESTION_BYTES, questionsOf } from './answer-questions.ts';
 import { contentOf } from './content.ts';
+import { answerPlaces } from './places.ts';
 import { searchFiles } from './search-files.ts';
 
 /** The version of every file of an export. */
@@ -49,6 +50,7 @@ export function openExportView(
     isExport: true,
   };
   const questions = questionsOf({
+    ...answerPlaces(),
     facts: async () => facts,
     async watch(_, { signal, send }) {
       const changed = files.map(({ path, size, modified }) => ({

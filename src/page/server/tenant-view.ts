@@ -18,6 +18,7 @@ import type { Facts, ResultOf } from '../protocol.ts';
 import { type PageView, progressTo, QUESTION_BYTES, questionsOf } from './answer-questions.ts';
 import { answerChanges } from './changes.ts';
 import { contentOf } from './content.ts';
+import { answerPlaces } from './places.ts';
 import { answerCarryOut, answerPlan } from './plans.ts';
 import { searchedTree, searchFiles } from './search-files.ts';
 import { answerVersions, createWriterNames } from './versions.ts';
@@ -88,6 +89,7 @@ export async function openTenantView(
   const watches = createWatches(context);
 
   const questions = questionsOf({
+    ...answerPlaces(),
     ...answerVersions(history, { tree, names }),
     ...answerPlan(history),
     ...(canWrite && {

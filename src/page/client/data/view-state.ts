@@ -7,3 +7,11 @@ export type Pane = 'tree' | 'file' | 'bucket';
  * versions.
  */
 export type FileLook = 'read' | 'text' | 'reply' | 'shown' | 'versions';
+
+export const LOOK_WORDS: Readonly<Record<FileLook, string>> = {
+  read: 'Read',
+  text: 'Text',
+  reply: 'As Claude reads it',
+  shown: 'Now',
+  versions: 'Versions',
+};

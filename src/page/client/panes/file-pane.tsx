@@ -4,7 +4,7 @@ import type { Facts, ResultOf, StoredFile } from '../../protocol.ts';
 import type { FileDraft } from '../data/drafts.ts';
 import { useAnswer } from '../data/use-answer.ts';
 import type { UnseenReading } from '../data/use-unseen.ts';
-import type { FileLook, Pane } from '../data/view-state.ts';
+import { type FileLook, LOOK_WORDS, type Pane } from '../data/view-state.ts';
 import { Markdown } from '../parts/markdown.tsx';
 import { PaneSwitch } from '../parts/pane-switch.tsx';
 import { UnseenBanner } from '../parts/seen-text.tsx';
@@ -13,14 +13,6 @@ import { bytesOf, counted } from '../parts/words.ts';
 import { Editor } from './editor.tsx';
 import { FileActs } from './file-acts.tsx';
 import { Versions } from './versions.tsx';
-
-const LOOKS: Readonly<Record<FileLook, string>> = {
-  read: 'Read',
-  text: 'Text',
-  reply: 'As Claude reads it',
-  shown: 'Now',
-  versions: 'Versions',
-};
 
 type ShownContent = ResultOf<'file'>['content'];
 
@@ -89,7 +81,7 @@ export function FilePane(props: FilePaneProps) {
                 aria-pressed={each === look}
                 onClick={() => props.onLook(each)}
               >
-                {LOOKS[each]}
+                {LOOK_WORDS[each]}
               </button>
             ))}
           </div>

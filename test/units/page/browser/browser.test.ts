@@ -187,6 +187,52 @@ describePage('the page in Chromium', ({ browser, stack, show }) => {
     await page.getByRole('region', { name: 'Health' }).waitFor();
   });
 
+  it('has an address and a title for each view, to which Back, a reload and a bookmark lead, and no path in any', async () => {
+    const { page, context, served } = await show(someFiles, { memory: { history: { days: 30 } } });
+    const asked: string[] = [];
+    page.on('request', (request) => asked.push(request.url()));
+    const kept: string[] = [];
+    const isAt = async (title: string): Promise<string> => {
+      await expect.poll(() => page.title(), PATIENT).toBe(`${title} · sealed-memory`);
+      kept.push(page.url(), await page.title(), await page.evaluate(() => JSON.stringify(history.state)));
+      return page.url();
+    };
+    await isAt('Memory');
+    await row(page, 'acme.md').click();
+    await content(page).getByRole('heading', { name: 'Acme Bakery' }).waitFor();
+    const file = await isAt('File');
+    await page.getByRole('button', { name: 'Text', exact: true }).click();
+    await content(page).getByText('- Prefers short mails').waitFor();
+    const text = await isAt('File, Text');
+    await row(page, 'plans').click();
+    const directory = await isAt('Directory');
+    await page.getByRole('button', { name: 'History' }).click();
+    await page.getByRole('region', { name: 'History' }).waitFor();
+    const log = await isAt('History');
+    expect(new Set([`${served.origin}/`, file, text, directory, log]).size).toBe(5);
+    await page.reload();
+    await page.getByRole('region', { name: 'History' }).waitFor();
+    for (const address of [directory, text]) {
+      await page.goBack();
+      await expect.poll(() => page.url(), PATIENT).toBe(address);
+    }
+    await content(page).getByText('- Prefers short mails').waitFor();
+    await isAt('File, Text');
+    await page.reload();
+    await content(page).getByText('- Prefers short mails').waitFor();
+    await page.goBack();
+    await content(page).getByRole('heading', { name: 'Acme Bakery' }).waitFor();
+    await page.goForward();
+    await content(page).getByText('- Prefers short mails').waitFor();
+    const bookmark = await context.newPage();
+    await bookmark.goto(text);
+    await content(bookmark).getByText('- Prefers short mails').waitFor();
+    await bookmark.goto(`${served.origin}/#/00000000-0000-4000-8000-000000000000/text`);
+    await expect.poll(() => bookmark.url(), PATIENT).toBe(`${served.origin}/`);
+    await content(bookmark).getByText("Here're the files and directories").waitFor();
+    expect([...kept, ...asked].join(' ')).not.toMatch(/acme|customers|plans|kestrel|memories/i);
+  });
+
   it('verifies, and says what to do about a finding', async () => {
     const { agent, page } = await show(someFiles);
     await page.getByRole('button', { name: 'Health' }).click();

@@ -81,7 +81,7 @@ describePage('exports in Chromium', ({ browser, stack }) => {
     await row(page, 'hidden.txt').getByText('11', { exact: true }).waitFor();
     await row(page, 'onerror').click();
     await content(page).locator('.markdown').waitFor();
-    expect(await page.title()).toBe('sealed-memory');
+    expect(await page.title()).toBe('File · sealed-memory');
     expect(strays.filter((url) => !url.startsWith(served.origin))).toEqual([]);
   });
 });
