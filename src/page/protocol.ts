@@ -132,7 +132,7 @@ const content = either(
     reply: optional(text),
   }),
   record({ kind: word('image'), type: text, base64: text }),
-  record({ kind: word('bytes') }),
+  record({ kind: word('bytes'), base64: text }),
 );
 
 /** A file that was read and opened. */

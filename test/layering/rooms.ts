@@ -381,9 +381,9 @@ export const FOLDERS = {
     },
   },
   'page/client/panes': {
-    has: 'what the page shows: tree, file, versions, bucket, health',
+    has: 'what the page shows: tree, file, versions, store, health',
     offers: {
-      'page/client': ['bucket-pane', 'file-pane', 'health', 'history-view', 'surround', 'tree-pane'],
+      'page/client': ['store-pane', 'file-pane', 'health', 'history-view', 'surround', 'tree-pane'],
     },
   },
   'page/client/parts': {

@@ -8,10 +8,10 @@ import { applied, type FilesByPath, ROOT } from './data/tree-rows.ts';
 import { useUnseen } from './data/use-unseen.ts';
 import { useWatch } from './data/use-watch.ts';
 import type { FileLook, Pane } from './data/view-state.ts';
-import { BucketPane } from './panes/bucket-pane.tsx';
 import { FilePane } from './panes/file-pane.tsx';
 import { Health } from './panes/health.tsx';
 import { HistoryView } from './panes/history-view.tsx';
+import { StorePane } from './panes/store-pane.tsx';
 import { Footer, Header, Thrown } from './panes/surround.tsx';
 import { TreePane } from './panes/tree-pane.tsx';
 import { Shortcuts } from './parts/shortcuts.tsx';
@@ -109,7 +109,7 @@ export function App({ start }: { readonly start: PageAddress }) {
   useShortcuts({
     hasKeys,
     setView: (next) => setView(isExport ? 'memory' : next),
-    setPane: (next) => setPane(isExport && next === 'bucket' ? 'file' : next),
+    setPane: (next) => setPane(isExport && next === 'store' ? 'file' : next),
     setHelping,
     setLook: (next) => !isExport && setLook(next),
   });
@@ -131,6 +131,7 @@ export function App({ start }: { readonly start: PageAddress }) {
         {view === 'history' && (
           <HistoryView
             canWrite={facts?.canWrite === true}
+            keepsHistory={facts?.keepsHistory === true}
             onOpen={(path) => open(path, undefined, 'versions')}
           />
         )}
@@ -159,7 +160,7 @@ export function App({ start }: { readonly start: PageAddress }) {
               onPane={setPane}
             />
             {!isExport && (
-              <BucketPane
+              <StorePane
                 path={selected}
                 file={tree.files.get(selected)}
                 files={tree.files}

@@ -11,7 +11,7 @@ export function contentOf(path: MemoryPath, content: Uint8Array): ResultOf<'file
   const type = imageMediaType(path, content);
   if (type !== undefined) return { kind: 'image', type, base64: toBase64(content) };
   const text = decodeText(content);
-  return text === undefined ? { kind: 'bytes' } : { kind: 'text', text };
+  return text === undefined ? { kind: 'bytes', base64: toBase64(content) } : { kind: 'text', text };
 }
 
 /** Counts the characters of a text that cannot be seen, and lets others run; bytes that are no text have none. */

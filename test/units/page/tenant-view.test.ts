@@ -65,7 +65,7 @@ describe('what the page asks', () => {
       content: { kind: 'image', type: 'image/png', base64: IMAGE.toString('base64') },
     });
     expect((await ask(view, 'file', { path: '/memories/a.bin' })).last).toMatchObject({
-      content: { kind: 'bytes' },
+      content: { kind: 'bytes', base64: '//4=' },
     });
     expect((await ask(view, 'directory', { path: '/memories' })).last).toMatchObject({
       reply: expect.stringContaining('/memories/a.md'),

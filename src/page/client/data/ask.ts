@@ -1,4 +1,5 @@
 import {
+  type Costed,
   costed,
   type ErrorLine,
   errorLine,
@@ -54,7 +55,7 @@ export async function ask<N extends QuestionName>(
   name: N,
   input: InputOf<N>,
   { signal, onLine }: AskOptions<LineOf<N>> = {},
-): Promise<ResultOf<N>> {
+): Promise<ResultOf<N> & Costed> {
   const { line: shape, result } = SHAPES[name];
   const response = await post(PLACES.questions + name, input, signal);
   if (response.status === 401) throw new QuestionRefused({ code: LOCKED, message: 'Not signed in.' });
@@ -67,8 +68,9 @@ export async function ask<N extends QuestionName>(
     last = line;
   }
   if (last === undefined) throw gone();
-  countAnswer(checked(last, costed).requests);
-  return checked(last, result);
+  const { requests } = checked(last, costed);
+  countAnswer(requests);
+  return { ...checked(last, result), requests };
 }
 
 /** Follows what never ends: every line at once. @throws QuestionRefused when it ends after all. */

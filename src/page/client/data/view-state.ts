@@ -1,6 +1,6 @@
 export type View = 'memory' | 'history' | 'health';
 /** The panes, of which a narrow screen shows one. */
-export type Pane = 'tree' | 'file' | 'bucket';
+export type Pane = 'tree' | 'file' | 'store';
 
 /**
  * The forms in which a file is shown: rendered, as text, as the model reads it, as its image or size, or as its

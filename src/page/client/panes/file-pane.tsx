@@ -1,7 +1,9 @@
+import type { ComponentChildren } from 'preact';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
 import { countInvisible, visibleName } from '../../../language/invisible.ts';
 import type { Facts, ResultOf, StoredFile } from '../../protocol.ts';
 import type { FileDraft } from '../data/drafts.ts';
+import { ROOT } from '../data/tree-rows.ts';
 import { useAnswer } from '../data/use-answer.ts';
 import type { UnseenReading } from '../data/use-unseen.ts';
 import { type FileLook, LOOK_WORDS, type Pane } from '../data/view-state.ts';
@@ -9,7 +11,7 @@ import { Markdown } from '../parts/markdown.tsx';
 import { PaneSwitch } from '../parts/pane-switch.tsx';
 import { UnseenBanner } from '../parts/seen-text.tsx';
 import { TextLines } from '../parts/text-lines.tsx';
-import { bytesOf, counted } from '../parts/words.ts';
+import { bytesOf, counted, sizeWords } from '../parts/words.ts';
 import { Editor } from './editor.tsx';
 import { FileActs } from './file-acts.tsx';
 import { Versions } from './versions.tsx';
@@ -113,7 +115,19 @@ export function FilePane(props: FilePaneProps) {
           </>
         )}
         {isGone && draft === undefined && look !== 'versions' && (
-          <p class="empty">There is nothing at this path any more.</p>
+          <div class="empty">
+            <p>There is nothing at this path any more.</p>
+            <p class="acts">
+              {facts?.keepsHistory && (
+                <button type="button" onClick={() => props.onLook('versions')}>
+                  Show its versions
+                </button>
+              )}
+              <button type="button" onClick={() => props.onOpen(ROOT)}>
+                Show all files
+              </button>
+            </p>
+          </div>
         )}
       </div>
     </section>
@@ -176,15 +190,47 @@ function Shown({
       return <Picture path={path} type={content.type} base64={content.base64} />;
     case 'bytes':
       return (
-        <p class="empty">
-          {counted(size, 'byte')} that are neither UTF-8 text nor an image. The model is told so.
-        </p>
+        <div class="picture">
+          <Told path={path} base64={content.base64}>
+            {sizeWords(size)} ({counted(size, 'byte')} that are neither UTF-8 text nor an image). The model is
+            told so.
+          </Told>
+        </div>
       );
     case 'text':
       if (look === 'read') return <Markdown text={content.text} />;
       if (look === 'reply') return <TextLines text={content.reply ?? ''} isNumbered={false} />;
       return <TextLines text={content.text} isNumbered line={line} />;
   }
+}
+
+/** Tells what a file is that is no text, and gives it to the browser to be saved as it is. */
+function Told({
+  path,
+  base64,
+  children,
+}: {
+  readonly path: string;
+  readonly base64: string;
+  readonly children: ComponentChildren;
+}) {
+  const download = (): void => {
+    // Of no type, so that no browser shows it in the place of the page.
+    const url = URL.createObjectURL(new Blob([bytesOf(base64)], { type: 'application/octet-stream' }));
+    const link = document.createElement('a');
+    Object.assign(link, { href: url, download: visibleName(path.slice(path.lastIndexOf('/') + 1)) });
+    link.click();
+    // A browser begins to read it after the click.
+    setTimeout(() => URL.revokeObjectURL(url), 60_000);
+  };
+  return (
+    <p class="told">
+      <span>{children}</span>
+      <button type="button" class="act" onClick={download}>
+        Download
+      </button>
+    </p>
+  );
 }
 
 function Picture({
@@ -206,7 +252,9 @@ function Picture({
   return (
     <figure class="picture">
       <figcaption>
-        {type}, {counted(bytes.length, 'byte')}
+        <Told {...{ path, base64 }}>
+          {type}, {sizeWords(bytes.length)} ({counted(bytes.length, 'byte')})
+        </Told>
       </figcaption>
       <img ref={image} alt={visibleName(path)} />
     </figure>

@@ -1,9 +1,9 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { LineOf, ResultOf } from '../../protocol.ts';
+import type { Costed, LineOf, ResultOf } from '../../protocol.ts';
 import { ask, QuestionRefused } from '../data/ask.ts';
 import { beginClick } from '../data/spent.ts';
 import { NearRows } from '../parts/near-part.tsx';
-import { counted, sizeWords, timeWords } from '../parts/words.ts';
+import { counted, requestWords, sizeWords, timeWords } from '../parts/words.ts';
 
 /** Shows what `verify` and `keys status` say. */
 export function Health({
@@ -23,7 +23,7 @@ export function Health({
 
 function Verify({ files, onOpen }: { readonly files: number; readonly onOpen: (path: string) => void }) {
   const [step, setStep] = useState<LineOf<'verify'>>();
-  const [result, setResult] = useState<ResultOf<'verify'>>();
+  const [result, setResult] = useState<ResultOf<'verify'> & Costed>();
   const [failure, setFailure] = useState<string>();
   const [isRunning, setRunning] = useState(false);
   const running = useRef<AbortController>(undefined);
@@ -64,7 +64,11 @@ function Verify({ files, onOpen }: { readonly files: number; readonly onOpen: (p
             Verify
           </button>
         )}
-        <span class="dim">About {files.toLocaleString('en')} GET</span>
+        <span class="dim">
+          {result
+            ? `It took ${requestWords(result.requests)}.`
+            : `A GET for each object: the ${counted(files, 'file')}, and whatever else is kept of versions and keys.`}
+        </span>
       </p>
       {isRunning && <progress aria-label="Verified" value={step?.done ?? 0} max={step?.total ?? 1} />}
       <div role="status">

@@ -26,9 +26,11 @@ const ROW_HEIGHT = 33;
 /** Shows the entries of all files, and takes back what one actor did, or all since a moment. */
 export function HistoryView({
   canWrite,
+  keepsHistory,
   onOpen,
 }: {
   readonly canWrite: boolean;
+  readonly keepsHistory: boolean;
   readonly onOpen: (path: string) => void;
 }) {
   const [entries, setEntries] = useState<readonly VersionEntry[]>();
@@ -115,7 +117,16 @@ export function HistoryView({
             Read the history
           </button>
         )}
-        {entries?.length === 0 && <p>Nothing is known of any version.</p>}
+        {entries?.length === 0 && (
+          <p>
+            Nothing is known of any version.{' '}
+            {!keepsHistory && (
+              <>
+                <code>sealed-memory tenant history on</code> keeps what is replaced from then on.
+              </>
+            )}
+          </p>
+        )}
         {entries && entries.length > 0 && (
           <div class="log" role="list" aria-labelledby="log-title">
             <NearRows rows={entries} height={ROW_HEIGHT}>

@@ -1,7 +1,8 @@
 import { visibleName } from '../../../language/invisible.ts';
-import type { Facts, Requests } from '../../protocol.ts';
+import type { Facts } from '../../protocol.ts';
 import { useSpent } from '../data/spent.ts';
 import type { View } from '../data/view-state.ts';
+import { requestWords } from '../parts/words.ts';
 
 const VIEWS: readonly View[] = ['memory', 'history', 'health'];
 const NAMES: Readonly<Record<View, string>> = { memory: 'Memory', history: 'History', health: 'Health' };
@@ -97,14 +98,6 @@ export function Footer({
 
 function secondsOf(ms: number): string {
   return `${(ms / 1_000).toLocaleString('en')} s`;
-}
-
-/** `3 GET, 1 LIST`; `no request` for none. */
-function requestWords(requests: Requests): string {
-  const parts = Object.entries(requests).filter(([, count]) => count > 0);
-  return parts.length === 0
-    ? 'no request'
-    : parts.map(([kind, count]) => `${count.toLocaleString('en')} ${kind.toUpperCase()}`).join(', ');
 }
 
 /** Offers to give back what was thrown away. */

@@ -206,7 +206,9 @@ function Tree({
       </VirtualList>
       {tree.isLoaded && files.size === 0 && (
         <p class="empty">
-          {isFiltered ? 'No name holds that. Enter searches the texts.' : 'Nothing is remembered yet.'}
+          {isFiltered
+            ? 'No name holds that. Enter searches the texts.'
+            : 'Nothing is remembered yet. What an agent writes is shown here at once.'}
         </p>
       )}
     </div>

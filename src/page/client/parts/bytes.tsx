@@ -62,7 +62,7 @@ export function Bytes({ bytes, size }: { readonly bytes: Uint8Array | undefined;
         ref={place}
         class="scroll hexdump"
         tabIndex={0}
-        data-focus="bucket"
+        data-focus="store"
         role="region"
         aria-label="Bytes of the object"
       >

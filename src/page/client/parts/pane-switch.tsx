@@ -3,7 +3,7 @@ import type { Pane } from '../data/view-state.ts';
 const PANES: readonly (readonly [pane: Pane, name: string])[] = [
   ['tree', 'Files'],
   ['file', 'What the model reads'],
-  ['bucket', 'What the bucket holds'],
+  ['store', 'What the store holds'],
 ];
 
 /** Names the pane; where only one fits on the screen, it leads to the others. */

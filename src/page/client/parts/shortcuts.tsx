@@ -5,7 +5,7 @@ const KEYS: readonly (readonly [key: string, what: string])[] = [
   ['↑ ↓', 'Through the tree'],
   ['← →', 'Close and open a directory'],
   ['Enter', 'Show what is chosen'],
-  ['1 2 3', 'To the tree, the file, the bucket'],
+  ['1 2 3', 'To the tree, the file, the store'],
   ['v', 'Versions of the file'],
   ['e', 'Edit the file, where the page may write'],
   ['l', 'Log of all files; taking back'],

@@ -31,7 +31,7 @@ export function useShortcuts(act: {
       },
       '1': () => focus('tree'),
       '2': () => focus('file'),
-      '3': () => focus('bucket'),
+      '3': () => focus('store'),
       v: () => {
         focus('file');
         latest.current.setLook('versions');

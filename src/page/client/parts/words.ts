@@ -1,5 +1,6 @@
 import { formatSize } from '../../../language/listing.ts';
 import { isoOf } from '../../../time.ts';
+import type { Requests } from '../../protocol.ts';
 
 export function sizeWords(bytes: number): string {
   return formatSize(bytes)
@@ -47,6 +48,14 @@ export function momentIn(field: string): Date | undefined {
 /** `1 file`, `2 files`. */
 export function counted(count: number, what: string): string {
   return `${count.toLocaleString('en')} ${what}${count === 1 ? '' : 's'}`;
+}
+
+/** `3 GET, 1 LIST`; `no request` for none. */
+export function requestWords(requests: Requests): string {
+  const parts = Object.entries(requests).filter(([, count]) => count > 0);
+  return parts.length === 0
+    ? 'no request'
+    : parts.map(([kind, count]) => `${count.toLocaleString('en')} ${kind.toUpperCase()}`).join(', ');
 }
 
 export function bytesOf(base64: string): Uint8Array<ArrayBuffer> {

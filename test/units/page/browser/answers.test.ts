@@ -41,7 +41,7 @@ describePage('an answer that the protocol does not have, in Chromium', ({ browse
     });
     await row(page, 'a.md').click();
     await content(page).getByRole('alert').getByText(WRONG).waitFor();
-    await page.locator('.bucket-pane').getByRole('alert').getByText(WRONG).waitFor();
+    await page.locator('.store-pane').getByRole('alert').getByText(WRONG).waitFor();
     await page.keyboard.press('/');
     await page.keyboard.type('kestrel');
     await page.keyboard.press('Enter');

@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, it } from 'vitest';
@@ -32,12 +33,12 @@ describePage('the page in Chromium', ({ browser, stack, show }) => {
     await files.write('/memories/team/logo.png', PNG);
     await files.write('/memories/team/raw.bin', Uint8Array.of(0xff, 0xfe));
   };
-  it('shows left what the model reads, and right what the bucket holds', async () => {
+  it('shows left what the model reads, and right what the store holds', async () => {
     const { page, strays, served } = await show(someFiles);
     expect(page.url()).toBe(`${served.origin}/`);
     await content(page).getByText("Here're the files and directories").waitFor();
     await expect.poll(() => page.locator('.key-row').count(), PATIENT).toBe(5);
-    expect(await page.locator('.bucket-pane').textContent()).not.toMatch(/acme\.md|kestrel/);
+    expect(await page.locator('.store-pane').textContent()).not.toMatch(/acme\.md|kestrel/);
     await row(page, 'acme.md').click();
     await content(page).getByRole('heading', { name: 'Acme Bakery' }).waitFor();
     expect(await content(page).locator('strong, code, td').allTextContents()).toEqual([
@@ -47,7 +48,7 @@ describePage('the page in Chromium', ({ browser, stack, show }) => {
       '20 May',
     ]);
     await bytes(page).getByText('89 53 4d 31').waitFor();
-    expect(await page.locator('.bucket-pane').textContent()).not.toMatch(/Kestrel|Acme/);
+    expect(await page.locator('.store-pane').textContent()).not.toMatch(/Kestrel|Acme/);
     await expect.poll(() => page.locator('.footer').textContent(), PATIENT).toContain('Last click 2 GET');
     await page.getByRole('button', { name: 'As Claude reads it' }).click();
     await content(page).getByText('with line numbers').waitFor();
@@ -60,6 +61,19 @@ describePage('the page in Chromium', ({ browser, stack, show }) => {
       .toBe(5);
     await row(page, 'raw.bin').click();
     await content(page).getByText('2 bytes that are neither').waitFor();
+    for (const [name, expected] of [
+      ['raw.bin', Buffer.of(0xff, 0xfe)],
+      ['logo.png', PNG],
+    ] as const) {
+      await row(page, name).click();
+      await content(page).getByText(`(${expected.length} bytes`).waitFor();
+      const [download] = await Promise.all([
+        page.waitForEvent('download'),
+        content(page).getByRole('button', { name: 'Download' }).click(),
+      ]);
+      expect(download.suggestedFilename()).toBe(name);
+      expect(readFileSync(await download.path())).toEqual(expected);
+    }
     expect(strays).toEqual([]);
     expect(await page.evaluate(() => (globalThis as unknown as { shifted: string[] }).shifted)).toEqual([]);
   });
@@ -82,6 +96,8 @@ describePage('the page in Chromium', ({ browser, stack, show }) => {
     await agent.memory.files.remove('/memories/preferences.json');
     await row(page, 'preferences.json').waitFor({ state: 'detached' });
     await content(page).getByText('nothing at this path any more').waitFor();
+    await page.getByRole('button', { name: 'Show all files' }).click();
+    await content(page).getByText("Here're the files and directories").waitFor();
   });
 
   it('says so while the store does not answer, and goes on when it does', async () => {
@@ -239,6 +255,9 @@ describePage('the page in Chromium', ({ browser, stack, show }) => {
     await page.getByText('seals and opens').waitFor();
     await page.getByRole('button', { name: 'Verify' }).click();
     await page.getByText('All well: 5 files').waitFor();
+    const footer = (await page.locator('.footer .cost').first().textContent())?.replace('Last click ', '');
+    await page.getByText(`It took ${footer}.`).waitFor();
+    expect(footer).toMatch(/\d+ GET/);
     for await (const { objects } of agent.store.list({ prefix: 'tenants/acme/data/' })) {
       const [first] = objects;
       if (first !== undefined) await agent.store.put(first.key, new Uint8Array(300), { mode: 'overwrite' });
@@ -301,11 +320,11 @@ describePage('the page in Chromium', ({ browser, stack, show }) => {
     expect(await row(page, 'acme.md').isVisible()).toBe(false);
     expect(await overflows()).toBe(false);
     expect((await page.locator('.file-pane').boundingBox())?.height).toBeGreaterThan(600);
-    await page.locator('.file-pane').getByRole('button', { name: 'What the bucket holds' }).click();
+    await page.locator('.file-pane').getByRole('button', { name: 'What the store holds' }).click();
     await bytes(page).getByText('89 53 4d 31').waitFor();
     expect(await content(page).isVisible()).toBe(false);
     expect(await overflows()).toBe(false);
-    await page.locator('.bucket-pane').getByRole('button', { name: 'Files' }).click();
+    await page.locator('.store-pane').getByRole('button', { name: 'Files' }).click();
     expect(await row(page, 'acme.md').isVisible()).toBe(true);
   });
 

@@ -73,7 +73,7 @@ describePage('exports in Chromium', ({ browser, stack }) => {
     for (const key of ['h', '3', 'v', 'e']) await page.keyboard.press(key);
     await content(page).getByRole('heading', { name: 'Kestrel' }).waitFor();
     expect(await violationsOf(page)).toEqual([]);
-    expect(await page.locator('.bucket-pane, .health, .version').count()).toBe(0);
+    expect(await page.locator('.store-pane, .health, .version').count()).toBe(0);
     await find(page, 'kestrel');
     await page.keyboard.press('Enter');
     await page.getByText('1 line in 4 files').waitFor();

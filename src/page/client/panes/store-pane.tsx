@@ -8,7 +8,7 @@ import { PaneSwitch } from '../parts/pane-switch.tsx';
 import { pageOf, revealRow, rowAfter, VirtualList } from '../parts/virtual-list.tsx';
 import { bytesOf, counted, sizeWords, timeWords } from '../parts/words.ts';
 
-interface BucketPaneProps {
+interface StorePaneProps {
   readonly path: string;
   readonly file: StoredFile | undefined;
   readonly files: FilesByPath;
@@ -20,17 +20,17 @@ interface BucketPaneProps {
 }
 
 /** Shows what everybody sees who can read the store and holds no key. */
-export function BucketPane(props: BucketPaneProps) {
+export function StorePane(props: StorePaneProps) {
   const { path, file, onPane } = props;
   return (
-    <section class="pane bucket-pane" aria-label="What the bucket holds">
-      <PaneSwitch current="bucket" onPane={onPane} />
+    <section class="pane store-pane" aria-label="What the store holds">
+      <PaneSwitch current="store" onPane={onPane} />
       {file === undefined ? <Keys {...props} /> : <StoredObject {...props} key={path} file={file} />}
     </section>
   );
 }
 
-function StoredObject({ path, file, keyPrefix, isReady }: BucketPaneProps & { readonly file: StoredFile }) {
+function StoredObject({ path, file, keyPrefix, isReady }: StorePaneProps & { readonly file: StoredFile }) {
   const { value, failure } = useAnswer('object', { path }, { stamp: file.version, isOn: isReady });
   const bytes = useMemo(() => (value === undefined ? undefined : bytesOf(value.base64)), [value]);
   return (
@@ -71,7 +71,7 @@ function idOfKey({ key }: StoredFile): string {
 }
 
 /** The objects of a directory: their keys are all that a listing tells. */
-function Keys({ path, files, foreign, keyPrefix, onOpen }: BucketPaneProps) {
+function Keys({ path, files, foreign, keyPrefix, onOpen }: StorePaneProps) {
   const place = useRef<HTMLDivElement>(null);
   const rows = useMemo(() => {
     const below = [...files.values()].filter((file) => path === ROOT || file.path.startsWith(`${path}/`));
@@ -113,7 +113,7 @@ function Keys({ path, files, foreign, keyPrefix, onOpen }: BucketPaneProps) {
         ref={place}
         class="scroll keys"
         tabIndex={0}
-        data-focus="bucket"
+        data-focus="store"
         role="listbox"
         aria-label="Object keys"
         // A row that was scrolled away is no element that could be named.
@@ -140,7 +140,7 @@ function Keys({ path, files, foreign, keyPrefix, onOpen }: BucketPaneProps) {
             </div>
           )}
         </VirtualList>
-        {rows.length === 0 && <p class="empty">No object.</p>}
+        {rows.length === 0 && <p class="empty">No object. What is written lies here, sealed.</p>}
       </div>
     </>
   );
