@@ -50,7 +50,7 @@ export function useShortcuts(act: {
     const press = (event: KeyboardEvent): void => {
       if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
       const isTyping =
-        event.target instanceof HTMLInputElement ||
+        (event.target instanceof HTMLInputElement && event.target.type !== 'checkbox') ||
         event.target instanceof HTMLTextAreaElement ||
         event.target instanceof HTMLSelectElement ||
         document.querySelector('dialog[open]') !== null;
