@@ -390,12 +390,12 @@ export const FOLDERS = {
     has: 'what panes are made of',
     offers: {
       'page/client': ['shortcuts', 'use-shortcuts', 'verdict'],
+      'page/client page/client/panes': ['pane-switch'],
       'page/client/panes': [
         'bytes',
         'dialog',
         'markdown',
         'near-part',
-        'pane-switch',
         'seen-text',
         'text-diff',
         'text-lines',

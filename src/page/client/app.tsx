@@ -14,6 +14,7 @@ import { HistoryView } from './panes/history-view.tsx';
 import { StorePane } from './panes/store-pane.tsx';
 import { Footer, Header, Thrown } from './panes/surround.tsx';
 import { TreePane } from './panes/tree-pane.tsx';
+import { PaneSwitch } from './parts/pane-switch.tsx';
 import { Shortcuts } from './parts/shortcuts.tsx';
 import { useShortcuts } from './parts/use-shortcuts.ts';
 import { Ended, Locked } from './parts/verdict.tsx';
@@ -59,6 +60,7 @@ export function App({ start }: { readonly start: PageAddress }) {
   const [pane, setPane] = useState<Pane>(start.path === ROOT ? 'tree' : 'file');
   const [paused, setPaused] = useState<string>();
   const [isHelping, setHelping] = useState(false);
+  const [isFolded, setFolded] = useState(false);
   const [hasKeys, setHasKeys] = useState(true);
   const [seen, setSeen] = useState<readonly string[]>([]);
 
@@ -97,6 +99,10 @@ export function App({ start }: { readonly start: PageAddress }) {
     [isFile, tree.files, selected],
   );
   const gone = !isFile && tree.isLoaded && selected !== ROOT && filesBelow.length === 0;
+  const choose = (next: Pane): void => {
+    setPane(isExport && next === 'store' ? 'file' : next);
+    if (next === 'store') setFolded(false);
+  };
   useAddress({ view, path: selected, look, kind: isFile ? 'File' : 'Directory' }, (place) => {
     beginClick();
     if (!isExport) setView(place.view ?? 'memory');
@@ -109,7 +115,7 @@ export function App({ start }: { readonly start: PageAddress }) {
   useShortcuts({
     hasKeys,
     setView: (next) => setView(isExport ? 'memory' : next),
-    setPane: (next) => setPane(isExport && next === 'store' ? 'file' : next),
+    setPane: choose,
     setHelping,
     setLook: (next) => !isExport && setLook(next),
   });
@@ -137,7 +143,7 @@ export function App({ start }: { readonly start: PageAddress }) {
         )}
         {view === 'health' && <Health files={tree.files.size} onOpen={open} />}
         {view === 'memory' && (
-          <div class="panes">
+          <div class="panes" data-folded={isFolded}>
             <FilePane
               facts={facts}
               path={selected}
@@ -157,7 +163,6 @@ export function App({ start }: { readonly start: PageAddress }) {
               onUnseen={unseen.noteUnseen}
               stamp={isFile ? version : tree.files}
               isReady={tree.isLoaded}
-              onPane={setPane}
             />
             {!isExport && (
               <StorePane
@@ -168,12 +173,21 @@ export function App({ start }: { readonly start: PageAddress }) {
                 keyPrefix={facts?.keyPrefix ?? ''}
                 isReady={tree.isLoaded}
                 onOpen={open}
-                onPane={setPane}
+                isFolded={isFolded}
+                onFold={setFolded}
               />
             )}
           </div>
         )}
       </main>
+      <PaneSwitch
+        hasStore={!isExport}
+        current={view === 'memory' ? pane : undefined}
+        onPane={(next) => {
+          setView('memory');
+          choose(next);
+        }}
+      />
       {thrown !== undefined && (
         <Thrown
           path={thrown}

@@ -6,9 +6,9 @@ import type { FileDraft } from '../data/drafts.ts';
 import { ROOT } from '../data/tree-rows.ts';
 import { useAnswer } from '../data/use-answer.ts';
 import type { UnseenReading } from '../data/use-unseen.ts';
-import { type FileLook, LOOK_WORDS, type Pane } from '../data/view-state.ts';
+import { type FileLook, LOOK_WORDS } from '../data/view-state.ts';
 import { Markdown } from '../parts/markdown.tsx';
-import { PaneSwitch } from '../parts/pane-switch.tsx';
+import { PaneName } from '../parts/pane-switch.tsx';
 import { UnseenBanner } from '../parts/seen-text.tsx';
 import { TextLines } from '../parts/text-lines.tsx';
 import { bytesOf, counted, sizeWords } from '../parts/words.ts';
@@ -38,12 +38,11 @@ interface FilePaneProps {
   readonly onThrow: (path: string) => void;
   readonly onOpen: (path: string) => void;
   readonly onUnseen: (readings: readonly UnseenReading[]) => void;
-  readonly onPane: (pane: Pane) => void;
 }
 
 /** Shows what the holder of the key, and so the model, reads. */
 export function FilePane(props: FilePaneProps) {
-  const { facts, path, version, isGone, isReady, line, stamp, look: chosen, draft, onPane } = props;
+  const { facts, path, version, isGone, isReady, line, stamp, look: chosen, draft } = props;
   const isFile = version !== undefined;
   const isOn = isReady && !isGone && draft === undefined;
   const file = useAnswer('file', { path }, { stamp, isOn: isOn && isFile });
@@ -58,18 +57,15 @@ export function FilePane(props: FilePaneProps) {
   const looks = draft === undefined && (isFile || isGone) ? looksOf(path, content, facts) : [];
   const look = chosen !== undefined && looks.includes(chosen) ? chosen : looks[0];
   const failure = file.failure ?? directory.failure;
-  const nameAt = path.lastIndexOf('/') + 1;
   const writer = isFile ? file.value?.writer : undefined;
   return (
     <section class="pane file-pane" aria-label="What the model reads">
-      <PaneSwitch current="file" onPane={onPane} />
+      <PaneName pane="file" />
       <div class="pane-head">
         <div class="pane-title">
           <h2 title={visibleName(path)}>
-            <bdi class="above">{visibleName(path.slice(0, nameAt))}</bdi>
-            <bdi>{visibleName(path.slice(nameAt))}</bdi>
+            <Crumbs path={path} onOpen={props.onOpen} />
           </h2>
-          {writer !== undefined && <span class="writer dim">by {visibleName(writer)}</span>}
           {facts?.canWrite && isReady && !isGone && draft === undefined && (
             <Acts {...props} content={content} />
           )}
@@ -87,6 +83,11 @@ export function FilePane(props: FilePaneProps) {
               </button>
             ))}
           </div>
+          {writer !== undefined && (
+            <span class="writer dim" title={`Written by ${visibleName(writer)}`}>
+              by {visibleName(writer)}
+            </span>
+          )}
         </div>
       </div>
       <div class="scroll" tabIndex={0} data-focus="file" role="region" aria-label="Content">
@@ -131,6 +132,29 @@ export function FilePane(props: FilePaneProps) {
         )}
       </div>
     </section>
+  );
+}
+
+/** The path, each directory of which leads to it. */
+function Crumbs({ path, onOpen }: { readonly path: string; readonly onOpen: (path: string) => void }) {
+  const [name = '', ...above] = path.slice(1).split('/').reverse();
+  const directories = above.reverse();
+  return (
+    <>
+      {directories.map((directory, index) => {
+        const at = `/${directories.slice(0, index + 1).join('/')}`;
+        return (
+          <span key={at} class="crumb">
+            <span class="dim">/</span>
+            <button type="button" title={visibleName(at)} onClick={() => onOpen(at)}>
+              <bdi>{visibleName(directory)}</bdi>
+            </button>
+          </span>
+        );
+      })}
+      <span class="dim">/</span>
+      <bdi class="name">{visibleName(name)}</bdi>
+    </>
   );
 }
 

@@ -1,10 +1,9 @@
-import { useMemo, useRef, useState } from 'preact/hooks';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { StoredFile } from '../../protocol.ts';
 import { type FilesByPath, ROOT } from '../data/tree-rows.ts';
 import { useAnswer } from '../data/use-answer.ts';
-import type { Pane } from '../data/view-state.ts';
 import { Bytes } from '../parts/bytes.tsx';
-import { PaneSwitch } from '../parts/pane-switch.tsx';
+import { PANE_NAMES, PaneName } from '../parts/pane-switch.tsx';
 import { pageOf, revealRow, rowAfter, VirtualList } from '../parts/virtual-list.tsx';
 import { bytesOf, counted, sizeWords, timeWords } from '../parts/words.ts';
 
@@ -16,15 +15,50 @@ interface StorePaneProps {
   readonly keyPrefix: string;
   readonly isReady: boolean;
   readonly onOpen: (path: string) => void;
-  readonly onPane: (pane: Pane) => void;
+  /** Only a strip of the pane is there: nothing is asked for it. */
+  readonly isFolded: boolean;
+  readonly onFold: (isFolded: boolean) => void;
 }
 
 /** Shows what everybody sees who can read the store and holds no key. */
 export function StorePane(props: StorePaneProps) {
-  const { path, file, onPane } = props;
+  const { path, file, isFolded, onFold } = props;
+  const toggle = useRef<HTMLButtonElement>(null);
+  const before = useRef(isFolded);
+  useEffect(() => {
+    // The button that had the focus is gone.
+    if (before.current !== isFolded && document.activeElement === document.body) toggle.current?.focus();
+    before.current = isFolded;
+  }, [isFolded]);
+  if (isFolded) {
+    return (
+      <section class="pane store-pane" aria-label={PANE_NAMES.store}>
+        <button
+          ref={toggle}
+          type="button"
+          class="strip"
+          aria-expanded={false}
+          title="Unfold"
+          onClick={() => onFold(false)}
+        >
+          {PANE_NAMES.store}
+        </button>
+      </section>
+    );
+  }
   return (
-    <section class="pane store-pane" aria-label="What the store holds">
-      <PaneSwitch current="store" onPane={onPane} />
+    <section class="pane store-pane" aria-label={PANE_NAMES.store}>
+      <PaneName pane="store">
+        <button
+          ref={toggle}
+          type="button"
+          aria-expanded={true}
+          title="Fold to a strip; its object is not read then"
+          onClick={() => onFold(true)}
+        >
+          Fold
+        </button>
+      </PaneName>
       {file === undefined ? <Keys {...props} /> : <StoredObject {...props} key={path} file={file} />}
     </section>
   );

@@ -6,7 +6,7 @@ import { type FilesByPath, filtered, grown, ROOT, rowsOf, type TreeRow } from '.
 import { useNow } from '../data/use-now.ts';
 import type { useUnseen } from '../data/use-unseen.ts';
 import { useWriters } from '../data/use-writers.ts';
-import { idOf, ROW_HEIGHT, Row } from '../parts/tree-row.tsx';
+import { idOf, Row, useRowHeight } from '../parts/tree-row.tsx';
 import { pageOf, revealRow, rowAfter, VirtualList } from '../parts/virtual-list.tsx';
 import { SearchResults, useSearch } from './search.tsx';
 
@@ -137,6 +137,7 @@ function Tree({
   const [active, setActive] = useState(ROOT);
   const place = useRef<HTMLDivElement>(null);
   const now = useNow();
+  const rowHeight = useRowHeight();
   const root = useMemo(() => grown(files), [files]);
   const rows = useMemo(() => rowsOf(root, isFiltered ? new Set() : closed), [root, closed, isFiltered]);
   const found = rows.findIndex(({ path }) => path === active);
@@ -155,11 +156,11 @@ function Tree({
     const row = rows[index];
     if (row === undefined || place.current === null) return;
     setActive(row.path);
-    revealRow(place.current, index, ROW_HEIGHT);
+    revealRow(place.current, index, rowHeight);
   };
   const press = (event: KeyboardEvent): void => {
     const row = rows[at];
-    const next = rowAfter(event, { at, count: rows.length, page: pageOf(place.current, ROW_HEIGHT) });
+    const next = rowAfter(event, { at, count: rows.length, page: pageOf(place.current, rowHeight) });
     const moves: Readonly<Record<string, () => void>> = {
       ArrowRight: () => (row?.isOpen || row?.file ? goTo(at + 1) : row && toggle(row.path, true)),
       ArrowLeft: () => (row?.isOpen ? toggle(row.path, false) : goTo(parentOf(rows, at))),
@@ -184,11 +185,12 @@ function Tree({
       aria-activedescendant={chosen && laidOut.includes(chosen) ? idOf(chosen.path) : undefined}
       onKeyDown={press}
     >
-      <VirtualList place={place} rows={rows} height={ROW_HEIGHT} onSeen={onSeen}>
+      <VirtualList place={place} rows={rows} height={rowHeight} onSeen={onSeen}>
         {(row, index) => (
           <Row
             key={row.path + (row.file ? '' : '/')}
             row={row}
+            height={rowHeight}
             writer={row.file && writerOf(row.file)}
             unseen={row.file ? unseen.unseenIn(row.file) : 0}
             now={now}

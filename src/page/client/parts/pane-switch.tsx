@@ -1,32 +1,46 @@
+import type { ComponentChildren } from 'preact';
 import type { Pane } from '../data/view-state.ts';
 
-const PANES: readonly (readonly [pane: Pane, name: string])[] = [
-  ['tree', 'Files'],
-  ['file', 'What the model reads'],
-  ['store', 'What the store holds'],
-];
+export const PANE_NAMES: Readonly<Record<Pane, string>> = {
+  tree: 'Files',
+  file: 'What the model reads',
+  store: 'What the store holds',
+};
+const PANES: readonly Pane[] = ['tree', 'file', 'store'];
 
-/** Names the pane; where only one fits on the screen, it leads to the others. */
+/** Names a pane at its top, beside what can be done with it; not where the switch names it. */
+export function PaneName({ pane, children }: { readonly pane: Pane; readonly children?: ComponentChildren }) {
+  return (
+    <div class="pane-name" data-pane={pane}>
+      <span>{PANE_NAMES[pane]}</span>
+      {children}
+    </div>
+  );
+}
+
+/** Leads to each pane, at the bottom of a screen on which only one fits. */
 export function PaneSwitch({
+  hasStore,
   current,
   onPane,
 }: {
-  readonly current: Pane;
+  readonly hasStore: boolean;
+  /** The pane that is shown; undefined while none is. */
+  readonly current: Pane | undefined;
   readonly onPane: (pane: Pane) => void;
 }) {
   return (
-    <div class="pane-switch">
-      {PANES.map(([pane, name]) => (
+    <nav class="pane-switch" aria-label="Panes">
+      {PANES.filter((pane) => hasStore || pane !== 'store').map((pane) => (
         <button
           type="button"
           key={pane}
-          data-pane={pane}
           aria-current={pane === current ? 'true' : undefined}
           onClick={() => onPane(pane)}
         >
-          {name}
+          {PANE_NAMES[pane]}
         </button>
       ))}
-    </div>
+    </nav>
   );
 }

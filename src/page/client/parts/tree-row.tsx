@@ -1,10 +1,24 @@
+import { useEffect, useState } from 'preact/hooks';
 import { visibleName } from '../../../language/invisible.ts';
 import type { TreeRow } from '../data/tree-rows.ts';
 import { unseenWords } from './seen-text.tsx';
 import { ageWords, counted, sizeWords, timeWords } from './words.ts';
 
-/** The height of a row in pixels. */
-export const ROW_HEIGHT = 30;
+/** The screens on which a row takes two lines, as the style sheet has it. */
+const NARROW = '(max-width: 760px)';
+
+/** Tells the height of a row in pixels. */
+export function useRowHeight(): number {
+  const [isNarrow, setNarrow] = useState(() => matchMedia(NARROW).matches);
+  useEffect(() => {
+    const query = matchMedia(NARROW);
+    const adapt = (): void => setNarrow(query.matches);
+    adapt();
+    query.addEventListener('change', adapt);
+    return () => query.removeEventListener('change', adapt);
+  }, []);
+  return isNarrow ? 50 : 30;
+}
 
 export function idOf(path: string): string {
   return `row-${encodeURIComponent(path)}`;
@@ -13,6 +27,7 @@ export function idOf(path: string): string {
 /** A line of the tree. */
 export function Row({
   row,
+  height,
   writer,
   unseen,
   now,
@@ -24,6 +39,7 @@ export function Row({
   onToggle,
 }: {
   readonly row: TreeRow;
+  readonly height: number;
   readonly writer: string | undefined;
   /** The characters that cannot be seen in the file, as far as it was read. */
   readonly unseen: number;
@@ -49,7 +65,7 @@ export function Row({
       aria-expanded={file ? undefined : isOpen}
       data-active={isActive}
       data-changed={isChanged}
-      style={{ '--level': level - 1, height: `${ROW_HEIGHT}px` }}
+      style={{ '--level': level - 1, height: `${height}px` }}
       title={file ? `${counted(size, 'byte')}, written ${timeWords(modified)}` : counted(files, 'file')}
       onClick={onOpen}
     >

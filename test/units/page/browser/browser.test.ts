@@ -249,6 +249,56 @@ describePage('the page in Chromium', ({ browser, stack, show }) => {
     expect([...kept, ...asked].join(' ')).not.toMatch(/acme|customers|plans|kestrel|memories/i);
   });
 
+  it.each(['light', 'dark'] as const)(
+    'folds what the store holds to a strip, which costs nothing: %s',
+    async (colorScheme) => {
+      const { page } = await show(someFiles, { colorScheme });
+      await row(page, 'acme.md').click();
+      await bytes(page).getByText('89 53 4d 31').waitFor();
+      await page.getByRole('button', { name: 'Fold' }).click();
+      const strip = page.getByRole('button', { name: 'What the store holds', expanded: false });
+      await expect.poll(() => strip.evaluate((each) => each === document.activeElement), PATIENT).toBe(true);
+      expect((await page.locator('.store-pane').boundingBox())?.width).toBeLessThan(40);
+      expect(await violationsOf(page)).toEqual([]);
+      await row(page, 'preferences.json').click();
+      await content(page).getByText('"tone"').waitFor();
+      await expect.poll(() => page.locator('.footer').textContent(), PATIENT).toContain('Last click 1 GET');
+      await strip.click();
+      await bytes(page).getByText('89 53 4d 31').waitFor();
+      await page.getByRole('button', { name: 'Fold' }).click();
+      await page.keyboard.press('3');
+      await page.locator('.hexdump:focus').waitFor();
+    },
+  );
+
+  it('leads to each directory above a file, and cuts the directories before the name', async () => {
+    const directory = `/memories/customers/${'a long name '.repeat(6).trim()}`;
+    const { page } = await show(
+      ({ memory: { files } }) => files.write(`${directory}/acme-bakery.md`, NOTES),
+      { width: 1280, canWrite: true, memory: { history: { days: 30 }, actor: 'an agent of some length' } },
+    );
+    await row(page, 'acme-bakery.md').click();
+    const head = page.locator('.file-pane .pane-head');
+    const isCut = (part: string) =>
+      head.locator(part).evaluateAll((all) => all.map((each) => each.scrollWidth > each.clientWidth));
+    await head.getByText('by an agent of some length').waitFor();
+    expect([await isCut('.name'), await isCut('.crumb button')]).toEqual([
+      [false],
+      [expect.anything(), expect.anything(), true],
+    ]);
+    const boxes = await Promise.all(
+      ['.name', '.file-acts', '.looks', '.writer'].map((part) => head.locator(part).boundingBox()),
+    );
+    expect(boxes.map((box, index) => index === 0 || (box?.x ?? 0) + (box?.width ?? 0) <= 1280)).not.toContain(
+      false,
+    );
+    expect(boxes[2]?.y).toBeGreaterThanOrEqual((boxes[0]?.y ?? 0) + (boxes[0]?.height ?? 0));
+    await head.getByRole('button', { name: 'customers' }).click();
+    await expect
+      .poll(() => page.locator('.row[aria-selected="true"]').textContent(), PATIENT)
+      .toContain('customers');
+  });
+
   it('verifies, and says what to do about a finding', async () => {
     const { agent, page } = await show(someFiles);
     await page.getByRole('button', { name: 'Health' }).click();
@@ -320,12 +370,21 @@ describePage('the page in Chromium', ({ browser, stack, show }) => {
     expect(await row(page, 'acme.md').isVisible()).toBe(false);
     expect(await overflows()).toBe(false);
     expect((await page.locator('.file-pane').boundingBox())?.height).toBeGreaterThan(600);
-    await page.locator('.file-pane').getByRole('button', { name: 'What the store holds' }).click();
+    const panes = page.getByRole('navigation', { name: 'Panes' });
+    await panes.getByRole('button', { name: 'What the store holds' }).click();
     await bytes(page).getByText('89 53 4d 31').waitFor();
     expect(await content(page).isVisible()).toBe(false);
     expect(await overflows()).toBe(false);
-    await page.locator('.store-pane').getByRole('button', { name: 'Files' }).click();
+    expect(await violationsOf(page)).toEqual([]);
+    await panes.getByRole('button', { name: 'Files' }).click();
     expect(await row(page, 'acme.md').isVisible()).toBe(true);
+    await page.getByText('Read only', { exact: true }).waitFor();
+    const [name, size] = await Promise.all(
+      ['.name', '.size'].map((part) => row(page, 'acme.md').locator(part).boundingBox()),
+    );
+    expect(size?.y).toBeGreaterThanOrEqual((name?.y ?? 0) + (name?.height ?? 0));
+    const [list, tabs] = await Promise.all([page.locator('.tree-pane').boundingBox(), panes.boundingBox()]);
+    expect(tabs?.y).toBeGreaterThanOrEqual((list?.y ?? 0) + (list?.height ?? 0));
   });
 
   it('shows 10,000 files with a screenful of rows, the first of them after one LIST', async () => {

@@ -406,7 +406,8 @@ describePage('what a page changes, in Chromium', ({ show }) => {
       height: 800,
     });
     const { files } = agent.memory;
-    const toFiles = () => page.locator('.file-pane').getByRole('button', { name: 'Files' }).click();
+    const toFiles = () =>
+      page.getByRole('navigation', { name: 'Panes' }).getByRole('button', { name: 'Files' }).click();
     await row(page, 'customers').click();
     await button(page, 'New file').click();
     await page.getByLabel('Path').fill('/memories/customers/new.md');
