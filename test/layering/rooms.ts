@@ -383,7 +383,15 @@ export const FOLDERS = {
   'page/client/panes': {
     has: 'what the page shows: tree, file, versions, store, health',
     offers: {
-      'page/client': ['store-pane', 'file-pane', 'health', 'history-view', 'surround', 'tree-pane'],
+      'page/client': [
+        'store-pane',
+        'file-pane',
+        'health',
+        'history-view',
+        'palette',
+        'surround',
+        'tree-pane',
+      ],
     },
   },
   'page/client/parts': {

@@ -7,10 +7,11 @@ import { beginClick } from './data/spent.ts';
 import { applied, type FilesByPath, ROOT } from './data/tree-rows.ts';
 import { useUnseen } from './data/use-unseen.ts';
 import { useWatch } from './data/use-watch.ts';
-import type { FileLook, Pane } from './data/view-state.ts';
+import { type FileLook, LOOK_WORDS, type Pane, VIEW_NAMES, VIEWS } from './data/view-state.ts';
 import { FilePane } from './panes/file-pane.tsx';
 import { Health } from './panes/health.tsx';
 import { HistoryView } from './panes/history-view.tsx';
+import { Palette, type PaletteAct } from './panes/palette.tsx';
 import { StorePane } from './panes/store-pane.tsx';
 import { Footer, Header, Thrown } from './panes/surround.tsx';
 import { TreePane } from './panes/tree-pane.tsx';
@@ -61,6 +62,7 @@ export function App({ start }: { readonly start: PageAddress }) {
   const [paused, setPaused] = useState<string>();
   const [isHelping, setHelping] = useState(false);
   const [isFolded, setFolded] = useState(false);
+  const [isGoing, setGoing] = useState(false);
   const [hasKeys, setHasKeys] = useState(true);
   const [seen, setSeen] = useState<readonly string[]>([]);
 
@@ -117,8 +119,36 @@ export function App({ start }: { readonly start: PageAddress }) {
     setView: (next) => setView(isExport ? 'memory' : next),
     setPane: choose,
     setHelping,
+    openPalette: () => setGoing(true),
     setLook: (next) => !isExport && setLook(next),
   });
+
+  const acts = useMemo((): readonly PaletteAct[] => {
+    const views = isExport
+      ? []
+      : VIEWS.map((each) => ({ name: VIEW_NAMES[each], kind: 'view' as const, run: () => setView(each) }));
+    const looks = looksToGoTo(isFile, isExport).map((each) => ({
+      name: `This file: ${LOOK_WORDS[each]}`,
+      kind: 'view' as const,
+      run: () => open(selected, undefined, each),
+    }));
+    const edit = (): void => document.querySelector<HTMLElement>('[data-act="edit"]')?.click();
+    return [
+      ...views,
+      ...looks,
+      ...(isFile && facts?.canWrite ? [{ name: 'Edit this file', kind: 'act' as const, run: edit }] : []),
+      ...(isExport
+        ? []
+        : [
+            {
+              name: isFolded ? 'Unfold what the store holds' : 'Fold what the store holds',
+              kind: 'act' as const,
+              run: () => setFolded(!isFolded),
+            },
+          ]),
+      { name: 'List the keys', kind: 'act', run: () => setHelping(true) },
+    ];
+  }, [isExport, isFile, isFolded, facts, selected, open]);
 
   if (refusal?.code === LOCKED) return <Locked />;
   if (refusal !== undefined && (facts === undefined || refusal.code === GONE)) {
@@ -204,6 +234,7 @@ export function App({ start }: { readonly start: PageAddress }) {
         paused={paused}
         onHelp={() => setHelping(true)}
       />
+      {isGoing && <Palette files={tree.files} acts={acts} onOpen={open} onClose={() => setGoing(false)} />}
       {isHelping && <Shortcuts {...{ hasKeys }} onKeys={setHasKeys} onClose={() => setHelping(false)} />}
     </div>
   );
@@ -211,4 +242,9 @@ export function App({ start }: { readonly start: PageAddress }) {
 
 function listBelow(files: FilesByPath, path: string): readonly StoredFile[] {
   return [...files.values()].filter((file) => file.path.startsWith(`${path}/`));
+}
+
+function looksToGoTo(isFile: boolean, isExport: boolean): readonly FileLook[] {
+  if (!isFile) return [];
+  return isExport ? ['text', 'reply'] : ['text', 'reply', 'versions'];
 }

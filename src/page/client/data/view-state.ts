@@ -1,4 +1,12 @@
 export type View = 'memory' | 'history' | 'health';
+
+export const VIEWS: readonly View[] = ['memory', 'history', 'health'];
+export const VIEW_NAMES: Readonly<Record<View, string>> = {
+  memory: 'Memory',
+  history: 'History',
+  health: 'Health',
+};
+
 /** The panes, of which a narrow screen shows one. */
 export type Pane = 'tree' | 'file' | 'store';
 

@@ -1,11 +1,8 @@
 import { visibleName } from '../../../language/invisible.ts';
 import type { Facts } from '../../protocol.ts';
 import { useSpent } from '../data/spent.ts';
-import type { View } from '../data/view-state.ts';
+import { VIEW_NAMES, VIEWS, type View } from '../data/view-state.ts';
 import { requestWords } from '../parts/words.ts';
-
-const VIEWS: readonly View[] = ['memory', 'history', 'health'];
-const NAMES: Readonly<Record<View, string>> = { memory: 'Memory', history: 'History', health: 'Health' };
 
 export function Header({
   facts,
@@ -34,7 +31,7 @@ export function Header({
             aria-current={view === each ? 'page' : undefined}
             onClick={() => onView(each)}
           >
-            {NAMES[each]}
+            {VIEW_NAMES[each]}
           </button>
         ))}
       </nav>

@@ -1,6 +1,7 @@
 import { useEffect, useRef } from 'preact/hooks';
 
 const KEYS: readonly (readonly [key: string, what: string])[] = [
+  ['Ctrl-K', 'Go to a file, a view or an act, by its name'],
   ['/', 'Find a name; Enter searches the texts'],
   ['↑ ↓', 'Through the tree'],
   ['← →', 'Close and open a directory'],

@@ -14,6 +14,7 @@ export function useShortcuts(act: {
   readonly setView: (view: View) => void;
   readonly setPane: (pane: Pane) => void;
   readonly setHelping: (helping: boolean) => void;
+  readonly openPalette: () => void;
   readonly setLook: (look: FileLook) => void;
 }): void {
   const latest = useRef(act);
@@ -48,6 +49,12 @@ export function useShortcuts(act: {
   }, []);
   useEffect(() => {
     const press = (event: KeyboardEvent): void => {
+      const isForPalette = (event.ctrlKey || event.metaKey) && !event.altKey && !event.shiftKey;
+      if (isForPalette && event.key === 'k' && document.querySelector('dialog[open]') === null) {
+        event.preventDefault();
+        latest.current.openPalette();
+        return;
+      }
       if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
       const isTyping =
         (event.target instanceof HTMLInputElement && event.target.type !== 'checkbox') ||

@@ -299,6 +299,37 @@ describePage('the page in Chromium', ({ browser, stack, show }) => {
       .toContain('customers');
   });
 
+  it.each(['light', 'dark'] as const)(
+    'goes to a file, a view or an act by words of its name, with Ctrl-K: %s',
+    async (colorScheme) => {
+      const { page } = await show(someFiles, { colorScheme, canWrite: true });
+      const go = async (words: string): Promise<void> => {
+        await page.keyboard.press('Control+k');
+        await page.locator('.palette input:focus').waitFor();
+        await page.keyboard.type(words);
+      };
+      await go('customers acm');
+      expect(await page.getByRole('option').allTextContents()).toContain('customers/acme.mdfile');
+      const named = page.getByRole('combobox').getAttribute('aria-activedescendant');
+      expect(await page.locator(`[id="${await named}"]`).textContent()).toBe('customers/acme.mdfile');
+      expect(await violationsOf(page)).toEqual([]);
+      await page.keyboard.press('Enter');
+      await content(page).getByRole('heading', { name: 'Acme Bakery' }).waitFor();
+      await go('edit');
+      await page.keyboard.press('Enter');
+      await content(page).getByRole('textbox').waitFor();
+      await go('no such name');
+      await page.getByText('Nothing has that name.').waitFor();
+      expect(await violationsOf(page)).toEqual([]);
+      await page.keyboard.press('Escape');
+      await page.locator('.palette').waitFor({ state: 'detached' });
+      await go('h');
+      await page.keyboard.press('ArrowDown');
+      await page.keyboard.press('Enter');
+      await page.getByRole('region', { name: 'Health' }).waitFor();
+    },
+  );
+
   it('verifies, and says what to do about a finding', async () => {
     const { agent, page } = await show(someFiles);
     await page.getByRole('button', { name: 'Health' }).click();
