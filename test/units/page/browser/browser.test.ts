@@ -271,6 +271,30 @@ describePage('the page in Chromium', ({ browser, stack, show }) => {
     },
   );
 
+  it('gives every control in the dark an edge that stands out from its ground', async () => {
+    const { page } = await show(someFiles, { colorScheme: 'dark', canWrite: true });
+    await row(page, 'acme.md').click();
+    await bytes(page).getByText('89 53 4d 31').waitFor();
+    const ratios = await page
+      .locator('.filter :is(input, button), .file-acts button, .pane-name button')
+      .evaluateAll((all) => {
+        const lightOf = (colour: string): number => {
+          const [red = 0, green = 0, blue = 0] = (colour.match(/\d+/g) ?? []).map((part) => {
+            const share = Number(part) / 255;
+            return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;
+          });
+          return 0.2126 * red + 0.7152 * green + 0.0722 * blue + 0.05;
+        };
+        return all.map((each) => {
+          const pane = each.closest('.pane');
+          const ground = pane === null ? '' : getComputedStyle(pane).backgroundColor;
+          return lightOf(getComputedStyle(each).borderTopColor) / lightOf(ground);
+        });
+      });
+    expect(ratios.length).toBeGreaterThan(5);
+    expect(Math.min(...ratios)).toBeGreaterThanOrEqual(3);
+  });
+
   it('leads to each directory above a file, and cuts the directories before the name', async () => {
     const directory = `/memories/customers/${'a long name '.repeat(6).trim()}`;
     const { page } = await show(
