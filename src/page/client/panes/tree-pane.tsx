@@ -144,7 +144,21 @@ function Tree({
   const at = Math.max(0, found);
   const chosen = rows[at];
   const unsaved = useMemo(() => rowsWith(drafts, rows), [drafts, rows]);
-  useEffect(() => setActive(selected), [selected]);
+  const revealed = useRef(ROOT);
+  useEffect(() => {
+    setActive(selected);
+    setClosed((before) => {
+      const rest = [...before].filter((path) => !selected.startsWith(`${path}/`));
+      return rest.length === before.size ? before : new Set(rest);
+    });
+  }, [selected]);
+  useEffect(() => {
+    const row = rows.findIndex(({ path }) => path === selected);
+    // Once for each path: after that the tree is where its reader scrolls it to.
+    if (revealed.current === selected || row === -1 || place.current === null) return;
+    revealed.current = selected;
+    revealRow(place.current, row, rowHeight);
+  }, [selected, rows, rowHeight]);
 
   const toggle = (path: string, isOpen: boolean): void => {
     const next = new Set(closed);

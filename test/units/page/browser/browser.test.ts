@@ -271,6 +271,29 @@ describePage('the page in Chromium', ({ browser, stack, show }) => {
     },
   );
 
+  it('reveals in the tree the path that is opened elsewhere', async () => {
+    const { page } = await show(async (agent) => {
+      await someFiles(agent);
+      await listedOnly(agent, 300);
+    });
+    await toTree(page);
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('ArrowLeft');
+    await row(page, 'acme.md').waitFor({ state: 'detached' });
+    await page.keyboard.press('End');
+    await row(page, 'preferences.json').waitFor();
+    await page.keyboard.press('Control+k');
+    await page.locator('.palette input:focus').waitFor();
+    await page.keyboard.type('customers/acme');
+    await page.keyboard.press('Enter');
+    const chosen = page.locator('.row[aria-selected="true"]');
+    await chosen.getByText('acme.md').waitFor();
+    const tree = await page.getByRole('tree').boundingBox();
+    await expect
+      .poll(async () => ((await chosen.boundingBox())?.y ?? 0) >= (tree?.y ?? 0), PATIENT)
+      .toBe(true);
+  });
+
   it('gives every control in the dark an edge that stands out from its ground', async () => {
     const { page } = await show(someFiles, { colorScheme: 'dark', canWrite: true });
     await row(page, 'acme.md').click();
