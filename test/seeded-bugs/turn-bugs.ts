@@ -37,10 +37,10 @@ export const TURN_BUGS: readonly SeededBug[] = [
     ),
     planted: {
       file: 'src/worker/leases/turn-lease.ts',
-      replaces: `      const counting = await storeAnswer(bySignal(request), id, answer);
-      return (await replaceOwn(bySignal(request), own, { state: 'done', message })) ? counting : undefined;`,
-      by: `      const isOurs = await replaceOwn(bySignal(request), own, { state: 'done', message });
-      const counting = await storeAnswer(bySignal(request), id, answer);
+      replaces: `      const counting = await storeAnswer(now, id, answer);
+      return (await replaceOwn(now, own, { state: 'done', message })) ? counting : undefined;`,
+      by: `      const isOurs = await replaceOwn(now, own, { state: 'done', message });
+      const counting = await storeAnswer(now, id, answer);
       return isOurs ? counting : undefined;`,
     },
   },
