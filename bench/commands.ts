@@ -69,8 +69,8 @@ function renameBetween(here: string, there: string, round: number): Readonly<Rec
 }
 
 /**
- * What a command costs more than its requests: everything that it sends is sent once more, through the same client, in
- * the same order and as much side by side, to a second bucket that holds the same bytes. Four in a row are one round.
+ * Measures what a command costs beyond its requests: everything that it sends is sent once more, through the same
+ * client, in the same order and as much side by side, to a second bucket that holds the same bytes. Four in a row are one round.
  */
 export async function commands(lab: Lab, findSites: FindSites): Promise<void> {
   const sites = await findSites(lab);

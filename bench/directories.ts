@@ -22,7 +22,7 @@ const QUICKEST = 'the quickest other program';
 interface Contestant {
   readonly name: string;
   readonly bucket: string;
-  /** What the bucket held at first. */
+  /** The objects that the bucket held at first. */
   readonly objects: Objects;
   /** How often it is measured. */
   readonly rounds: number;

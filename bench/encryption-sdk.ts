@@ -9,7 +9,7 @@ import {
 
 /** One way to use the AWS Encryption SDK for JavaScript, with a raw AES-256 keyring, as our root key is here. */
 export interface EncryptionSdk {
-  /** What a row of the table calls it. */
+  /** Its name in a row of the table. */
   readonly label: string;
   encrypt(content: Uint8Array): Promise<Uint8Array>;
   decrypt(message: Uint8Array): Promise<Uint8Array>;
@@ -20,7 +20,7 @@ export function defaultSdk(): EncryptionSdk {
   return create('AWS Encryption SDK, default');
 }
 
-/** What is nearest to a sealed object: suite 04 78 (as above, without a signature), frames of 64 KiB. */
+/** Comes nearest to a sealed object: suite 04 78 (as above, without a signature), frames of 64 KiB. */
 export function unsignedSdk(): EncryptionSdk {
   return create('AWS Encryption SDK, unsigned', {
     suiteId: AlgorithmSuiteIdentifier.ALG_AES256_GCM_IV12_TAG16_HKDF_SHA512_COMMIT_KEY,

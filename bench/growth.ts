@@ -19,7 +19,7 @@ const KIB = 1_024;
 const READ = '/memories/0/0.md';
 const EDITED = '/memories/0/edited.md';
 
-/** What more files, larger files and more agents cost, each as a ratio to the least of them. */
+/** Measures what more files, larger files and more agents cost, each as a ratio to the least of them. */
 export async function growth(lab: Lab, findSites: FindSites): Promise<void> {
   await embeddedFiles(lab);
   const sites = await findSites(lab);

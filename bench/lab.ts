@@ -5,7 +5,7 @@ import { type Comparison, type Row, rowsOf, type Verdict } from './report/row.ts
 import type { Absence, Fact, Growth } from './report/run.ts';
 import { count, growthText, ratioText, verdictText } from './report/table.ts';
 
-/** What a group of benchmarks works with: where it tells what it found, and where what it starts is ended. */
+/** The tools of a group of benchmarks: it tells here what it found, and has ended here what it starts. */
 export interface Lab {
   /** Fewer rounds and smaller trees. */
   readonly isQuick: boolean;
@@ -18,11 +18,11 @@ export interface Lab {
   grows(growth: Growth): void;
   /** Something that is no ratio. */
   fact(text: string, verdict?: Verdict): void;
-  /** What cannot be measured here is named with its reason. */
+  /** Names what cannot be measured here, with the reason. */
   lacks(what: string, reason: string): void;
 }
 
-/** What one run has found so far. */
+/** The findings of one run so far. */
 export interface Findings {
   readonly rows: Row[];
   readonly growths: Growth[];

@@ -23,7 +23,7 @@ const FILES = 100;
 const START = Date.UTC(2026, 0, 1);
 const MINUTE_MS = 60_000;
 
-/** What a long history costs who looks back: time, memory, and for how long everything else in the process waits. */
+/** Measures what a long history costs who looks back: time, memory, and how long the rest of the process waits. */
 export async function longHistory(lab: Lab): Promise<void> {
   const versions = lab.isQuick ? 10_000 : 100_000;
   const turns = lab.isQuick ? 2_000 : 8_000;

@@ -34,7 +34,7 @@ export async function inTurns(
   return results;
 }
 
-/** What one call costs this process. */
+/** The cost of one call to this process. */
 export async function costOf(call: () => Promise<unknown>): Promise<Cost> {
   const [wall, processor] = [NOW.wall(), NOW.processor()];
   await call();

@@ -10,8 +10,8 @@ import { command, ROOT_KEY } from './stores.ts';
 export type Objects = ReadonlyMap<string, Uint8Array>;
 
 /**
- * What a tenant's bucket holds with these files in it, its keyring included: made without a server, to be copied to
- * one.
+ * Makes what a tenant's bucket holds with these files in it, its keyring included: made without a server, to be copied
+ * to one.
  */
 export async function sealedObjects(
   paths: readonly string[],

@@ -6,7 +6,7 @@ export interface Sent {
   readonly began: number;
   /** Infinity while it is under way. */
   ended: number;
-  /** Whether its condition failed. */
+  /** Tells that its condition failed. */
   isConflict: boolean;
   send(store: ObjectStore): Promise<unknown>;
 }
@@ -14,7 +14,7 @@ export interface Sent {
 /** Notes what is sent to a store. */
 export interface Recorder {
   readonly store: ObjectStore;
-  /** What was sent since the last call. */
+  /** The requests since the last call. */
   take(): readonly Sent[];
 }
 

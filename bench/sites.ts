@@ -14,7 +14,7 @@ const LATENCY_MS = 20;
 /** MinIO of this run, reached directly or as from far away. */
 export interface Site {
   readonly server: S3Server;
-  /** What a row says of the way to it. */
+  /** The words of a row on the way to it. */
   readonly title: string;
 }
 
@@ -28,7 +28,7 @@ export interface Sites {
   bucket(): Promise<TestBucket['bucket']>;
 }
 
-/** Where the servers of a run are started, once and by the group that asks first. */
+/** Starts the servers of a run, once and for the group that asks first. */
 export type FindSites = (lab: Lab) => Promise<Sites | undefined>;
 
 /** MinIO of this run, from its program or, with TEST_S3=docker, from its image; and a proxy that delays its answers. */

@@ -7,16 +7,16 @@ import { build, type Metafile } from 'esbuild';
 import { bundle } from '../infra/bundle.ts';
 import manifest from '../package.json' with { type: 'json' };
 
-/** What the package weighs, in bytes. The same sources and packages give the same numbers. */
+/** The weight of the package, in bytes. The same sources and packages give the same numbers. */
 export interface Sizes {
-  /** By entry point: its own code, minified, without any other package. */
+  /** The weight of each entry point: its own code, minified, without any other package. */
   readonly entries: Readonly<Record<string, EntrySize>>;
   /** The main entry point with the packages that it loads, as a bundler makes it. */
   readonly bundled: EntrySize;
 }
 
 interface EntrySize {
-  /** What is read at the start. */
+  /** The bytes that are read at the start. */
   readonly start: number;
   /** With what is loaded when it is needed first. */
   readonly all: number;
@@ -68,7 +68,7 @@ export function packedSize(printed: string): PackedSize & { readonly filename: s
   return { filename: packed.filename, file: packed.size, unpacked: packed.unpackedSize };
 }
 
-/** What has grown by more than is allowed, each as a sentence. */
+/** Lists what has grown by more than is allowed, each as a sentence. */
 export function growthBetween(kept: object, now: object, name = ''): readonly string[] {
   return Object.entries(now).flatMap(([key, value]) => {
     const before = (kept as Readonly<Record<string, unknown>>)[key] ?? 0;

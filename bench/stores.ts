@@ -11,7 +11,7 @@ export const ROOT_KEY: string = randomBytes(32).toString('base64');
 export interface Place {
   readonly site: Site;
   readonly bucket: string;
-  /** Whether deletes are conditional at the server, as on AWS; otherwise tombstones guard them. */
+  /** Makes deletes conditional at the server, as on AWS; otherwise tombstones guard them. */
   readonly guarded?: boolean;
   readonly onRequest?: (request: { readonly operation: string }) => void;
 }

@@ -1,8 +1,8 @@
 import { createMemoryPool, type MemoryPool } from '../src/open/pool.ts';
 import { openSqliteObjectStore } from '../src/store/sqlite/sqlite-store.ts';
 
-// What a tenant takes that stays warm in a pool: a program of its own, run with --expose-gc, so that nothing else lives
-// in its heap.
+// Measures what a tenant takes that stays warm in a pool: a program of its own, run with --expose-gc, so that
+// nothing else lives in its heap.
 
 const TENANTS = 1_000;
 const FILE_BYTES = 2_048;

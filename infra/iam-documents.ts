@@ -27,7 +27,7 @@ interface Source {
 /** A key for the synthesis, in whose place the documents have a name. */
 const CUSTOMER_KEY_ARN = 'arn:aws:kms:us-east-1:444455556666:key/*';
 
-/** What only some deployments have: its documents stand beside the others. */
+/** A part that only some deployments have: its documents stand beside the others. */
 const MORE: Readonly<Record<string, string>> = {
   tenantSettings: 'true',
   customerKeyArns: CUSTOMER_KEY_ARN,

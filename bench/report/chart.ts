@@ -129,7 +129,7 @@ function shortCount(size: number): string {
   return size % 1_048_576 === 0 ? `${size / 1_048_576} Mi` : `${size / 1_024} Ki`;
 }
 
-/** Where on a logarithmic axis between two pixels a value lies; the values given fill it. */
+/** Places a value on a logarithmic axis between two pixels; the values given fill it. */
 function logScale(
   values: readonly number[],
   [first, last]: readonly [number, number],

@@ -8,7 +8,7 @@ const DOLLARS_PER_READ = 0.0004 / 1_000;
 const FREE = /^Delete|^Abort/;
 const READ = /^Get|^Head/;
 
-/** What these operations of S3, by their names in its API, cost as requests. Lists cost as much as writes. */
+/** Prices these operations of S3, by their names in its API, as requests. Lists cost as much as writes. */
 export function dollarsOf(operations: readonly string[]): number {
   return operations.reduce((sum, operation) => sum + priceOf(operation), 0);
 }

@@ -3,7 +3,7 @@ import { type Spread, spreadOf } from './spread.ts';
 /** `wall`: what a caller waits. `processor`: what the process computes, whatever else the machine is busy with. */
 export type TimeKind = 'wall' | 'processor';
 
-/** What one contestant took for one piece of work in one round, in milliseconds; what was not seen is absent. */
+/** The time of one contestant for one piece of work in one round, in milliseconds; what was not seen is absent. */
 export type Cost = Readonly<Partial<Record<TimeKind, number>>>;
 
 /** One figure: a contestant's cost as a ratio to the reference's in the same round. */
@@ -18,7 +18,7 @@ export interface Row {
   readonly milliseconds: number;
   /** The most that the ratio should be. */
   readonly goal?: number | undefined;
-  /** What else is to be known, such as the requests that were sent: `1 GET, 1 PUT`. */
+  /** Anything else to be known, such as the requests that were sent: `1 GET, 1 PUT`. */
   readonly note?: string | undefined;
 }
 

@@ -1,6 +1,6 @@
 import type { Row, Verdict } from './row.ts';
 
-/** What a group could not measure, and why. */
+/** A thing that a group could not measure, and why. */
 export interface Absence {
   readonly group: string;
   readonly what: string;
@@ -17,7 +17,7 @@ export interface Fact {
 /** How one thing grows with another: each step as a ratio to the first. */
 export interface Growth {
   readonly work: string;
-  /** What is counted, such as `files`. */
+  /** The unit that is counted, such as `files`. */
   readonly of: string;
   readonly steps: readonly { readonly size: number; readonly ratio: number }[];
   /** From where on it grows noticeably, with more than the square root of the size; absent where it never does. */

@@ -1,4 +1,4 @@
-/** What `times` says of a shell's children in its second line, such as `0m1.25s 0m0.10s`; in milliseconds. */
+/** Reads what `times` says of a shell's children in its second line, such as `0m1.25s 0m0.10s`; in milliseconds. */
 export function childrenTimes(told: string): number {
   const [, ofChildren = ''] = told.trim().split('\n');
   const parts = [...ofChildren.matchAll(/(\d+)m([\d.]+)s/g)];

@@ -63,7 +63,7 @@ export function markdownTables({ rows, groups, growths, facts, absences }: RunRe
   return sections.join('\n\n');
 }
 
-/** What a growth comes to, in words. */
+/** Tells a growth in words. */
 export function growthText({ risesFrom, steepFrom }: Growth): string {
   if (risesFrom === undefined) return 'hardly grows';
   const steep = steepFrom === undefined ? '' : `, steeply from ${count(steepFrom)}`;

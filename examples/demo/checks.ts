@@ -37,8 +37,8 @@ export async function checkStore(request: {
 }
 
 /**
- * What plain tools find in the file without a key: lines of readable characters with one of the longest words that
- * Claude wrote.
+ * Lists what plain tools find in the file without a key: lines of readable characters with one of the longest words
+ * that Claude wrote.
  */
 export function searchStrings(request: {
   readonly file: string;

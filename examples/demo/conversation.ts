@@ -13,7 +13,7 @@ import { exitWithParent, fail } from './process.ts';
 import { type ConversationName, USER_LINES } from './script.ts';
 import { openStoreView, type StoreView } from './store-view.ts';
 
-/** What a conversation tells the process that started it. */
+/** The messages of a conversation to the process that started it. */
 export interface ConversationReport {
   /** Claude's last words. */
   readonly answer: string;

@@ -24,10 +24,10 @@ rest; what is not set is made for the run, in a folder of its own.
   --help        shows this
 `;
 
-/** What the demo was asked to show. */
+/** The parts that the demo was asked to show. */
 interface Asked {
   readonly history: boolean;
-  /** What goes to `sealed-memory open`. */
+  /** The arguments of `sealed-memory open`. */
   readonly page: readonly string[] | undefined;
 }
 

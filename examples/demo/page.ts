@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { type Environment, openMemory, optionsFromEnvironment } from '../../src/index.ts';
 
-/** What somebody may talk an agent into writing down. */
+/** A note that somebody may talk an agent into writing down. */
 const PLANTED = `# A note from a stranger
 
 <script>document.title = 'taken over'</script>

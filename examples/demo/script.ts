@@ -12,7 +12,7 @@ export type ConversationName = 'one' | 'two';
 /** The word that has to survive from conversation one to conversation two, where the user does not say it. */
 export const CODE_NAME = 'Kestrel';
 
-/** What the user says. The scripted Claude and Claude itself hear the same. */
+/** The words of the user. The scripted Claude and Claude itself hear the same. */
 export const USER_LINES: Readonly<Record<ConversationName, readonly string[]>> = {
   one: [
     `Please take notes for me, in your memory. I am planning the autumn launch with our customer Acme Bakery; its code name is ${CODE_NAME} and the budget is 4,000 euros. Keep one file for each customer in /memories/customers, one fact a line, like "Code name: …". Put the rest into /memories/scratch.md.`,
@@ -23,7 +23,7 @@ export const USER_LINES: Readonly<Record<ConversationName, readonly string[]>> =
   ],
 };
 
-/** What Claude does next: it says something, and may send memory commands, all of one turn at once. */
+/** One step of Claude: it says something, and may send memory commands, all of one turn at once. */
 export interface Turn {
   readonly say: string;
   readonly commands?: readonly MemoryCommand[];

@@ -14,7 +14,7 @@ export interface Setup {
   readonly namesAreEncrypted: boolean;
   /** The file of the store, where it was made for this run. */
   readonly file: string | undefined;
-  /** Where all of that lies, where something was made for this run. */
+  /** The folder that was made for this run, if one was. */
   readonly folder: string | undefined;
   /** A configuration file for the command line, where something was made for this run. */
   readonly config: string | undefined;
@@ -36,7 +36,7 @@ export function setUp(given: Environment): Setup {
   const settings = {
     SEALED_MEMORY_STORE: store,
     SEALED_MEMORY_TENANT: tenant,
-    // So that there are versions to look at, and to take back.
+    // Keeps versions, to look at and to take back.
     SEALED_MEMORY_HISTORY_DAYS: given['SEALED_MEMORY_HISTORY_DAYS'] || '30',
   };
   const key = randomBytes(32).toString('base64');

@@ -19,7 +19,7 @@ interface RawObject {
 export interface StoreView extends AsyncDisposable {
   /** Every object of the tenant, its keyring included. */
   objects(): Promise<readonly RawObject[]>;
-  /** What is new, rewritten or gone since the last call, as lines to print. */
+  /** Lists what is new, rewritten or gone since the last call, as lines to print. */
   changes(): Promise<readonly Line[]>;
 }
 
@@ -87,7 +87,7 @@ function describeChanges(before: readonly RawObject[], now: readonly RawObject[]
   ];
 }
 
-/** Whether it is a record beside the files: of a version that was replaced, say, or of who wrote it. */
+/** Tells a record beside the files from a file: a version that was replaced, say, or who wrote one. */
 function isBeside(name: string): boolean {
   return name.includes('/') && !name.startsWith('data/');
 }

@@ -17,7 +17,7 @@ export interface SlackEventsOptions {
   readonly send: (message: SlackTurn) => Promise<unknown>;
 }
 
-/** What the handler reads of a request of a function URL or of API Gateway. */
+/** The fields that the handler reads of a request of a function URL or of API Gateway. */
 export interface SlackRequest {
   readonly headers: Readonly<Record<string, string | undefined>>;
   readonly body?: string;

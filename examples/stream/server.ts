@@ -32,7 +32,7 @@ export async function startServer(
         file ?? (await answer(await eventOf(request), AbortSignal.timeout(TURN_WITHIN_MS)));
       response.writeHead(status, Object.fromEntries(headers));
       if (body === null) response.end();
-      // Where the client is gone this cancels the body, which ends the turn.
+      // Cancels the body when the client is gone, which ends the turn.
       else await pipeline(Readable.fromWeb(body), response);
     } catch {
       response.destroy();

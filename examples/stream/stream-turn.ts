@@ -3,7 +3,7 @@ import type { LambdaFunctionURLEvent, LambdaFunctionURLEventWithIAMAuthorizer } 
 import { MemoryError, type MemoryPool, type PoolOpenOptions } from 'sealed-memory';
 import { runTurn, type TurnOutcome, type TurnRequest } from 'sealed-memory/agent';
 
-/** What `authorize` sees of a request: all but the body, so that no tenant can come from there. */
+/** The part of a request that `authorize` sees: all but the body, so that no tenant can come from there. */
 export interface Unread extends Pick<LambdaFunctionURLEvent, 'headers'> {
   readonly requestContext: {
     readonly http: { readonly method: string };

@@ -59,7 +59,7 @@ export function addToGivenKey(
     readonly statement: PolicyStatement;
     /** The name of the warning, by which it can be acknowledged. */
     readonly warning: string;
-    /** What the warning calls the key, and where it says that its statements stand. */
+    /** The name of the key in the warning, and the place where its statements stand. */
     readonly name: string;
     readonly source: string;
   },

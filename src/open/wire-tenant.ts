@@ -79,7 +79,7 @@ interface StandingPlace {
   readonly now?: PlaceNow<MemoryPlace> | undefined;
 }
 
-/** What the calls of one memory stand on. */
+/** The parts that the calls of one memory stand on. */
 export interface MemoryPlace {
   readonly tree: Tree;
   readonly sessions: Sessions;

@@ -80,7 +80,7 @@ const facts = record({
   maxBytes: number,
   /** The page may change what it shows. */
   canWrite: flag,
-  /** What is replaced becomes an earlier version. */
+  /** The text that is replaced becomes an earlier version. */
   keepsHistory: flag,
   /** An export is shown: there is no store behind it, and no history. */
   isExport: flag,

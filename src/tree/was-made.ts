@@ -9,7 +9,7 @@ import type { RenameRegister } from './rename/finish-renames.ts';
 import type { Once, Work } from './tenant.ts';
 import { versionName } from './touches.ts';
 
-/** What a command does to the tree. */
+/** The effect of a command on the tree. */
 export type Deed =
   | { readonly kind: 'written'; readonly path: MemoryPath }
   | { readonly kind: 'deleted'; readonly path: MemoryPath }
@@ -81,7 +81,7 @@ async function judge(work: Work, question: DeedQuery): Promise<boolean | undefin
 async function hasArrived(work: Work, { renames, once, found }: DeedQuery, to: MemoryPath): Promise<boolean> {
   const target = await reviewFile(work, to);
   if (target !== undefined || found !== undefined) return target !== undefined && once.bears(target.origin);
-  // What a process that died has left of the rename is finished, or taken back, before its copies tell anything.
+  // Finishes what a process that died has left of the rename, or takes it back, before its copies tell anything.
   await renames.finishAbandoned(work);
   const { files } = await listDirectory(work, to, { maxFiles: MOST_COPIES });
   for (const file of files) {

@@ -243,7 +243,7 @@ async function folderWithin(root: string, path: string): Promise<string | undefi
   return isWithin(root, folder) ? folder : undefined;
 }
 
-/** What is found at the place of a file: `equal` is a file of its size, `same` one of its bytes. */
+/** The thing found at the place of a file: `equal` is a file of its size, `same` one of its bytes. */
 type TargetState = 'nothing' | 'equal' | 'same' | 'file' | 'link' | 'special';
 
 /**

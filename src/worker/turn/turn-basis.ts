@@ -81,7 +81,7 @@ function isThoughtAlone(message: BetaMessageParam | undefined): boolean {
   return message !== undefined && withoutThoughts([message]).length === 0;
 }
 
-/** What is written down of the turn itself beside what it did to files. */
+/** The facts of the turn itself that are written down, beside what it did to files. */
 export function traceName(
   { turn }: TurnMessage,
   { lease }: TurnBasis,

@@ -45,7 +45,7 @@ export function useDrafts(): {
     return () => clearTimeout(timer);
   }, [thrown]);
   const setDraft = useCallback((path: string, draft: FileDraft | undefined): void => {
-    // What is written at that path from now on is not replaced by what was thrown away.
+    // Text that is written at that path from now on stays, whatever was thrown away before.
     if (draft !== undefined) setThrown((before) => (before?.path === path ? undefined : before));
     change({ path, draft });
   }, []);

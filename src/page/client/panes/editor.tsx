@@ -22,7 +22,7 @@ export function Editor({
   readonly draft: FileDraft;
   /** The version that is there by now; undefined: none. */
   readonly current: string | undefined;
-  /** What is replaced becomes an earlier version. */
+  /** The text that is replaced becomes an earlier version. */
   readonly keepsHistory: boolean;
   readonly onDraft: (draft: FileDraft | undefined) => void;
   readonly onThrow: () => void;

@@ -239,7 +239,7 @@ function Told({
   readonly children: ComponentChildren;
 }) {
   const download = (): void => {
-    // Of no type, so that no browser shows it in the place of the page.
+    // Has no type, so that no browser shows it in the place of the page.
     const url = URL.createObjectURL(new Blob([bytesOf(base64)], { type: 'application/octet-stream' }));
     const link = document.createElement('a');
     Object.assign(link, { href: url, download: visibleName(path.slice(path.lastIndexOf('/') + 1)) });
