@@ -100,7 +100,7 @@ describe('writeOwnFile', () => {
   });
 });
 
-describe('a disk without room', { timeout: 60_000 }, () => {
+describe('a disk without room', { timeout: 180_000 }, () => {
   /**
    * The command line where no file may grow beyond so many blocks of 512 bytes: the last write takes a part of its
    * bytes.
