@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, globSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { MemoryError, type MemoryErrorCode } from '../../src/errors.ts';
 import { OBJECT_CLASSES } from '../../src/format/object-keys.ts';
@@ -69,6 +69,15 @@ describe('docs/operations.md', () => {
       expect(suites.filter((path) => !existsSync(path))).toEqual([]);
     },
   );
+});
+
+it('docs/troubleshooting.md quotes messages that the library has', () => {
+  const quoted = [...read('docs/troubleshooting.md').matchAll(/^\| `([A-Z][^`]+)` \|/gm)].map(
+    ([, text = '']) => text,
+  );
+  expect(quoted.length).toBeGreaterThan(2);
+  const sources = globSync('src/**/*.ts').map(read).join('');
+  expect(quoted.filter((text) => !sources.includes(text))).toEqual([]);
 });
 
 it('docs/how-it-works.md shows every kind of object that lies in a bucket', () => {

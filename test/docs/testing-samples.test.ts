@@ -32,6 +32,11 @@ describe('a sample that tests something', { timeout: 300_000 }, () => {
     expect(told).toMatch(/pass 2\n/);
   });
 
+  it('runs a memory that ends with the test', async () => {
+    const told = await prove(programWith('docs/your-tests.md', "store: 'memory:'"));
+    expect(told).toMatch(/pass 1\n/);
+  });
+
   it('proves a store', async () => {
     const sample = programWith('docs/stores.md', 'objectStoreContract');
     const open = `import { openSqliteObjectStore } from '${sourceOf('store/sqlite/sqlite-store.ts')}';`;
