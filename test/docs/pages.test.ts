@@ -41,6 +41,11 @@ describe('the pages', () => {
     expect(dead).toEqual([]);
   });
 
+  it.each(ALL_PAGES)('%s names tests that there are', (page) => {
+    const named = [...read(page).matchAll(/`(test\/[\w./-]+\.ts)`/g)].map(([, path = '']) => path);
+    expect(named.filter((path) => !existsSync(path))).toEqual([]);
+  });
+
   it('are all in the index', () => {
     const listed = linksOf('docs/README.md').map(({ file }) => file);
     const pages = PAGES.filter((page) => page.startsWith('docs/') && page !== 'docs/README.md');

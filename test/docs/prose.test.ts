@@ -15,7 +15,6 @@ const LEFT: Readonly<Record<string, { readonly long?: number; readonly turned?: 
   'docs/architecture.md': { long: 3, turned: 4 },
   'docs/byok.md': { long: 5, turned: 8 },
   'docs/command-line.md': { long: 10, turned: 8 },
-  'docs/compared.md': { turned: 1 },
   'docs/deployment.md': { long: 6, turned: 4 },
   'docs/drill.md': { long: 3, turned: 5 },
   'docs/erasure.md': { turned: 7 },
