@@ -51,7 +51,7 @@ export function declareExport(
     .argument('[folder]', 'where to, after the path of what to write; with --age or --html the file to make')
     .argument('[folder]')
     .description(
-      'write files of the memory into a folder, as they are; or all files of a sealed backup, opened and checked, into a new one',
+      'copy files of the memory into a folder, decrypted; or decrypt and check all files of a sealed backup, into a new folder',
     )
     .option('-f, --force', 'replace what differs')
     .option(

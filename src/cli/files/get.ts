@@ -13,7 +13,7 @@ export function declareGet(program: Command, run: ChosenVerb<typeof runGet>): vo
     .command('get')
     .addArgument(pathArgument('<path>'))
     .argument('[file]')
-    .description('write a file to one of yours; - for standard output')
+    .description('copy a file of the memory to your disk; - for standard output')
     .option('-f, --force', 'replace a file that is there')
     .action((path: string, to: string | undefined, { force }: { readonly force?: boolean }) =>
       run(path, { to, ...(force && { force }) }),

@@ -18,9 +18,9 @@ export function declareGrep(program: Command, run: ChosenVerb<typeof runGrep>): 
     .argument('[pattern]')
     .addArgument(pathArgument('[path]'))
     .description('search the lines of all files; exit code 1 when none matches')
-    .option('-i, --ignore-case', 'capitals count as small letters')
-    .option('-F, --fixed-strings', 'the pattern is a text, no regular expression')
-    .option('-l, --files-with-matches', 'print paths alone')
+    .option('-i, --ignore-case', 'ignore the case of letters')
+    .option('-F, --fixed-strings', 'take the pattern as text, not as a regular expression')
+    .option('-l, --files-with-matches', 'print only the paths')
     .option(
       '--invisible',
       'in place of a pattern: lines with characters that cannot be seen, each written as ⟨its name⟩',

@@ -32,7 +32,7 @@ export function declareImport(program: Command, run: ChosenVerb<typeof runImport
     .command('import <folder>')
     .addArgument(pathArgument('[path]'))
     .description(
-      "write all files of a folder into the memory; also of the SDK's filesystem tool or Claude Code's memory",
+      "copy all files of a folder into the memory; a folder of the SDK's filesystem tool or of Claude Code works too",
     )
     .option('-f, --force', 'replace files that differ')
     .action((from: string, path: string = MEMORY_ROOT, options: ImportArguments) =>

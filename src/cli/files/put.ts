@@ -14,17 +14,17 @@ export function declarePut(program: Command, run: ChosenVerb<typeof runPut>): vo
     program
       .command('put')
       .addArgument(pathArgument('<path>'))
-      .description('write a file of any bytes, new or in place of the old'),
+      .description('write a file, new or in place of the old one'),
   )
     .option('--create', 'never replace a file')
-    .option('--append', 'behind what is there')
+    .option('--append', 'add to the end of the file')
     .action((path: string, options: PutArguments) => run(path, options));
 }
 
 export interface PutArguments extends SourceOptions {
   /** Never replaces a file. */
   readonly create?: boolean;
-  /** Puts the content behind what is there. */
+  /** Adds the content to the end of the file. */
   readonly append?: boolean;
 }
 

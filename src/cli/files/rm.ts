@@ -13,7 +13,7 @@ export function declareRm(program: Command, run: ChosenVerb<typeof runRm>): void
     .addArgument(pathArgument('<path...>'))
     .description('remove files')
     .option('-r, --recursive', 'directories with all below them')
-    .option('-f, --force', 'no failure where there is nothing')
+    .option('-f, --force', 'do not fail when there is nothing')
     .action((paths: string[], options: RmArguments) => run(paths, options));
 }
 

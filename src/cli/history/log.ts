@@ -22,7 +22,7 @@ export function declareLog(program: Command, run: ChosenVerb<typeof runLog>): vo
     .description(
       'show what happened to a file, or to all files, where the tenant keeps history; the newest first',
     )
-    .option('--limit <count>', 'so many entries, the newest', wholeNumber({ least: 1 }))
+    .option('--limit <count>', 'show only the newest <count> entries', wholeNumber({ least: 1 }))
     .action((path: string | undefined, options: LogArguments) => run(path, options));
 }
 

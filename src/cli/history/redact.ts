@@ -20,9 +20,7 @@ export function declareRedact(program: Command, run: ChosenVerb<typeof runRedact
     .command('redact')
     .addArgument(pathArgument('<path>'))
     .addArgument(versionArgument('<version>'))
-    .description(
-      'take the text of one version out of the history for good, and out of the versions a bucket keeps',
-    )
+    .description('destroy the text of one version, in the history and in the versions that a bucket keeps')
     .option('--dry-run', 'show which version it is, and change nothing')
     .option('--yes', 'do not ask')
     .action((path: string, version: string, consent: Consent) => run({ path, version, ...consent }));

@@ -20,9 +20,9 @@ const BACKUP_GOES_OUT =
 export function declareRestore(program: Command, run: ChosenVerb<typeof runRestoreVersion>): void {
   const restore = program
     .command('restore')
-    .addArgument(pathArgument('<path>', 'the file that gets the text of one of its versions again'))
+    .addArgument(pathArgument('<path>', 'the file to which the version is written'))
     .addArgument(versionArgument('<version>', 'the version, as "log" names it'))
-    .description('give a file the text of one of its versions again')
+    .description('write an earlier version of a file back')
     .option('--dry-run', 'show how the texts differ, and write nothing')
     .option('--yes', 'do not ask')
     .action((path: string, version: string, consent: Consent) => run({ path, version, ...consent }));

@@ -11,7 +11,7 @@ export function declareShow(program: Command, run: ChosenVerb<typeof runShow>): 
     .command('show')
     .addArgument(pathArgument('<path>'))
     .addArgument(versionArgument('<version>'))
-    .description('print one version of a file, as "log" names it')
+    .description('print one version of a file (name it as in "log")')
     .action((path: string, version: string) => run({ path, version }));
 }
 

@@ -31,9 +31,9 @@ export function declareHistorySwitch(
       show();
     });
   for (const [to, description] of [
-    ['on', 'keep what is replaced and deleted from now on'],
+    ['on', 'keep the versions that are replaced or deleted from now on'],
     ['off', 'keep nothing from now on'],
-    ['anew', 'after a restore on purpose: keep it on, and hold no file to what it says of the time before'],
+    ['anew', 'after a restore on purpose: keep it on, and judge no file by what it says of the time before'],
   ] as const) {
     history
       .command(to)

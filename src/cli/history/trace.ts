@@ -18,7 +18,7 @@ export function declareTrace(program: Command, run: ChosenVerb<typeof runTrace>)
     .command('trace')
     .addArgument(pathArgument('<path>'))
     .addArgument(versionArgument('[version]'))
-    .description('show which turns read a version, or any of that path, and what came of it')
+    .description('show which turns read a version, or any version of that path, and what they wrote then')
     .action((path: string, version?: string) => run({ path, version }));
 }
 

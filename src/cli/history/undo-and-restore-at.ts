@@ -33,9 +33,11 @@ import { type Named, requireKnown } from './require-known.ts';
 export function declareRestoreAt(program: Command, run: ChosenVerb<typeof runRestoreAt>): void {
   program
     .command('restore-at <time>')
-    .description('make the files what they were at a moment: 2026-11-17T09:30:00Z, or with +01:00 for Z')
-    .option('--below <path>', 'that file alone, or what lies below that directory', typedPath)
-    .option('--partial', 'restore what can be had, where some of it cannot')
+    .description(
+      'give all files the content that they had at a time, such as 2026-11-17T09:30:00Z; +01:00 in place of Z is a time zone',
+    )
+    .option('--below <path>', 'only that file, or the files below that directory', typedPath)
+    .option('--partial', 'restore what can be restored, and leave the rest')
     .option('--diff', 'show how the texts of all those files differ')
     .option('--dry-run', 'show the plan, and write nothing')
     .option('--yes', 'do not ask')
@@ -45,10 +47,12 @@ export function declareRestoreAt(program: Command, run: ChosenVerb<typeof runRes
 /** Declares `undo`. */
 export function declareUndo(program: Command, run: ChosenVerb<typeof runUndo>): void {
   program
-    .command('undo [writer]')
-    .description('take back what one actor did, as "log" names it, unless another actor has built on it')
-    .option('--turn <id>', 'what that turn of a worker did, instead of a writer')
-    .option('--force', 'also what others have built on, and with it what they built')
+    .command('undo [actor]')
+    .description(
+      'undo everything one actor wrote (name it as in "log"); files that others changed since are left',
+    )
+    .option('--turn <id>', 'undo what that turn of a worker wrote, in place of an actor')
+    .option('--force', 'also undo files that others changed since, with their changes')
     .option('--diff', 'show how the texts of all those files differ')
     .option('--dry-run', 'show the plan, and write nothing')
     .option('--yes', 'do not ask')
@@ -145,10 +149,10 @@ function refuseNoMoment(time: string): void {
 
 function writerOf(actor: string | undefined, turn: string | undefined): string {
   if (turn === '') throw wrongCall('--turn needs the id of a turn, as "log" names it behind "turn"');
-  if (actor === '') throw wrongCall('give a writer, as "log" names it: the name is empty');
+  if (actor === '') throw wrongCall('give an actor, as "log" names it: the name is empty');
   if (actor !== undefined && turn === undefined) return actor;
   if (actor === undefined && turn !== undefined) return turnActor(turn);
-  throw wrongCall('give either a writer, as "log" names it, or --turn and its id');
+  throw wrongCall('give either an actor, as "log" names it, or --turn and its id');
 }
 
 /**

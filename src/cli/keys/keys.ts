@@ -61,7 +61,7 @@ export function declareRotate(keys: Command, run: ChosenVerb<typeof runRotate>):
   keys
     .command('rotate')
     .description(
-      'make a new tenant key, which seals from now on; does nothing within an hour of the last time',
+      'make a new tenant key, which seals all that is written from now on; does nothing within an hour of the last time',
     )
     .option('--if-active <version>', 'only while that key version is the active one', wholeNumber())
     .option('--force', 'also within the hour')
@@ -137,8 +137,8 @@ export function runMigrate(
 export function declareRewrap(keys: Command, run: ChosenVerb<typeof runRewrap>): void {
   keys
     .command('rewrap-root')
-    .description('have the first configured root key wrap the keyring')
-    .option('--force', 'also when it does so already')
+    .description('wrap the keyring with the first configured root key')
+    .option('--force', 'also when that key wraps it already')
     .action((options: RotateArguments) => run(options));
 }
 

@@ -40,12 +40,12 @@ export function declareTenantSettings(
   const dryRun = ['--dry-run', 'write nothing, and tell what would be written'] as const;
   settings
     .command('set <name> <value>')
-    .description('give a setting in the table; a value that is no text is JSON: set limits.files 500')
+    .description('write a setting into the table; a value that is not a text is JSON: set limits.files 500')
     .option(...dryRun)
     .action((name: string, value: string, options: ChangeArguments) => run.set(name, value, options));
   settings
     .command('unset <name>')
-    .description('take a setting out of the table')
+    .description('remove a setting from the table')
     .option(...dryRun)
     .action((name: string, options: ChangeArguments) => run.unset(name, options));
 }

@@ -150,7 +150,7 @@ function ofArgument(
       return { ...slot, kind: isFirst ? 'path' : 'side', orFile: true };
     case 'version':
       return { ...slot, kind: 'version' };
-    case 'writer':
+    case 'actor':
       return { ...slot, kind: 'actor' };
     case 'folder':
       // "export" may take the path of what it writes out first; with a backup it takes the folder alone.

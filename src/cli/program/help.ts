@@ -16,7 +16,7 @@ const BELOW = 6;
 const EPILOGUE: readonly string[] = [
   'A path is one of the memory: notes/a.md is /memories/notes/a.md.',
   'Settings come from flags, the environment, .env in the current folder, which "sealed-memory init" writes, and .sealed-memory/config.toml or ~/.config/sealed-memory/config.toml; the first that has one counts. A profile that you name goes before .env, and so does a configuration file in SEALED_MEMORY_CONFIG. SEALED_MEMORY_ACTOR says on whose behalf you write; where the tenant keeps history, "log" shows it and "undo" takes it.',
-  'Exit codes: 0 done; 1 refused, or something is left to do; 2 wrong call or setting; 130 interrupted.',
+  'Exit codes: 0 done; 1 refused or failed, or something is left to do; 2 wrong call or setting; 3 no alarm, and something could not be told; 4 a root key that a tenant holds is away; 130 interrupted.',
 ];
 
 interface Item {
@@ -53,10 +53,15 @@ export function helpOnOptions(program: Command): string {
   const helper = program.createHelp();
   helper.prepareContext({ helpWidth: program.configureOutput().getOutHelpWidth?.() ?? USUAL_COLUMNS });
   const width = widthOf(helper);
-  const items = helper.visibleOptions(program).map((option) => itemOf(option, helper));
+  const visible = helper.visibleOptions(program);
+  const groups = helper.groupItems(visible, visible, (option) => option.helpGroupHeading ?? 'Options:');
+  const sections = [...groups].map(([heading, options]) => ({
+    heading,
+    items: options.map((option) => itemOf(option, helper)),
+  }));
   return joined([
     helper.boxWrap('Every command takes these options, before or behind its name.', width),
-    ...laidOut([{ heading: 'Options:', items }], { helper, width }),
+    ...laidOut(sections, { helper, width }),
   ]);
 }
 

@@ -64,28 +64,34 @@ function tellProgram({ code, message }: CommanderError, program: Command): void 
 export function createProgram(choose: Choose): Command {
   const program = new Command('sealed-memory')
     .description("Claude's memory, encrypted, in a store of yours.")
-    .version(manifest.version, '--version')
+    .optionsGroup('Needed, here or in the settings:')
     .option('--store <store>', 'memory:, sqlite:PATH or s3://bucket/prefix')
-    .option('--tenant <id>', 'whose memory')
+    .option('--tenant <id>', 'the tenant whose memory it is')
     .option('--root-key-file <file>', 'the file with the root key')
+    .option('--profile-name <name>', 'the profile of the configuration file')
+    .optionsGroup('For what may be written:')
+    .option('--read-only', 'change nothing')
+    .option(
+      '--policy <words>',
+      'what no file may contain, with commas between: secrets, email, card, iban, phone, invisible; redact replaces it',
+    )
+    .option('--max-file-bytes <bytes>', 'the largest file that is written or shown')
+    .option('--max-files <count>', 'how many files the memory may hold')
+    .option('--max-tenant-bytes <bytes>', 'how many bytes its files may hold together')
+    .optionsGroup('For tenants that share files:')
     .option(
       '--mount <path=tenant[:ro]>',
       "another tenant's memory as a directory; :ro: read-only; :expires=false or :expires=true at the end: whether its unused files expire",
       typedMounts,
     )
-    .option('--read-only', 'change nothing')
-    .option(
-      '--policy <words>',
-      'what no file may hold: some of secrets, email, card, iban, phone, invisible, redact, with a comma between',
-    )
-    .option('--max-file-bytes <bytes>', 'the largest file that is written or shown')
-    .option('--max-files <count>', 'how many files the memory may hold')
-    .option('--max-tenant-bytes <bytes>', 'how many bytes its files may hold together')
+    .optionsGroup('For what is told:')
     .option('--events <file>', 'append a line of JSON for every command and call to a file')
-    .option('--profile-name <name>', 'the profile of the configuration file')
     .option('--json', 'answer with JSON lines; the last one has the event done, failed or interrupted')
     .option('--quiet', 'no progress and no notes')
     .option('--verbose', 'tell everything that is logged')
+    .optionsGroup('Others:')
+    .version(manifest.version, '--version', 'print the version of sealed-memory')
+    .helpOption('-h, --help', 'explain a command')
     .configureHelp(HELP)
     .configureOutput({
       outputError: (text, write) => write(`sealed-memory: ${refusalSentence(text, program)}\n`),

@@ -123,7 +123,7 @@ export const PORT: NumberBounds = { most: 65_535 };
 export function withSource(command: Command): Command {
   return command
     .addOption(new Option('--text <text>', 'the text itself').conflicts('file'))
-    .option('--file <file>', 'a file to read; - or neither option: standard input');
+    .option('--file <file>', 'take the content from a file; - or neither option: from standard input');
 }
 
 /** Reads an option that may be given several times. */

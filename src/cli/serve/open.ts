@@ -18,10 +18,10 @@ export function declareOpen(program: Command, run: ChosenVerb<typeof runOpen>): 
     .description(
       'show the memory, and what the store holds of it, on a page in your browser; or an export, without a store',
     )
-    .option('--port <port>', 'of 127.0.0.1; default: any that is free', wholeNumber(PORT))
+    .option('--port <port>', 'the port on 127.0.0.1; default: any free one', wholeNumber(PORT))
     .option('--no-browser', 'print the address and open nothing')
     .option('--write', 'let the page change the memory; without it, it only shows')
-    .option('--identity <file>', 'what opens an encrypted export: the secret key, as "age-keygen" writes it')
+    .option('--identity <file>', 'the secret key that opens an encrypted export, as "age-keygen" writes it')
     .action((archive: string | undefined, options: OpenArguments) => run(archive, options));
 }
 
