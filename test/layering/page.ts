@@ -20,14 +20,14 @@ export function withRooms(): string {
   return replaceTable(first, ['folder', 'has', 'offers'], folders);
 }
 
-/** Nouns for everybody, then those for some: `wrap`; `header` to page, tree. */
+/** Nouns for everybody, then those for some: `wrap`. To page, tree: `header`. */
 function offersIn(offers: Readonly<Record<string, readonly string[]>>): string {
   return Object.entries(offers)
     .map(([key, nouns]) => {
       const listed = nouns.map((noun) => `\`${noun}\``).join(', ');
-      return key === '*' ? listed : `${listed} to ${key.split(' ').join(', ')}`;
+      return key === '*' ? listed : `To ${key.split(' ').join(', ')}: ${listed}`;
     })
-    .join('; ');
+    .join('. ');
 }
 
 /** @throws Error where the page has no table of those columns. */
