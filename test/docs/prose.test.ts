@@ -21,7 +21,6 @@ const LEFT: Readonly<Record<string, { readonly long?: number; readonly turned?: 
   'docs/errors.md': { long: 1 },
   'docs/faq.md': { long: 2, turned: 5 },
   'docs/format.md': { long: 21, turned: 29 },
-  'docs/history.md': { long: 7, turned: 20 },
   'docs/hosts.md': { long: 1, turned: 5 },
   'docs/keys.md': { long: 13, turned: 14 },
   'docs/library.md': { long: 1, turned: 1 },
@@ -45,7 +44,7 @@ const LEFT: Readonly<Record<string, { readonly long?: number; readonly turned?: 
   'CHANGELOG.md': { long: 12, turned: 4 },
   'test/testkit/README.md': { long: 1, turned: 1 },
   'examples/python/sealed_memory/README.md': { long: 1, turned: 2 },
-  'test/README.md': { turned: 3 },
+  'test/README.md': { turned: 2 },
 };
 
 const CODE = globSync('{src,infra,bench,examples}/**/*.{ts,tsx}', {
