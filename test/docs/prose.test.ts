@@ -22,7 +22,6 @@ const LEFT: Readonly<Record<string, { readonly long?: number; readonly turned?: 
   'docs/faq.md': { long: 2, turned: 5 },
   
   'docs/hosts.md': { long: 1, turned: 5 },
-  'docs/keys.md': { long: 13, turned: 14 },
   'docs/library.md': { long: 1, turned: 1 },
   'docs/mcp.md': { long: 1, turned: 4 },
   'docs/migrating.md': { long: 1, turned: 1 },
