@@ -32,7 +32,6 @@ const LEFT: Readonly<Record<string, { readonly long?: number; readonly turned?: 
   'docs/policies.md': { turned: 10 },
   'docs/quick-start.md': { turned: 2 },
   'docs/recipes.md': { long: 3, turned: 4 },
-  'docs/security.md': { long: 12, turned: 10 },
   'docs/sessions.md': { turned: 2 },
   'docs/stores.md': { long: 4, turned: 5 },
   'docs/tenants.md': { long: 1, turned: 2 },
