@@ -16,11 +16,9 @@ const LEFT: Readonly<Record<string, { readonly long?: number; readonly turned?: 
   'docs/byok.md': { long: 5, turned: 8 },
   'docs/command-line.md': { long: 10, turned: 8 },
   'docs/deployment.md': { long: 6, turned: 4 },
-  'docs/drill.md': { long: 3, turned: 5 },
-  'docs/erasure.md': { turned: 7 },
   'docs/errors.md': { long: 1 },
   'docs/faq.md': { long: 2, turned: 5 },
-  
+
   'docs/hosts.md': { long: 1, turned: 5 },
   'docs/library.md': { long: 1, turned: 1 },
   'docs/mcp.md': { long: 1, turned: 4 },
