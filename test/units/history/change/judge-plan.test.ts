@@ -78,3 +78,13 @@ it.each([
 ])('a file stays whose text was to be created elsewhere and may not be: %s', async (origins, refused) => {
   expect((await judge('create a 10, create c 1, delete b 1', [-1, 99], origins))[0]).toBe(refused);
 });
+
+it.each([
+  ['replace a 10 15, delete b 1', [9, 0], 'a for 15', 'a refused tenant_bytes'],
+  ['create a 10, replace b 10 5', [0, 99], 'a for 10', 'a refused files'],
+] as const)(
+  '%s beside %j: no file stays but one whose text was to be created elsewhere',
+  async (words, room, origins, refused) => {
+    expect((await judge(words, room, origins))[0]).toBe(refused);
+  },
+);

@@ -273,6 +273,7 @@ describe('redact', () => {
     await expect(refused).rejects.toMatchObject({
       code: 'access_denied',
       message: expect.stringContaining('s3:DeleteObjectVersion'),
+      details: { reason: 'versions_left', paths: [PATH], counts: [2] },
     });
     expect(await search()).not.toEqual([]);
     expect(await history.redact(version)).toMatchObject({ records: 0, versionsRemoved: 2 });
@@ -288,6 +289,32 @@ describe('redact', () => {
     expect(await createHistory(client.tenant, client.tree).redact(version)).toMatchObject({
       versionsRemoved: undefined,
     });
+  });
+
+  it('writes down who redacts before the text goes', async () => {
+    const { client, history } = await newPlace();
+    await client.create(PATH, SECRET);
+    await overwrite(client, PATH, 'clean');
+    const version = await versionOf(history, PATH);
+    client.calls.length = 0;
+    await history.redact(version, { actor: 'ann' });
+    const written = client.calls.flatMap((call) => (call.verb === 'put' ? [call.key.split('/').at(-2)] : []));
+    expect(written).toEqual(['actors', 'history']);
+  });
+
+  it('passes over versions of the bucket that are gone when they are read', async () => {
+    const { client, kept, history } = await newPlace();
+    await client.create(PATH, SECRET);
+    await overwrite(client, PATH, 'clean');
+    const gone: ObjectVersions = {
+      ...kept.versions,
+      get: async (key, versionId) => {
+        await kept.versions.remove(key, versionId);
+        return undefined;
+      },
+    };
+    const others = createHistory(client.tenant, client.tree, { versions: gone });
+    expect(await others.redact(await versionOf(history, PATH))).toMatchObject({ versionsRemoved: 1 });
   });
 
   it('is not detected, as documented, when a record is put back as it was, until its key is retired', async () => {

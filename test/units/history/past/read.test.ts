@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import type { Past } from '../../../../src/history/past/past.ts';
-import { readNamed, readPast, readWholePast } from '../../../../src/history/past/read.ts';
+import { readMeantPast, readNamed, readPast, readWholePast } from '../../../../src/history/past/read.ts';
+import type { MemoryPath } from '../../../../src/language/path.ts';
 import type { ObjectStore } from '../../../../src/store/port.ts';
 import { keyOf } from '../../../stage/bucket.ts';
 import { keepingClient } from '../../../stage/history-site.ts';
@@ -130,8 +131,11 @@ it('a file that was read, and is gone when the files are listed again, is no fil
     if (call.verb === 'get' && call.key === last) resolve();
     return result;
   });
-  const words = wordsOf(await readWholePast(work));
+  const { past, lists } = await costOf(client, () => readWholePast(work));
+  const words = wordsOf(past);
   expect(words.files).toEqual(['a', 'b']);
+  // The look after the one that missed the file shows nothing new, and is the last.
+  expect(lists).toBe(3);
   expect(words.leaves).toEqual(['c to nowhere', 'd to nowhere']);
 });
 
@@ -186,4 +190,19 @@ it('the past of a path has the files that lie or lay there, wherever they were b
   const [first] = [...whole.versions.values()].filter(({ size }) => size === 5);
   if (first === undefined) throw new Error('the first version is gone');
   expect([...(await readNamed(work, at(A), first.id)).versions.keys()]).toContain(first.id);
+});
+
+it.each([
+  ['as it was given, where it has versions', 1, 0, 'e\u0301', ['e\u0301']],
+  ['as it was given, where a file left it', 0, 1, 'e\u0301', ['e\u0301']],
+  ['in NFC, where it has no past as it was given', 0, 0, '\u00e9', ['e\u0301', '\u00e9']],
+])('a path is read %s', async (_, versions, leaves, meant, asked) => {
+  const client = await keepingClient(await openSite());
+  const given = '/memories/e\u0301' as MemoryPath;
+  const reads: string[] = [];
+  const { path } = await readMeantPast(await client.open(), given, async (each) => {
+    reads.push(short(each));
+    return { versions: { size: versions }, leaves: { length: leaves } } as unknown as Past;
+  });
+  expect([short(path), reads]).toEqual([meant, asked]);
 });
