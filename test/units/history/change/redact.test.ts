@@ -395,6 +395,72 @@ describe('redact', () => {
     expect(await search()).toEqual([]);
   });
 
+  it('reaches an expired record of another version of the file with the same text', async () => {
+    const { site, client, history, search } = await newPlace();
+    await client.create(PATH, SECRET);
+    const saved = await client.tree.readVersion(at(PATH));
+    if (saved === undefined) throw new Error('there is no file');
+    await VERSION_SAVER.saveReplaced(await client.open(), at('/memories/z'), saved);
+    for await (const { objects } of site.base.list({ prefix: 'tenants/acme/history/' }))
+      await site.base.delete(objects.map(({ key }) => ({ key })));
+    for (const text of ['clean', SECRET, 'clean again']) await overwrite(client, PATH, text);
+    const operator = await createOperator(site);
+    await operator.rotate();
+    await site.time.pause(1_200_000);
+    await operator.migrate({ reencrypt: true });
+    await history.redact(await versionOf(history, PATH));
+    expect(await search()).toEqual([]);
+  });
+
+  /** Redacts while another process does something once the past of the file was read; answers how often it waited. */
+  async function redactBeside(place: Place, act: () => Promise<unknown>): Promise<number> {
+    const version = await versionOf(place.history, PATH);
+    const { client } = await newDying(place);
+    let waits = 0;
+    const pause: typeof client.tenant.pause = (...given) => {
+      waits++;
+      return client.tenant.pause(...given);
+    };
+    const history = createHistory({ ...client.tenant, pause }, client.tree, {
+      versions: place.kept.versions,
+    });
+    let isDone = false;
+    client.intercept(async (call, proceed) => {
+      if (call.verb === 'list' && call.prefix === client.layout.data && !isDone) {
+        isDone = true;
+        await act();
+      }
+      return proceed();
+    });
+    await history.redact(version);
+    expect(isDone).toBe(true);
+    return waits;
+  }
+
+  it('follows the file where it is renamed meanwhile, and takes the text out there, without a wait', async () => {
+    const place = await newPlace();
+    const { client, search } = place;
+    for (const text of [SECRET, 'clean']) await overwrite(client, PATH, text);
+    const waits = await redactBeside(place, async () => {
+      await client.rename('/memories/d', '/memories/e');
+      for (const text of ['other', SECRET, 'clean again']) await overwrite(client, '/memories/e/a', text);
+    });
+    expect([waits, await search()]).toEqual([0, []]);
+  });
+
+  it('leaves the text of another file that is renamed with its directory meanwhile', async () => {
+    const place = await newPlace();
+    const { client, history } = place;
+    for (const text of [SECRET, 'clean']) await overwrite(client, PATH, text);
+    await client.create('/memories/d/z', 'another');
+    await redactBeside(place, async () => {
+      await client.rename('/memories/d', '/memories/e');
+      for (const text of [SECRET, 'fine']) await overwrite(client, '/memories/e/z', text);
+    });
+    const { version } = await versionOf(history, '/memories/e/z');
+    expect(await history.read({ path: '/memories/e/z', version })).toBeDefined();
+  });
+
   it('refuses where nothing may be written, and what there is no version of', async () => {
     const { client, history } = await newPlace();
     const reader = createHistory({ ...client.tenant, readOnly: true }, client.tree);
