@@ -701,4 +701,20 @@ export const SURVIVORS: readonly Survivor[] = [
     reason: 'equivalent',
     why: 'No time is before an undefined one.',
   },
+  {
+    file: 'src/history/change/judge-plan.ts',
+    mutator: 'StringLiteral',
+    line: "for (const [{ what, toVersion = '' }, why] of refused) if (what === 'create') created.set(toVersion, why);",
+    becomes: '"Stryker was here!"',
+    reason: 'equivalent',
+    why: 'Each plan names the version that a create writes.',
+  },
+  {
+    file: 'src/history/change/judge-plan.ts',
+    mutator: 'StringLiteral',
+    line: "const { what, fromVersion = '' } = change;",
+    becomes: '"Stryker was here!"',
+    reason: 'equivalent',
+    why: 'Each plan names the version that a delete takes away.',
+  },
 ];
