@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { agoWords, momentIn, timeWords } from '../../../src/page/client/parts/words.ts';
+import { agoWords, momentIn, momentWords, timeWords } from '../../../src/page/client/parts/words.ts';
 
 afterEach(() => vi.unstubAllEnvs());
 
@@ -27,6 +27,29 @@ describe('a moment that is typed into the page', () => {
     expect(momentIn('')).toBeUndefined();
     expect(momentIn('2026-02-30T')).toBeUndefined();
   });
+
+  it.each(['UTC', 'America/Los_Angeles', 'Asia/Kolkata'])(
+    'is told as people say it, in UTC, in %s',
+    (zone) => {
+      vi.stubEnv('TZ', zone);
+      const now = Date.parse('2026-11-17T09:30:00Z');
+      const said = {
+        '2026-11-17T09:30:01Z': 'in the future',
+        '2026-11-17T09:29:58Z': 'now',
+        '2026-11-17T09:29:48Z': '12 s ago',
+        '2026-11-17T08:30:01Z': '59 min ago',
+        '2026-11-17T08:30:00Z': 'today 08:30 UTC',
+        '2026-11-17T00:00:00Z': 'today 00:00 UTC',
+        '2026-11-16T23:59:59Z': 'yesterday 23:59 UTC',
+        '2026-11-16T00:00:00Z': 'yesterday 00:00 UTC',
+        '2026-11-15T23:59:59Z': '2026-11-15 23:59 UTC',
+      };
+      for (const [moment, words] of Object.entries(said))
+        expect(momentWords(Date.parse(moment), now)).toBe(words);
+      const midnight = Date.parse('2026-11-17T00:10:00Z');
+      expect(momentWords(midnight - 20 * 60_000, midnight)).toBe('20 min ago');
+    },
+  );
 
   it('is told by its age', () => {
     const now = Date.parse('2026-11-17T09:30:00Z');

@@ -4,6 +4,7 @@ import { ask, QuestionRefused } from '../data/ask.ts';
 import { beginClick } from '../data/spent.ts';
 import { NearRows } from '../parts/near-part.tsx';
 import { counted, requestWords, sizeWords, timeWords } from '../parts/words.ts';
+import { Moment } from './moment.tsx';
 
 /** Shows what `verify` and `keys status` say. */
 export function Health({
@@ -170,7 +171,9 @@ function KeyFacts({ status }: { readonly status: StatusOfKeys }) {
           {keys.map(({ version, created, active }) => (
             <tr key={version}>
               <td>{version}</td>
-              <td>{timeWords(created)}</td>
+              <td>
+                <Moment at={created} />
+              </td>
               <td>{active ? 'seals and opens' : 'opens'}</td>
             </tr>
           ))}

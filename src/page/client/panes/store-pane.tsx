@@ -5,7 +5,8 @@ import { useAnswer } from '../data/use-answer.ts';
 import { Bytes } from '../parts/bytes.tsx';
 import { PANE_NAMES, PaneName } from '../parts/pane-switch.tsx';
 import { pageOf, revealRow, rowAfter, VirtualList } from '../parts/virtual-list.tsx';
-import { bytesOf, counted, sizeWords, timeWords } from '../parts/words.ts';
+import { bytesOf, counted, sizeWords } from '../parts/words.ts';
+import { Moment } from './moment.tsx';
 
 interface StorePaneProps {
   readonly path: string;
@@ -75,7 +76,9 @@ function StoredObject({ path, file, keyPrefix, isReady }: StorePaneProps & { rea
         </h2>
         <p class="facts">
           <span>{counted(file.stored, 'byte')}</span>
-          <span>{timeWords(file.modified)}</span>
+          <span>
+            <Moment at={file.modified} />
+          </span>
         </p>
       </div>
       {failure ? (

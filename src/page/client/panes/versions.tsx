@@ -7,6 +7,7 @@ import { useVersion } from '../data/use-version.ts';
 import { Dialog } from '../parts/dialog.tsx';
 import { TextDiff } from '../parts/text-diff.tsx';
 import { counted, sizeWords, timeWords } from '../parts/words.ts';
+import { Moment } from './moment.tsx';
 
 interface VersionsProps {
   readonly path: string;
@@ -69,7 +70,9 @@ export function EntryFacts({ entry }: { readonly entry: VersionEntry }) {
   const { kind, time, writer, size, end, text, to } = entry;
   return (
     <>
-      <span class="when">{timeWords(time)}</span>
+      <span class="when">
+        <Moment at={time} />
+      </span>
       <span class="end" data-end={end ?? kind}>
         {text === 'redacted' ? 'redacted' : (end ?? kind)}
       </span>

@@ -30,6 +30,17 @@ export function agoWords(moment: number, now: number): string {
   return age === 'now' ? age : `${age} ago`;
 }
 
+const DAY = 86_400_000;
+const days = new Intl.RelativeTimeFormat('en', { numeric: 'auto' });
+
+/** Says when it was: `3 min ago`, `today 09:30 UTC`, `yesterday 14:02 UTC`, and the whole time before that. */
+export function momentWords(moment: number, now: number): string {
+  if (now - moment < 3_600_000) return agoWords(moment, now);
+  const age = Math.floor(now / DAY) - Math.floor(moment / DAY);
+  const [date = '', time = '', zone = ''] = timeWords(moment).split(' ');
+  return `${age < 2 ? days.format(-age, 'day') : date} ${time.slice(0, 5)} ${zone}`;
+}
+
 export function timeWords(modified: number): string {
   return isoOf(modified)
     .replace('T', ' ')

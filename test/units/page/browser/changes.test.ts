@@ -106,7 +106,10 @@ describePage('what a page changes, in Chromium', ({ show }) => {
       const moment = last?.time.toISOString().slice(0, -1) ?? '';
       await page.getByRole('button', { name: 'History' }).click();
       const shown = moment.slice(0, 19).replace('T', ' ');
-      await page.locator('.log .when').first().getByText(`${shown} UTC`).waitFor();
+      const told = page.locator('.log .when time').first();
+      await told.getByText(/^now$|^\d+ (s|min) ago$/).waitFor();
+      expect(await told.getAttribute('title')).toBe(`${shown} UTC`);
+      expect(await told.getAttribute('datetime')).toBe(`${moment}Z`);
       const field = page.getByLabel('All since (UTC)');
       await field.fill(moment);
       await page.locator('.choices output').getByText(`${shown} UTC`).waitFor();
@@ -121,6 +124,28 @@ describePage('what a page changes, in Chromium', ({ show }) => {
         .waitFor();
       expect(await textOf(agent)).not.toContain('a stranger');
       expect(await textOf(agent, '/memories/customers/acme.md')).toBe('# Acme\n');
+    },
+  );
+
+  it.each(['America/Los_Angeles', 'Asia/Kolkata'])(
+    'says when a row of the log was, and says it anew as time goes on, in a browser in %s',
+    async (timezoneId) => {
+      const { agent, page } = await show(somePast, { memory: WITH_HISTORY, timezoneId });
+      const [last] = await agent.memory.history.list(PLAN);
+      const moment = last?.time.getTime() ?? 0;
+      const exact = new Date(moment).toISOString().slice(0, 19).replace('T', ' ');
+      await page.clock.install({ time: moment + 1_000 });
+      await page.keyboard.press('l');
+      const told = page.locator('.log .when time').first();
+      await told.getByText('now').waitFor();
+      await page.clock.fastForward(3 * 60_000);
+      await told.getByText('3 min ago').waitFor();
+      await page.clock.fastForward(24 * 3_600_000);
+      await told.getByText(`yesterday ${exact.slice(11, 16)} UTC`).waitFor();
+      await page.clock.fastForward(24 * 3_600_000);
+      await told.getByText(`${exact.slice(0, 16)} UTC`).waitFor();
+      expect(await told.getAttribute('title')).toBe(`${exact} UTC`);
+      expect(await violationsOf(page)).toEqual([]);
     },
   );
 
