@@ -4,7 +4,10 @@ export const ROOT = '/memories';
 
 /** A line of the tree as it is shown. */
 export interface TreeRow {
+  /** The innermost directory of a row for several. */
   readonly path: string;
+  /** The directories around `path` that the row shows too, the outermost first. */
+  readonly around: readonly string[];
   readonly name: string;
   /** The depth in the tree, from 1. */
   readonly level: number;
@@ -69,21 +72,45 @@ function count(at: TreeBranch, { size, modified }: StoredFile): void {
   at.modified = Math.max(at.modified, modified);
 }
 
-/** The lines of the tree: directories first, each by name; those in `closed` without what lies below them. */
+/** Tells whether a row shows a path: as its own, or as a directory that it joins with the one inside. */
+export function showsPath({ path, around }: TreeRow, wanted: string): boolean {
+  return path === wanted || around.includes(wanted);
+}
+
+/**
+ * The lines of the tree: directories first, each by name; those in `closed` without what lies below them. A directory
+ * below the root that holds one directory and nothing else shares its line with that one: `acme/billing/2026`.
+ */
 export function rowsOf(root: TreeBranch, closed: ReadonlySet<string>): readonly TreeRow[] {
   const rows: TreeRow[] = [];
   const add = (at: TreeBranch, level: number, position: number, siblings: number): void => {
-    const isOpen = !closed.has(at.path);
-    const { path, name, files, size, modified } = at;
-    rows.push({ path, name, level, file: undefined, files, size, modified, isOpen, position, siblings });
+    const joined = at === root ? [at] : chainOf(at);
+    const { path, files, size, modified, branches: inside, leaves: held } = joined.at(-1) ?? at;
+    const isOpen = !joined.some((each) => closed.has(each.path));
+    const name = joined.map((each) => each.name).join('/');
+    const around = joined.slice(0, -1).map((each) => each.path);
+    rows.push({
+      path,
+      around,
+      name,
+      level,
+      file: undefined,
+      files,
+      size,
+      modified,
+      isOpen,
+      position,
+      siblings,
+    });
     if (!isOpen) return;
-    const below = at.branches.size + at.leaves.length;
-    const branches = [...at.branches.values()].sort(byName);
+    const below = inside.size + held.length;
+    const branches = [...inside.values()].sort(byName);
     for (const [index, inner] of branches.entries()) add(inner, level + 1, index + 1, below);
-    const leaves = at.leaves.map((file) => ({ file, name: nameOf(file.path) })).sort(byName);
+    const leaves = held.map((file) => ({ file, name: nameOf(file.path) })).sort(byName);
     for (const [index, leaf] of leaves.entries()) {
       rows.push({
         path: leaf.file.path,
+        around: [],
         name: leaf.name,
         level: level + 1,
         file: leaf.file,
@@ -98,6 +125,18 @@ export function rowsOf(root: TreeBranch, closed: ReadonlySet<string>): readonly 
   };
   add(root, 1, 1, 1);
   return rows;
+}
+
+/** Lists a directory and those inside, each of which is all that the one before holds. */
+function chainOf(outermost: TreeBranch): readonly TreeBranch[] {
+  const chain = [outermost];
+  for (let at = outermost; at.leaves.length === 0 && at.branches.size === 1; ) {
+    const [inner] = at.branches.values();
+    if (inner === undefined) break;
+    chain.push(inner);
+    at = inner;
+  }
+  return chain;
 }
 
 /** The files whose paths hold the text, whatever its case. */

@@ -2,7 +2,15 @@ import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import type { StoredFile } from '../../protocol.ts';
 import type { DraftsByPath } from '../data/drafts.ts';
 import { beginClick } from '../data/spent.ts';
-import { type FilesByPath, filtered, grown, ROOT, rowsOf, type TreeRow } from '../data/tree-rows.ts';
+import {
+  type FilesByPath,
+  filtered,
+  grown,
+  ROOT,
+  rowsOf,
+  showsPath,
+  type TreeRow,
+} from '../data/tree-rows.ts';
 import { useNow } from '../data/use-now.ts';
 import type { useUnseen } from '../data/use-unseen.ts';
 import { useWriters } from '../data/use-writers.ts';
@@ -140,7 +148,7 @@ function Tree({
   const rowHeight = useRowHeight();
   const root = useMemo(() => grown(files), [files]);
   const rows = useMemo(() => rowsOf(root, isFiltered ? new Set() : closed), [root, closed, isFiltered]);
-  const found = rows.findIndex(({ path }) => path === active);
+  const found = rows.findIndex((each) => showsPath(each, active));
   const at = Math.max(0, found);
   const chosen = rows[at];
   const unsaved = useMemo(() => rowsWith(drafts, rows), [drafts, rows]);
@@ -153,16 +161,16 @@ function Tree({
     });
   }, [selected]);
   useEffect(() => {
-    const row = rows.findIndex(({ path }) => path === selected);
+    const row = rows.findIndex((each) => showsPath(each, selected));
     // Once for each path: after that the tree is where its reader scrolls it to.
     if (revealed.current === selected || row === -1 || place.current === null) return;
     revealed.current = selected;
     revealRow(place.current, row, rowHeight);
   }, [selected, rows, rowHeight]);
 
-  const toggle = (path: string, isOpen: boolean): void => {
+  const toggle = ({ path, around }: TreeRow, isOpen: boolean): void => {
     const next = new Set(closed);
-    if (isOpen) next.delete(path);
+    if (isOpen) for (const each of [...around, path]) next.delete(each);
     else next.add(path);
     setClosed(next);
   };
@@ -176,8 +184,8 @@ function Tree({
     const row = rows[at];
     const next = rowAfter(event, { at, count: rows.length, page: pageOf(place.current, rowHeight) });
     const moves: Readonly<Record<string, () => void>> = {
-      ArrowRight: () => (row?.isOpen || row?.file ? goTo(at + 1) : row && toggle(row.path, true)),
-      ArrowLeft: () => (row?.isOpen ? toggle(row.path, false) : goTo(parentOf(rows, at))),
+      ArrowRight: () => (row?.isOpen || row?.file ? goTo(at + 1) : row && toggle(row, true)),
+      ArrowLeft: () => (row?.isOpen ? toggle(row, false) : goTo(parentOf(rows, at))),
       Enter: () => row && onOpen(row.path),
       ' ': () => row && onOpen(row.path),
     };
@@ -209,14 +217,14 @@ function Tree({
             unseen={row.file ? unseen.unseenIn(row.file) : 0}
             now={now}
             isActive={index === at}
-            isSelected={row.path === selected}
+            isSelected={showsPath(row, selected)}
             isChanged={row.file !== undefined && tree.changed.has(row.path)}
             isUnsaved={unsaved.has(row.path)}
             onOpen={() => {
               setActive(row.path);
               onOpen(row.path);
             }}
-            onToggle={() => toggle(row.path, !row.isOpen)}
+            onToggle={() => toggle(row, !row.isOpen)}
           />
         )}
       </VirtualList>
@@ -234,11 +242,11 @@ function Tree({
 /** Finds the rows that show the paths of drafts: the path itself, or the nearest directory above it that has a row. */
 function rowsWith(drafts: DraftsByPath, rows: readonly TreeRow[]): ReadonlySet<string> {
   if (drafts.size === 0) return new Set();
-  const all = new Set(rows.map(({ path }) => path));
+  const all = new Map(rows.flatMap(({ path, around }) => [path, ...around].map((each) => [each, path])));
   const shown = [...drafts.keys()].map((path) => {
     let at = path;
     while (at !== '' && !all.has(at)) at = at.slice(0, at.lastIndexOf('/'));
-    return at;
+    return all.get(at) ?? at;
   });
   return new Set(shown);
 }

@@ -66,7 +66,7 @@ export function Row({
       data-active={isActive}
       data-changed={isChanged}
       style={{ '--level': level - 1, height: `${height}px` }}
-      title={file ? `${counted(size, 'byte')}, written ${timeWords(modified)}` : counted(files, 'file')}
+      title={file ? `${counted(size, 'byte')}, written ${timeWords(modified)}` : titleOf(row)}
       onClick={onOpen}
     >
       {file ? (
@@ -93,4 +93,9 @@ export function Row({
       <span class="age">{modified > 0 ? ageWords(modified, now) : ''}</span>
     </div>
   );
+}
+
+/** Tells how many files a directory has, with its names where the row joins several, which may be cut off. */
+function titleOf({ name, around, files }: TreeRow): string {
+  return around.length === 0 ? counted(files, 'file') : `${visibleName(name)}, ${counted(files, 'file')}`;
 }

@@ -271,6 +271,35 @@ describePage('the page in Chromium', ({ browser, stack, show }) => {
     },
   );
 
+  it('joins directories in a row that hold nothing else, which opens, closes and has an address', async () => {
+    const { agent, page, strays } = await show(async ({ memory: { files } }) => {
+      await files.write('/memories/acme/billing/2026/may.md', 'May');
+      await files.write('/memories/plan.md', 'A plan');
+    });
+    const joined = page.getByRole('treeitem').filter({ hasText: 'acme/billing/2026' });
+    await joined.waitFor();
+    expect(await page.getByRole('treeitem').count()).toBe(4);
+    expect(await violationsOf(page)).toEqual([]);
+    await toTree(page);
+    for (const key of ['ArrowDown', 'ArrowLeft']) await page.keyboard.press(key);
+    await row(page, 'may.md').waitFor({ state: 'detached' });
+    expect(await joined.getAttribute('aria-expanded')).toBe('false');
+    await page.keyboard.press('ArrowRight');
+    await row(page, 'may.md').waitFor();
+    await page.keyboard.press('Enter');
+    await expect.poll(() => joined.getAttribute('aria-selected'), PATIENT).toBe('true');
+    await page.reload();
+    await expect.poll(() => joined.getAttribute('aria-selected'), PATIENT).toBe('true');
+    await joined.locator('.glyph').click();
+    await row(page, 'may.md').waitFor({ state: 'detached' });
+    await agent.memory.files.write('/memories/acme/offer.md', 'An offer');
+    const inner = page.locator('.row .name').getByText('billing/2026', { exact: true });
+    await inner.waitFor();
+    expect(await page.locator('.row[aria-selected="true"] .name').textContent()).toBe('billing/2026');
+    expect(await page.getByRole('treeitem').count()).toBe(5);
+    expect(strays).toEqual([]);
+  });
+
   it('reveals in the tree the path that is opened elsewhere', async () => {
     const { page } = await show(async (agent) => {
       await someFiles(agent);
