@@ -1,5 +1,11 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { agoWords, momentIn, momentWords, timeWords } from '../../../src/page/client/parts/words.ts';
+import {
+  agoWords,
+  dayWords,
+  momentIn,
+  momentWords,
+  timeWords,
+} from '../../../src/page/client/parts/words.ts';
 
 afterEach(() => vi.unstubAllEnvs());
 
@@ -46,6 +52,13 @@ describe('a moment that is typed into the page', () => {
       };
       for (const [moment, words] of Object.entries(said))
         expect(momentWords(Date.parse(moment), now)).toBe(words);
+      const days = {
+        '2026-11-17T00:00:00Z': 'Today, Tuesday 17 November 2026',
+        '2026-11-16T23:59:59Z': 'Yesterday, Monday 16 November 2026',
+        '2026-11-15T23:59:59Z': 'Sunday 15 November 2026',
+      };
+      for (const [moment, words] of Object.entries(days))
+        expect(dayWords(Date.parse(moment), now)).toBe(words);
       const midnight = Date.parse('2026-11-17T00:10:00Z');
       expect(momentWords(midnight - 20 * 60_000, midnight)).toBe('20 min ago');
     },

@@ -6,7 +6,7 @@ import { beginClick } from '../data/spent.ts';
 import { ROOT } from '../data/tree-rows.ts';
 import { useNow } from '../data/use-now.ts';
 import { NearRows } from '../parts/near-part.tsx';
-import { agoWords, momentIn, timeWords } from '../parts/words.ts';
+import { agoWords, dayWords, momentIn, timeWords } from '../parts/words.ts';
 import { Plan } from './plan.tsx';
 import { EntryFacts } from './versions.tsx';
 
@@ -130,10 +130,10 @@ export function HistoryView({
         {entries && entries.length > 0 && (
           <div class="log" role="list" aria-labelledby="log-title">
             <NearRows rows={entries} height={ROW_HEIGHT}>
-              {(entry) => (
+              {(entry, at) => (
                 <LogRow
                   key={`${entry.kind} ${entry.version} ${entry.time} ${entry.path}`}
-                  {...{ entry, onOpen }}
+                  {...{ entry, onOpen, ...placeIn(entries, at) }}
                   onBack={() =>
                     preview({ at: new Date(entry.time).toISOString() }, `Back to before ${deedOf(entry)}`)
                   }
@@ -172,30 +172,73 @@ function Running({ step, onCancel }: { readonly step: ReadingStep; readonly onCa
   );
 }
 
-/** A deed of the log, with the button that goes back to the moment before it. */
+/** The place of a row in the timeline: the groups that it begins, and whether it is one of several of a turn. */
+interface TimelinePlace {
+  readonly isDayStart: boolean;
+  readonly isTurnStart: boolean;
+  readonly isInTurn: boolean;
+}
+
+/**
+ * Finds the place of a row in the timeline. A turn, whose actor the worker names `turn` and its id, is a group where it
+ * wrote several rows of one day without another between them.
+ */
+function placeIn(entries: readonly VersionEntry[], at: number): TimelinePlace {
+  const [before, entry, after] = [entries[at - 1], entries[at], entries[at + 1]];
+  const isWithBefore = isOneTurn(before, entry);
+  return {
+    isDayStart: dayOf(before) !== dayOf(entry),
+    isTurnStart: !isWithBefore && isOneTurn(entry, after),
+    isInTurn: isWithBefore || isOneTurn(entry, after),
+  };
+}
+
+function isOneTurn(entry: VersionEntry | undefined, next: VersionEntry | undefined): boolean {
+  const isTurn = entry?.writer?.startsWith('turn ') === true;
+  return isTurn && entry.writer === next?.writer && dayOf(entry) === dayOf(next);
+}
+
+/** Counts the days in UTC until an entry. */
+function dayOf(entry: VersionEntry | undefined): number | undefined {
+  return entry && Math.floor(entry.time / 86_400_000);
+}
+
+function DayHead({ time }: { readonly time: number }) {
+  const now = useNow();
+  return <h3 class="day">{dayWords(time, now)}</h3>;
+}
+
+/** A deed of the log, with the button that goes back to the moment before it, and the heads of the groups it begins. */
 function LogRow({
   entry,
+  isDayStart,
+  isTurnStart,
+  isInTurn,
   onOpen,
   onBack,
-}: {
+}: TimelinePlace & {
   readonly entry: VersionEntry;
   readonly onOpen: (path: string) => void;
   readonly onBack: () => void;
 }) {
   return (
-    <div class="entry" role="listitem">
-      <button type="button" class="version" onClick={() => onOpen(entry.path)}>
-        <EntryFacts entry={entry} />
-        <span>{visibleName(entry.path)}</span>
-      </button>
-      <button
-        type="button"
-        class="act"
-        title={`Preview all files as they were before ${deedOf(entry)}`}
-        onClick={onBack}
-      >
-        Back to before this
-      </button>
+    <div role="listitem">
+      {isDayStart && <DayHead time={entry.time} />}
+      {isTurnStart && <h4 class="turn">{visibleName(entry.writer ?? '')}</h4>}
+      <div class="entry" data-turn={isInTurn}>
+        <button type="button" class="version" onClick={() => onOpen(entry.path)}>
+          <EntryFacts entry={entry} />
+          <span>{visibleName(entry.path)}</span>
+        </button>
+        <button
+          type="button"
+          class="act"
+          title={`Preview all files as they were before ${deedOf(entry)}`}
+          onClick={onBack}
+        >
+          Back to before this
+        </button>
+      </div>
     </div>
   );
 }

@@ -41,6 +41,15 @@ export function momentWords(moment: number, now: number): string {
   return `${age < 2 ? days.format(-age, 'day') : date} ${time.slice(0, 5)} ${zone}`;
 }
 
+const wholeDays = new Intl.DateTimeFormat('en-GB', { dateStyle: 'full', timeZone: 'UTC' });
+
+/** Says the day of a moment in UTC: `Today, Tuesday 17 November 2026`. */
+export function dayWords(moment: number, now: number): string {
+  const age = Math.floor(now / DAY) - Math.floor(moment / DAY);
+  const day = wholeDays.format(moment).replace(',', '');
+  return age === 0 ? `Today, ${day}` : age === 1 ? `Yesterday, ${day}` : day;
+}
+
 export function timeWords(modified: number): string {
   return isoOf(modified)
     .replace('T', ' ')

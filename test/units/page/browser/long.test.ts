@@ -166,6 +166,35 @@ describePage('long texts and lists of a page, in Chromium', ({ browser, stack, s
     expect(await act.isDisabled()).toBe(true);
   });
 
+  it('groups the rows of a history by day in UTC, and by turn where one wrote several', async () => {
+    const day = Date.parse('2026-11-17T00:00:00Z');
+    const rows = [
+      { path: '/memories/a.md', time: day + 3, writer: 'turn 2' },
+      { path: '/memories/b.md', time: day + 2, writer: 'turn 2' },
+      { path: '/memories/c.md', time: day + 1, writer: 'turn 1' },
+      { path: '/memories/d.md', time: day - 1, writer: 'turn 1' },
+      { path: '/memories/e.md', time: day - 2, writer: 'an agent' },
+      { path: '/memories/f.md', time: day - 3, writer: 'an agent' },
+    ];
+    const some = rows.map((each, at) => ({ ...entries[0], ...each, version: `v${at}` }));
+    const page = await showAnswers({
+      versions: async ({ path }) => ({ path, entries: some as typeof entries, requests }),
+    });
+    await log(page).getByText('f.md').waitFor();
+    const heads = await log(page).getByRole('heading').allTextContents();
+    expect(heads).toEqual([
+      expect.stringContaining('Tuesday 17 November 2026'),
+      'turn 2',
+      expect.stringContaining('Monday 16 November 2026'),
+    ]);
+    expect(await log(page).getByRole('listitem').count()).toBe(6);
+    const turns = await page
+      .locator('.entry')
+      .evaluateAll((all) => all.map((each) => each.getAttribute('data-turn')));
+    expect(turns).toEqual(['true', 'true', 'false', 'false', 'false', 'false']);
+    expect(await violationsOf(page)).toEqual([]);
+  });
+
   it('tells how far it has read the history, and stops when that is cancelled', async () => {
     let signal: AbortSignal | undefined;
     const held = Promise.withResolvers<void>();
