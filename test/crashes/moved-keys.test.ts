@@ -3,7 +3,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll } from 'vitest';
 import { describeMovedKeys } from '../contracts/moved-keys.ts';
-import { THOROUGH } from '../runner/thorough.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'sealed-memory-moved-'));
 afterAll(() => rmSync(directory, { recursive: true }));
@@ -22,5 +21,5 @@ describeMovedKeys(
       },
     };
   },
-  { step: THOROUGH ? 1 : 2 },
+  { step: process.env['KILLS'] === 'all' ? 1 : 2 },
 );
