@@ -22,7 +22,7 @@ describe.each(STORE_KINDS)('with a writer at any of its requests, on a store of 
       const from = Math.floor(draw() * own.length);
       for (const [title, deed] of THOROUGH ? own : own.slice(from, from + 1)) {
         const at = (requests: number) => {
-          const step = THOROUGH ? THOROUGH_STEP : Math.ceil(requests / MEETINGS);
+          const step = THOROUGH ? Math.min(THOROUGH_STEP, requests) : Math.ceil(requests / MEETINGS);
           return { first: Math.floor(draw() * step), step };
         };
         const verb = VERBS[name] ?? expect.unreachable();
