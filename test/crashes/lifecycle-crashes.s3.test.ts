@@ -3,8 +3,9 @@ import type { CrashSite } from '../contracts/crashes.ts';
 import { describeLifecycleCrashes, type LifecycleSite } from '../contracts/lifecycle-crashes.ts';
 import { describeLifecycleLife } from '../contracts/lifecycle-life.ts';
 import { amount } from '../runner/thorough.ts';
-import { describeOnS3, s3Environment, type TestBucket } from '../stage/s3.ts';
+import { describeOnS3, type TestBucket } from '../stage/s3.ts';
 import { createVersionedBucket } from '../stage/versioned-bucket.ts';
+import { siteInBucket } from './lifecycle-sites.ts';
 
 describeOnS3('tenants in a bucket that keeps versions', ['minio'], (server) => {
   let bucket: TestBucket;
@@ -13,27 +14,7 @@ describeOnS3('tenants in a bucket that keeps versions', ['minio'], (server) => {
   });
   afterAll(() => bucket?.remove());
 
-  const newSite = ({ tenant, names, rootKeys }: LifecycleSite): CrashSite => {
-    const { endpoint, region, forcePathStyle, credentials } = bucket.storeOptions;
-    const store = `s3://${bucket.bucket}/lifecycle`;
-    return {
-      options: {
-        store,
-        tenant,
-        names,
-        rootKey: rootKeys,
-        credentials,
-        s3: { endpoint, region, forcePathStyle },
-      },
-      env: {
-        SEALED_MEMORY_STORE: store,
-        SEALED_MEMORY_TENANT: tenant,
-        SEALED_MEMORY_NAMES: names,
-        SEALED_MEMORY_ROOT_KEY: rootKeys.join(','),
-        ...s3Environment(bucket.storeOptions),
-      },
-    };
-  };
+  const newSite = (site: LifecycleSite): CrashSite => siteInBucket(bucket, 'lifecycle')(site);
   describeLifecycleCrashes('one bucket', { newSite, kills: amount({ usual: 2, thorough: 6 }) });
   describeLifecycleLife('one bucket', newSite);
 });
