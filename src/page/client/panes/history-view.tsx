@@ -6,7 +6,7 @@ import { beginClick } from '../data/spent.ts';
 import { ROOT } from '../data/tree-rows.ts';
 import { useNow } from '../data/use-now.ts';
 import { NearRows } from '../parts/near-part.tsx';
-import { agoWords, dayWords, momentIn, timeWords } from '../parts/words.ts';
+import { agoWords, daysUntil, dayWords, momentIn, timeWords } from '../parts/words.ts';
 import { Plan } from './plan.tsx';
 import { EntryFacts } from './versions.tsx';
 
@@ -200,7 +200,7 @@ function isOneTurn(entry: VersionEntry | undefined, next: VersionEntry | undefin
 
 /** Counts the days in UTC until an entry. */
 function dayOf(entry: VersionEntry | undefined): number | undefined {
-  return entry && Math.floor(entry.time / 86_400_000);
+  return entry && daysUntil(entry.time);
 }
 
 function DayHead({ time }: { readonly time: number }) {

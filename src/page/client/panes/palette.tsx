@@ -13,6 +13,13 @@ interface PaletteRow extends Omit<PaletteAct, 'kind'> {
   readonly kind: PaletteAct['kind'] | 'file';
 }
 
+/** All that the field can lead to. */
+interface PaletteGoals {
+  readonly files: FilesByPath;
+  readonly acts: readonly PaletteAct[];
+  readonly onOpen: (path: string) => void;
+}
+
 /** The most rows that are shown: who wants others types on. */
 const MOST_ROWS = 50;
 
@@ -22,10 +29,7 @@ export function Palette({
   acts,
   onOpen,
   onClose,
-}: {
-  readonly files: FilesByPath;
-  readonly acts: readonly PaletteAct[];
-  readonly onOpen: (path: string) => void;
+}: PaletteGoals & {
   readonly onClose: () => void;
 }) {
   const dialog = useRef<HTMLDialogElement>(null);
@@ -94,18 +98,7 @@ export function Palette({
  * Finds what has all words of the text in its name: views and acts, then files, and of these the ones whose own name has
  * the first word before those whose directories have it.
  */
-function rowsFor(
-  text: string,
-  {
-    files,
-    acts,
-    onOpen,
-  }: {
-    readonly files: FilesByPath;
-    readonly acts: readonly PaletteAct[];
-    readonly onOpen: (path: string) => void;
-  },
-): readonly PaletteRow[] {
+function rowsFor(text: string, { files, acts, onOpen }: PaletteGoals): readonly PaletteRow[] {
   const words = text.toLowerCase().split(/\s+/).filter(Boolean);
   const fits = (name: string): boolean => words.every((word) => name.toLowerCase().includes(word));
   const [first = ''] = words;

@@ -1,5 +1,5 @@
 import { formatSize } from '../../../language/listing.ts';
-import { isoOf } from '../../../time.ts';
+import { DAY_MS, isoOf } from '../../../time.ts';
 import type { Requests } from '../../protocol.ts';
 
 export function sizeWords(bytes: number): string {
@@ -9,8 +9,8 @@ export function sizeWords(bytes: number): string {
 }
 
 const STEPS: readonly (readonly [ms: number, unit: string])[] = [
-  [86_400_000 * 365, 'y'],
-  [86_400_000, 'd'],
+  [DAY_MS * 365, 'y'],
+  [DAY_MS, 'd'],
   [3_600_000, 'h'],
   [60_000, 'min'],
 ];
@@ -30,13 +30,17 @@ export function agoWords(moment: number, now: number): string {
   return age === 'now' ? age : `${age} ago`;
 }
 
-const DAY = 86_400_000;
+/** Counts the days in UTC until a moment. */
+export function daysUntil(moment: number): number {
+  return Math.floor(moment / DAY_MS);
+}
+
 const days = new Intl.RelativeTimeFormat('en', { numeric: 'auto' });
 
 /** Says when it was: `3 min ago`, `today 09:30 UTC`, `yesterday 14:02 UTC`, and the whole time before that. */
 export function momentWords(moment: number, now: number): string {
   if (now - moment < 3_600_000) return agoWords(moment, now);
-  const age = Math.floor(now / DAY) - Math.floor(moment / DAY);
+  const age = daysUntil(now) - daysUntil(moment);
   const [date = '', time = '', zone = ''] = timeWords(moment).split(' ');
   return `${age < 2 ? days.format(-age, 'day') : date} ${time.slice(0, 5)} ${zone}`;
 }
@@ -45,7 +49,7 @@ const wholeDays = new Intl.DateTimeFormat('en-GB', { dateStyle: 'full', timeZone
 
 /** Says the day of a moment in UTC: `Today, Tuesday 17 November 2026`. */
 export function dayWords(moment: number, now: number): string {
-  const age = Math.floor(now / DAY) - Math.floor(moment / DAY);
+  const age = daysUntil(now) - daysUntil(moment);
   const day = wholeDays.format(moment).replace(',', '');
   return age === 0 ? `Today, ${day}` : age === 1 ? `Yesterday, ${day}` : day;
 }
