@@ -68,9 +68,13 @@ export function useAddress(
 ): void {
   const latest = useRef(go);
   latest.current = go;
+  /** The fragments that were followed and are not shown yet, the oldest first: Back may have led on before they are. */
+  const followed = useRef<string[]>([]);
   useEffect(() => {
     const hash = hashOf({ view, path, look });
-    if (location.hash !== hash) history.pushState(null, '', `/${hash}`);
+    const at = followed.current.indexOf(hash);
+    followed.current = at === -1 ? [] : followed.current.slice(at + 1);
+    if (at === -1 && location.hash !== hash) history.pushState(null, '', `/${hash}`);
   }, [view, path, look]);
   useEffect(() => {
     document.title = `${titleOf({ view, path, look }, kind)} · sealed-memory`;
@@ -83,6 +87,7 @@ export function useAddress(
       const place = await placeAt(hash);
       if (location.hash !== hash) return;
       if (place === undefined) history.replaceState(null, '', '/');
+      followed.current.push(hashOf({ ...START, ...place }));
       latest.current(place ?? START);
     };
     const listen = (): void => void follow();
