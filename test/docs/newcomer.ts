@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import manifest from '../../package.json' with { type: 'json' };
-import { putNpx } from '../stage/programs.ts';
+import { PROGRAM_ENV, putNpx } from '../stage/programs.ts';
 import { blocksOf } from './pages.ts';
 
 /** What was printed on both streams, and how the last line ended. */
@@ -13,7 +13,7 @@ export interface Typed {
   readonly code: number;
 }
 
-/** Who has a page, an empty folder and a shell, and types what stands there. The program runs from its sources. */
+/** Who has a page, an empty folder and a shell, and types what stands there. The library runs from its sources. */
 export interface Newcomer {
   readonly folder: string;
   /** Types lines into a shell that ends at the first failure. */
@@ -48,7 +48,7 @@ export function createNewcomer(): Newcomer {
     folder,
     type: (lines, settings) =>
       new Promise((done) => {
-        const env = { PATH: path, HOME: tmpdir(), ANTHROPIC_API_KEY: 'none', ...settings };
+        const env = { ...PROGRAM_ENV, PATH: path, HOME: tmpdir(), ANTHROPIC_API_KEY: 'none', ...settings };
         execFile('sh', ['-e', '-c', lines], { cwd: folder, env }, (error, stdout, stderr) =>
           done({ stdout, stderr, code: error === null ? 0 : Number(error.code) }),
         );

@@ -13,13 +13,12 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openMemory } from '../../src/open/open-memory.ts';
 import type { Memory } from '../../src/tool/memory-tool.ts';
+import { CLI_PROGRAM } from '../stage/programs.ts';
 import { succeed } from '../stage/succeed.ts';
 
-const CLI = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
 const ROOT_KEY = Buffer.alloc(32, 5).toString('base64');
 const PATH = '/memories/notes.md';
 const UNAVAILABLE = 'Error: The memory is temporarily unavailable, try again';
@@ -183,7 +182,7 @@ describe('a memory in a SQLite file', { timeout: 60_000 }, () => {
   ): Promise<{ readonly answers: readonly Answer[]; readonly reasons: readonly string[] }> {
     const { shell = 'true', nodeArgs = [], ...user } = options;
     const script = `${shell}; exec "$0" "$@"`;
-    const child = spawn('sh', ['-c', script, process.execPath, ...nodeArgs, CLI, 'exec', '--jsonl'], {
+    const child = spawn('sh', ['-c', script, process.execPath, ...nodeArgs, CLI_PROGRAM, 'exec', '--jsonl'], {
       env: {
         PATH: process.env['PATH'],
         SEALED_MEMORY_STORE: `sqlite:${file}`,

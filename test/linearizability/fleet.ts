@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { PROGRAM_ENV } from '../stage/programs.ts';
 import type { LoggedVersion } from './judge-log.ts';
 import type { PlayerAnswer, PlayerRequest } from './player-lines.ts';
 import type { Played, Player } from './recording.ts';
@@ -77,7 +78,7 @@ export function startFleet(size: number, env: Readonly<Record<string, string>>):
 
 function startProcess(env: Readonly<Record<string, string>>): Running {
   const child = spawn(process.execPath, [PROCESS], {
-    env: { PATH: process.env['PATH'], ...env },
+    env: { ...PROGRAM_ENV, ...env },
     stdio: ['pipe', 'pipe', 'inherit'],
   });
   const open = new Map<number, (played: Played) => void>();

@@ -3,15 +3,11 @@ import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { PROGRAM_ENV } from './programs.ts';
+import { CLI_PROGRAM, PROGRAM_ENV } from './programs.ts';
 
 /** Without settings of a project or of a person. */
 const EMPTY_FOLDER = mkdtempSync(join(tmpdir(), 'sealed-memory-cli-'));
 process.on('exit', () => rmSync(EMPTY_FOLDER, { recursive: true, force: true }));
-
-/** The program that `built-cli.ts` has built for this run. */
-const MAIN = process.env['TEST_CLI'] ?? fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
 
 export interface CliRun {
   readonly code: number | null;
@@ -40,7 +36,7 @@ export const CLI_MEMORY_ENV: Readonly<Record<string, string>> = {
 };
 
 export function startCli(args: readonly string[], options: CliOptions = {}): ChildProcessWithoutNullStreams {
-  return spawn(process.execPath, [...(options.nodeArgs ?? []), MAIN, ...args], {
+  return spawn(process.execPath, [...(options.nodeArgs ?? []), CLI_PROGRAM, ...args], {
     cwd: options.cwd ?? EMPTY_FOLDER,
     env: { ...PROGRAM_ENV, HOME: EMPTY_FOLDER, ...options.env },
     detached: options.detached ?? false,

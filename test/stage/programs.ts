@@ -1,5 +1,6 @@
 import { readdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
 
 /**
  * What a program that a test starts is given of the test's own environment: where programs lie, and where Node keeps
@@ -10,10 +11,21 @@ export const PROGRAM_ENV: Readonly<Record<string, string | undefined>> = {
   NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
 };
 
-/** Puts an `npx` into a folder for the path that runs the program from its sources, as in a checkout that was built. */
+/** The command line that `test/runner/built-cli.ts` has built for this run. */
+export const CLI_PROGRAM: string =
+  process.env['TEST_CLI'] ?? fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
+
+/** Puts an `npx` into a folder for the path that runs the command line, as in a checkout that was built. */
 export function putNpx(folder: string): void {
-  const line = `[ "$1" != --no-install ] || shift; shift; exec '${process.execPath}' '${resolve('src/cli/main.ts')}' "$@"`;
-  writeFileSync(join(folder, 'npx'), `#!/bin/sh\n${line}\n`, { mode: 0o755 });
+  const cache = PROGRAM_ENV['NODE_COMPILE_CACHE'];
+  const lines = [
+    '#!/bin/sh',
+    '[ "$1" != --no-install ] || shift',
+    'shift',
+    ...(cache === undefined ? [] : [`export NODE_COMPILE_CACHE='${cache}'`]),
+    `exec '${process.execPath}' '${CLI_PROGRAM}' "$@"`,
+  ];
+  writeFileSync(join(folder, 'npx'), `${lines.join('\n')}\n`, { mode: 0o755 });
 }
 
 /** Links what is installed here into the `node_modules` of another folder, scopes as a whole. */

@@ -2,12 +2,9 @@ import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
-import { PROGRAM_ENV } from '../../stage/programs.ts';
+import { CLI_PROGRAM, PROGRAM_ENV } from '../../stage/programs.ts';
 import type { Dump, MemoryDriver, OpenDriver, Outcome } from './driver.ts';
 import { freshTenant } from './library-driver.ts';
-
-const MAIN = fileURLToPath(new URL('../../../src/cli/main.ts', import.meta.url));
 
 type Answer = Outcome & { readonly id: number; readonly files?: unknown };
 
@@ -24,7 +21,7 @@ export function execDriver(environment: () => Readonly<Record<string, string>>):
       SEALED_MEMORY_MAX_FILE_BYTES: maxFileBytes?.toString(),
     };
     return driveProcess(
-      spawn(process.execPath, [MAIN, 'exec', '--jsonl'], {
+      spawn(process.execPath, [CLI_PROGRAM, 'exec', '--jsonl'], {
         env: { ...PROGRAM_ENV, ...ownKey, ...environment(), ...settings },
       }),
     );

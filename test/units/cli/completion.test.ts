@@ -3,12 +3,11 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openMemory } from '../../../src/open/open-memory.ts';
 import { runCli } from '../../stage/cli.ts';
+import { CLI_PROGRAM, PROGRAM_ENV } from '../../stage/programs.ts';
 
-const MAIN = fileURLToPath(new URL('../../../src/cli/main.ts', import.meta.url));
 /** Names of files of a memory that a shell would run, or take apart. */
 const [HOSTILE, SPACED] = ['$(touch pwned).md', 'b c.md'];
 
@@ -34,9 +33,13 @@ beforeAll(async () => {
   const entries = await memory.history.list('/memories/notes/a.md');
   versions = entries.flatMap((entry) => (entry.kind === 'written' ? `v${entry.version.slice(0, 8)}` : []));
   mkdirSync(join(folder, 'bin'));
-  writeFileSync(join(folder, 'bin/sealed-memory'), `#!/bin/sh\nexec "${process.execPath}" "${MAIN}" "$@"\n`, {
-    mode: 0o755,
-  });
+  writeFileSync(
+    join(folder, 'bin/sealed-memory'),
+    `#!/bin/sh\nexec "${process.execPath}" "${CLI_PROGRAM}" "$@"\n`,
+    {
+      mode: 0o755,
+    },
+  );
   writeFileSync(join(folder, 'script.bash'), (await runCli(['completion', 'bash'])).stdout);
 });
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -53,7 +56,13 @@ function inBash(words: readonly string[], line = ''): readonly string[] {
   const { stdout, stderr, status } = spawnSync('bash', ['--norc', '-c', script, 'bash', ...words], {
     cwd: folder,
     encoding: 'utf8',
-    env: { PATH: `${join(folder, 'bin')}:${process.env['PATH']}`, HOME: folder, LINE: line, ...env },
+    env: {
+      ...PROGRAM_ENV,
+      PATH: `${join(folder, 'bin')}:${process.env['PATH']}`,
+      HOME: folder,
+      LINE: line,
+      ...env,
+    },
   });
   expect({ stderr, status }).toEqual({ stderr: '', status: 0 });
   return stdout.split('\n').filter((word) => word !== '');

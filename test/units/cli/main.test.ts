@@ -1,16 +1,14 @@
 import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
-import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { CLI_MEMORY_ENV, runCli, startCli } from '../../stage/cli.ts';
-
-const MAIN = fileURLToPath(new URL('../../../src/cli/main.ts', import.meta.url));
+import { CLI_PROGRAM } from '../../stage/programs.ts';
 
 describe('sealed-memory', () => {
   it('ends without a word when the reader of its help is gone', () => {
     const command = '"$0" "$1" --help | true';
-    const { stderr } = spawnSync('sh', ['-c', command, process.execPath, MAIN], { encoding: 'utf8' });
+    const { stderr } = spawnSync('sh', ['-c', command, process.execPath, CLI_PROGRAM], { encoding: 'utf8' });
     expect(stderr).toBe('');
   });
 

@@ -3,11 +3,9 @@ import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { CLI_MEMORY_ENV, runCli, startCli } from '../../stage/cli.ts';
-
-const MAIN = fileURLToPath(new URL('../../../src/cli/main.ts', import.meta.url));
+import { CLI_PROGRAM, PROGRAM_ENV } from '../../stage/programs.ts';
 
 let folder: string;
 let env: Readonly<Record<string, string>>;
@@ -32,8 +30,8 @@ describe('standard output that is full', () => {
   ])('ends %s with 1 and a sentence', (line) => {
     const { status, stderr } = spawnSync(
       'sh',
-      ['-c', '"$0" "$@" > /dev/full', process.execPath, MAIN, ...line.split(' ')],
-      { env: { PATH: process.env['PATH'], HOME: folder, ...env }, encoding: 'utf8' },
+      ['-c', '"$0" "$@" > /dev/full', process.execPath, CLI_PROGRAM, ...line.split(' ')],
+      { env: { ...PROGRAM_ENV, HOME: folder, ...env }, encoding: 'utf8' },
     );
     expect({ status, stderr }).toEqual({
       status: 1,

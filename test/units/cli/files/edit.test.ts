@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { CLI_MEMORY_ENV, runCli } from '../../../stage/cli.ts';
+import { CLI_PROGRAM } from '../../../stage/programs.ts';
 
 /** Pipes stand for a person's keyboard and screen. */
 const atATerminal = (...streams: readonly string[]): readonly string[] => {
@@ -67,7 +68,7 @@ describe('sealed-memory edit', { timeout: 60_000 }, () => {
   });
 
   it('keeps the text when another writer changed the file in the meantime, and says where', async () => {
-    const other = `"${process.execPath}" "${join(import.meta.dirname, '../../../../src/cli/main.ts')}"`;
+    const other = `"${process.execPath}" "${CLI_PROGRAM}"`;
     const { code, stderr } = await edit(`echo mine >> "$2"; ${other} put /memories/a.md --text theirs`);
     expect(code).toBe(1);
     expect(await text()).toBe('theirs');

@@ -5,6 +5,7 @@ import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { runCli } from '../../../stage/cli.ts';
+import { PROGRAM_ENV } from '../../../stage/programs.ts';
 
 describe('sealed-memory init', { timeout: 60_000 }, () => {
   let cwd: string;
@@ -20,11 +21,10 @@ describe('sealed-memory init', { timeout: 60_000 }, () => {
       "console.log((await memory.files.read('/memories/a'))?.text());",
       'await memory.close();',
     ].join('\n');
-    const env = { PATH: process.env['PATH'] ?? '' };
     const start = (...options: readonly string[]) =>
       promisify(execFile)(process.execPath, [...options, '--input-type=module', '--eval', program], {
         cwd,
-        env,
+        env: PROGRAM_ENV,
       });
     const flags = ['--store', 'sqlite:my store.db', '--root-key-file', "it's/a key"];
     await runCli(['init', ...flags], { cwd });
@@ -41,7 +41,7 @@ describe('sealed-memory init', { timeout: 60_000 }, () => {
     const start = (options: string) => {
       const program = `import { openMemory, optionsFromEnvironment } from '${resolve('src/index.ts')}';\nawait openMemory(${options});`;
       const args = ['--env-file=.env', '--input-type=module', '--eval', program];
-      return promisify(execFile)(process.execPath, args, { cwd, env: { PATH: process.env['PATH'] ?? '' } });
+      return promisify(execFile)(process.execPath, args, { cwd, env: PROGRAM_ENV });
     };
     writeFileSync(join(cwd, '.env'), 'SEALED_MEMORY_STORE=memory:\n');
     for (const options of ['optionsFromEnvironment()', "{ store: 'memory:', tenant: 'acme' }"]) {

@@ -14,14 +14,11 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { fileURLToPath } from 'node:url';
 import { generateX25519Identity, identityToRecipient } from 'age-encryption';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { writeOwnFile } from '../../../../src/cli/run/own-file.ts';
 import { CLI_MEMORY_ENV, runCli } from '../../../stage/cli.ts';
-import { PROGRAM_ENV } from '../../../stage/programs.ts';
-
-const MAIN = fileURLToPath(new URL('../../../../src/cli/main.ts', import.meta.url));
+import { CLI_PROGRAM, PROGRAM_ENV } from '../../../stage/programs.ts';
 
 let folder: string;
 beforeEach(() => {
@@ -107,7 +104,7 @@ describe('a disk without room', { timeout: 180_000 }, () => {
    */
   async function runWithin(blocks: number, args: readonly string[], env: Readonly<Record<string, string>>) {
     const limited = `trap '' XFSZ; ulimit -f ${blocks}; exec "$@"`;
-    const child = spawn('sh', ['-c', limited, 'sh', process.execPath, MAIN, ...args], {
+    const child = spawn('sh', ['-c', limited, 'sh', process.execPath, CLI_PROGRAM, ...args], {
       env: { ...PROGRAM_ENV, ...env, NODE_DISABLE_COMPILE_CACHE: '1', HOME: folder },
     });
     const [stdout, stderr, [code]] = await Promise.all([
