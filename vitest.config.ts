@@ -6,7 +6,7 @@ import { seedOfRun } from './test/runner/draws.ts';
 import { LongestFirst } from './test/runner/longest-first.ts';
 import { filesThatRunAlone, slowFiles } from './test/runner/test-files.ts';
 import { plantBugs } from './test/seeded-bugs/plant.ts';
-import { sourcesOfEntryPoints } from './test/stage/entry-points.ts';
+import { sourcesOfEntryPoints } from './test/runner/entry-points.ts';
 
 // Workers and the programs they start keep what Node compiled: a start costs half.
 process.env['NODE_COMPILE_CACHE'] ??= resolve('node_modules/.cache/compiled');

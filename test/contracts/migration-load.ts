@@ -4,7 +4,6 @@ import { migrateObjects } from '../../src/admin/keys/migrate.ts';
 import type { NameMode } from '../../src/format/names.ts';
 import { openTenant } from '../../src/open/open-memory.ts';
 import type { ObjectStore } from '../../src/store/port.ts';
-import { compareWithFiles, NO_DISCREPANCY, runEdits } from '../stage/edit-load.ts';
 import { editorOf, rotate } from '../stage/key-operator.ts';
 import {
   countCalls,
@@ -14,6 +13,7 @@ import {
   type StoreCall,
 } from '../stage/store-wrappers.ts';
 import { at, bytes, TEST_ROOT_KEY } from '../stage/test-tree.ts';
+import { compareWithFiles, NO_DISCREPANCY, runEdits } from './edit-load.ts';
 
 const FILES = Array.from({ length: 40 }, (_, index) => `/memories/${index % 4}/file ${index}`);
 const EDITED = FILES.slice(0, 6);

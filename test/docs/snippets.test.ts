@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { sourcesOfEntryPoints } from '../stage/entry-points.ts';
+import { sourcesOfEntryPoints } from '../runner/entry-points.ts';
 import { installHostPackages } from '../units/hosts/install.ts';
 import { blocksOf, PAGES } from './pages.ts';
 

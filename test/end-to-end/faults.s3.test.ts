@@ -13,7 +13,7 @@ import {
 } from '../../infra/local/servers/toxiproxy.ts';
 import { openMemory } from '../../src/open/open-memory.ts';
 import type { Memory } from '../../src/tool/memory-tool.ts';
-import { compareWithFiles, type EditLoad, NO_DISCREPANCY, runEdits } from '../stage/edit-load.ts';
+import { compareWithFiles, type EditLoad, NO_DISCREPANCY, runEdits } from '../contracts/edit-load.ts';
 import { createTestBucket, describeOnS3, type TestBucket } from '../stage/s3.ts';
 import { succeed } from '../stage/succeed.ts';
 

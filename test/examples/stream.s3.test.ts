@@ -11,7 +11,7 @@ import { startScriptedClaude } from '../../infra/local/claude/scripted-claude.ts
 import { type FunctionProcess, startProcess } from '../../infra/local/lambda/local-function.ts';
 import { findRuntimeClient } from '../../infra/local/lambda/runtime-client.ts';
 import { inTests } from '../../infra/local/programs/install-options.ts';
-import { sourcesOfEntryPoints } from '../stage/entry-points.ts';
+import { sourcesOfEntryPoints } from '../runner/entry-points.ts';
 
 const SLOW = 60_000;
 const options = inTests(process.env, (line) => console.log(`Lambda: ${line}`));

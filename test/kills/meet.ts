@@ -1,7 +1,7 @@
 import { MemoryError } from '../../src/errors.ts';
-import { dieAt, everyDeath } from '../stage/killed-run.ts';
 import { type Around, fullAfter } from '../stage/store-wrappers.ts';
 import type { StoreKind, TestClient } from '../stage/test-tree.ts';
+import { dieAt, everyDeath } from './killed-run.ts';
 import { newProcess, openPlace, type Place, takeTime } from './tenant.ts';
 import type { Verb } from './verbs.ts';
 import { faultsIn, look, type Seen, untoldIn } from './witnesses.ts';

@@ -2,9 +2,9 @@ import { describe, expect, it } from 'vitest';
 import { writeCheckpoint } from '../../src/admin/checkpoints/checkpoint.ts';
 import { turnTenantHistory } from '../../src/admin/keys/turn-history.ts';
 import { verifyTree } from '../../src/admin/verify/verify.ts';
+import { dieAt, someDeaths } from '../kills/killed-run.ts';
 import { historyOf, textsOf } from '../stage/history-site.ts';
 import { createOperator } from '../stage/key-operator.ts';
-import { dieAt, someDeaths } from '../stage/killed-run.ts';
 import {
   at,
   bytes,

@@ -7,10 +7,10 @@ import { logicalName, type ObjectKey, parseFileKey } from '../../src/format/obje
 import { equalBytes } from '../../src/format/sodium.ts';
 import type { SealingKeys } from '../../src/format/wrap.ts';
 import type { ETag } from '../../src/store/port.ts';
+import { type Death, dieAt, everyDeath } from '../kills/killed-run.ts';
 import { drawsOf } from '../runner/draws.ts';
 import { amount } from '../runner/thorough.ts';
 import { createOperator, type KeyOperator, storedObjects } from '../stage/key-operator.ts';
-import { type Death, dieAt, everyDeath } from '../stage/killed-run.ts';
 import { type Around, atFirst } from '../stage/store-wrappers.ts';
 import { describeOnBothKinds, type TestClient, type TestSite } from '../stage/test-tree.ts';
 

@@ -2,7 +2,7 @@
 
 import { findRuntimeClient } from '../../infra/local/lambda/runtime-client.ts';
 import { startMoto } from '../../infra/local/servers/moto.ts';
-import { startOpenBao } from '../stage/openbao.ts';
+import { startOpenBao } from './openbao.ts';
 
 const options = { mayInstall: true, say: (line: string): void => console.log(line) };
 const client = await findRuntimeClient(process.env, options);

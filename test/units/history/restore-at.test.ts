@@ -7,9 +7,9 @@ import { readWholePast } from '../../../src/history/past/read.ts';
 import { readHistoryRecord } from '../../../src/history/past/records.ts';
 import { encodeHistoryRecord } from '../../../src/history/save/history-record.ts';
 import { writeRecord } from '../../../src/tree/records/sealed-record.ts';
+import { dieAt, everyDeath } from '../../kills/killed-run.ts';
 import { historyOf, keepingClient, textsOf } from '../../stage/history-site.ts';
 import { createOperator } from '../../stage/key-operator.ts';
-import { dieAt, everyDeath } from '../../stage/killed-run.ts';
 import { MIGRATIONS, migrateFile } from '../../stage/rare-writes.ts';
 import {
   at,

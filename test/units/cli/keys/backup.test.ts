@@ -14,7 +14,7 @@ import type { ObjectKey } from '../../../../src/format/object-keys.ts';
 import { openSqliteObjectStore } from '../../../../src/store/sqlite/sqlite-store.ts';
 import { invocationOf } from '../../../stage/invocation.ts';
 
-const WORKER = fileURLToPath(new URL('../../../stage/sqlite-worker.ts', import.meta.url));
+const WORKER = fileURLToPath(new URL('../../store/sqlite/sqlite-worker.ts', import.meta.url));
 
 let folder: string;
 let store: string;

@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, it } from 'vitest';
 import { inTests } from '../../../../infra/local/programs/install-options.ts';
 import { CONTEXT } from '../../../contracts/root-key.ts';
-import { startOpenBao } from '../../../stage/openbao.ts';
+import { startOpenBao } from '../../../runner/openbao.ts';
 import { openTransitSite, type TransitServer } from '../../../stage/transit-site.ts';
 import { describeTransit, failureOf, opened } from './transit-claims.ts';
 

@@ -11,7 +11,7 @@ import { openSqliteObjectStore } from '../../../../src/store/sqlite/sqlite-store
 
 const KEY = 'data/file' as ObjectKey;
 const BODY = new TextEncoder().encode('sealed bytes');
-const WORKER = fileURLToPath(new URL('../../../stage/sqlite-worker.ts', import.meta.url));
+const WORKER = fileURLToPath(new URL('sqlite-worker.ts', import.meta.url));
 const SLOW = 60_000;
 
 describe('a SQLite store in a file that several processes open', () => {

@@ -1,6 +1,6 @@
 import { MemoryError } from '../../src/errors.ts';
 import { amount } from '../runner/thorough.ts';
-import type { Around } from './store-wrappers.ts';
+import type { Around } from '../stage/store-wrappers.ts';
 
 /** Where a process dies: after so many requests, with the next one neither sent nor answered, or sent only. */
 export interface Death {

@@ -1,9 +1,9 @@
 // A process of its own on a SQLite store: node sqlite-worker.ts TASK PATH ARGUMENT
 import { setTimeout as sleep } from 'node:timers/promises';
-import { MemoryError } from '../../src/errors.ts';
-import type { ObjectKey } from '../../src/format/object-keys.ts';
-import type { ObjectStore } from '../../src/store/port.ts';
-import { openSqliteObjectStore } from '../../src/store/sqlite/sqlite-store.ts';
+import { MemoryError } from '../../../../src/errors.ts';
+import type { ObjectKey } from '../../../../src/format/object-keys.ts';
+import type { ObjectStore } from '../../../../src/store/port.ts';
+import { openSqliteObjectStore } from '../../../../src/store/sqlite/sqlite-store.ts';
 
 const KEY = 'data/file' as ObjectKey;
 
