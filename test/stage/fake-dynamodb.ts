@@ -1,40 +1,18 @@
-import { once } from 'node:events';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type AwsError, AwsRefusal, type AwsRequest, type RawAnswer, startAwsService } from './aws-json.ts';
 
 /** A value of an item as it goes over the wire: `{ S: 'text' }`. */
 type Wire = Readonly<Record<string, unknown>>;
 type Item = Readonly<Record<string, Wire>>;
 
-/** One request as it was received. */
-interface TableRequest {
-  readonly operation: string;
-  readonly body: Readonly<Record<string, unknown>>;
-  readonly region: string;
-  readonly accessKeyId: string;
-  /** The program that sent it, as it calls itself. */
-  readonly agent: string;
-}
-
-interface TableError {
-  readonly type: string;
-  readonly status?: number;
-}
-
-interface RawAnswer {
-  readonly status: number;
-  readonly body: string;
-}
-
 /** How a request is met: `right`, not at all, broken off before it is done or after (`lost`), or by what is given. */
-type Meeting = TableError | RawAnswer | 'right' | 'silence' | 'break' | 'lost';
+type Meeting = AwsError | RawAnswer | 'right' | 'silence' | 'break' | 'lost';
 
 /** A DynamoDB of this process: one table whose key is the text `tenant`, and the requests that settings need. */
 export interface FakeDynamo extends AsyncDisposable {
   /** The environment of a process that asks it. */
   readonly env: Readonly<Record<string, string>>;
   readonly table: string;
-  readonly requests: readonly TableRequest[];
+  readonly requests: readonly AwsRequest[];
   /** The items by their tenants, to be read and changed. */
   readonly items: Map<string, Item>;
   /** Puts the item of a tenant with settings as JSON, or as the text that is given. */
@@ -45,33 +23,22 @@ export interface FakeDynamo extends AsyncDisposable {
   vanish(): void;
 }
 
-class Refusal extends Error {
-  readonly type: string;
-  readonly status: number;
-
-  constructor({ type, status = 400 }: TableError) {
-    super(type);
-    this.type = type;
-    this.status = status;
-  }
-}
-
 /** What a request took, which every answer to `GetItem` tells. */
 export const CAPACITY = { TableName: 'tenant-settings', CapacityUnits: 1 };
 
-const invalid = (): Refusal => new Refusal({ type: 'com.amazon.coral.validate#ValidationException' });
+const invalid = (): AwsRefusal => new AwsRefusal({ type: 'com.amazon.coral.validate#ValidationException' });
 
 /** Starts it; it is strict: a request of another form than DynamoDB takes is refused, and so is one that it does not know. */
 export async function startFakeDynamo(): Promise<FakeDynamo> {
   const table = 'tenant-settings';
   const items = new Map<string, Item>();
-  const requests: TableRequest[] = [];
+  const requests: AwsRequest[] = [];
   const scripted: Meeting[] = [];
   let isGone = false;
 
-  const keyOf = (body: TableRequest['body']): string => {
+  const keyOf = (body: AwsRequest['body']): string => {
     if (isGone || body['TableName'] !== table) {
-      throw new Refusal({ type: 'com.amazonaws.dynamodb.v20120810#ResourceNotFoundException' });
+      throw new AwsRefusal({ type: 'com.amazonaws.dynamodb.v20120810#ResourceNotFoundException' });
     }
     const key = Object(body['Key']);
     const tenant = Object(key['tenant'])['S'];
@@ -80,7 +47,7 @@ export async function startFakeDynamo(): Promise<FakeDynamo> {
   };
 
   /** Judges a condition of the two forms that are known, on the item as it is. */
-  const meets = (body: TableRequest['body'], item: Item | undefined): void => {
+  const meets = (body: AwsRequest['body'], item: Item | undefined): void => {
     const values = Object(body['ExpressionAttributeValues']);
     const isMet =
       body['ConditionExpression'] === 'attribute_not_exists(tenant)'
@@ -90,10 +57,10 @@ export async function startFakeDynamo(): Promise<FakeDynamo> {
           : undefined;
     if (isMet === undefined) throw invalid();
     if (!isMet)
-      throw new Refusal({ type: 'com.amazonaws.dynamodb.v20120810#ConditionalCheckFailedException' });
+      throw new AwsRefusal({ type: 'com.amazonaws.dynamodb.v20120810#ConditionalCheckFailedException' });
   };
 
-  const answers: Readonly<Record<string, (body: TableRequest['body']) => unknown>> = {
+  const answers: Readonly<Record<string, (body: AwsRequest['body']) => unknown>> = {
     GetItem(body) {
       const item = items.get(keyOf(body));
       if (
@@ -125,40 +92,30 @@ export async function startFakeDynamo(): Promise<FakeDynamo> {
     },
   };
 
-  async function receive(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
-    const chunks: Buffer[] = [];
-    for await (const chunk of incoming) chunks.push(chunk as Buffer);
-    const request = parseRequest(incoming, Buffer.concat(chunks).toString());
-    requests.push(request);
-    const met = scripted.shift();
-    if (met === 'silence') return;
-    if (typeof met === 'object') {
-      if (!('body' in met)) throw new Refusal(met);
-      send(response, met);
-      return;
-    }
-    const answer = answers[request.operation];
-    if (answer === undefined) throw new Refusal({ type: 'UnknownOperationException' });
-    const body = met === 'break' ? '' : JSON.stringify(answer(request.body));
-    if (met === undefined || met === 'right') send(response, { status: 200, body });
-    else incoming.socket.destroy();
-  }
-
-  const server = createServer((incoming, response) => {
-    void receive(incoming, response).catch((error: unknown) => {
-      const { type, status } =
-        error instanceof Refusal ? error : new Refusal({ type: 'InternalServerError', status: 500 });
-      // The words of AWS name table, account and role.
-      send(response, { status, body: JSON.stringify({ __type: type, message: `${type}: ${table}` }) });
-    });
+  const service = await startAwsService({
+    version: '1.0',
+    target: 'DynamoDB_20120810',
+    signedAs: 'dynamodb',
+    internal: 'InternalServerError',
+    names: () => table,
+    answer(request) {
+      requests.push(request);
+      const met = scripted.shift();
+      if (met === 'silence' || met === 'break') return met;
+      if (typeof met === 'object') {
+        if (!('body' in met)) throw new AwsRefusal(met);
+        return met;
+      }
+      const answer = answers[request.operation];
+      if (answer === undefined) throw new AwsRefusal({ type: 'UnknownOperationException' });
+      const body = JSON.stringify(answer(request.body));
+      return met === 'lost' ? 'break' : { status: 200, body };
+    },
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
 
   return {
     env: {
-      AWS_ENDPOINT_URL_DYNAMODB: `http://127.0.0.1:${port}`,
+      AWS_ENDPOINT_URL_DYNAMODB: service.url,
       AWS_REGION: 'eu-central-1',
       AWS_ACCESS_KEY_ID: 'AKIDOFTHETABLE',
       AWS_SECRET_ACCESS_KEY: 'secret',
@@ -175,30 +132,6 @@ export async function startFakeDynamo(): Promise<FakeDynamo> {
     vanish() {
       isGone = true;
     },
-    async [Symbol.asyncDispose]() {
-      server.close();
-      server.closeAllConnections();
-      await once(server, 'close');
-    },
+    [Symbol.asyncDispose]: () => service[Symbol.asyncDispose](),
   };
-}
-
-/** What the protocol asks of every request: JSON 1.0, a target, a signature for DynamoDB. */
-function parseRequest(incoming: IncomingMessage, text: string): TableRequest {
-  const [service, operation = ''] = String(incoming.headers['x-amz-target']).split('.');
-  const credential = /^AWS4-HMAC-SHA256 Credential=([^/]+)\/\d{8}\/([^/]+)\/dynamodb\/aws4_request, /.exec(
-    incoming.headers.authorization ?? '',
-  );
-  const isJson = incoming.headers['content-type'] === 'application/x-amz-json-1.0';
-  if (incoming.method !== 'POST' || incoming.url !== '/' || !isJson || service !== 'DynamoDB_20120810') {
-    throw new Refusal({ type: 'UnknownOperationException', status: 404 });
-  }
-  if (credential === null) throw new Refusal({ type: 'MissingAuthenticationTokenException' });
-  const [, accessKeyId = '', region = ''] = credential;
-  const agent = String(incoming.headers['x-amz-user-agent'] ?? incoming.headers['user-agent']);
-  return { operation, body: JSON.parse(text) as Record<string, unknown>, region, accessKeyId, agent };
-}
-
-function send(response: ServerResponse, { status, body }: RawAnswer): void {
-  response.writeHead(status, { 'content-type': 'application/x-amz-json-1.0' }).end(body);
 }

@@ -9,7 +9,8 @@ import type { KeyringContext, RootKey } from '../../../../src/keys/root-key.ts';
 import { type LongWait, onLongWait } from '../../../../src/waits.ts';
 import { CONTEXT, describeRootKey } from '../../../contracts/root-key.ts';
 import { added } from '../../../format/format-vectors.ts';
-import { type FakeKms, type KmsError, startFakeKms } from '../../../stage/fake-kms.ts';
+import type { AwsError } from '../../../stage/aws-json.ts';
+import { type FakeKms, startFakeKms } from '../../../stage/fake-kms.ts';
 
 const credentials = { accessKeyId: 'AKIDOFTHETESTS', secretAccessKey: 'secret' };
 const ID = '1234abcd-12ab-34cd-56ef-1234567890ab';
@@ -515,7 +516,7 @@ describe('A failure of KMS', () => {
     [{ type: 'AnErrorOfTomorrow' }, 'misconfigured'],
     [{ type: 'AnErrorOfTomorrow', status: 500 }, 'unavailable'],
     [{ type: 'AnErrorOfTomorrow', status: 403 }, 'access_denied'],
-  ] as readonly (readonly [KmsError, string])[])(
+  ] as readonly (readonly [AwsError, string])[])(
     '%o is %s, in words that name no key',
     async (failure, code) => {
       const arn = kms.createKey();
