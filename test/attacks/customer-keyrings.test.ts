@@ -9,7 +9,7 @@ import { osRandom as random } from '../../src/store/os-random.ts';
 import type { ObjectStore } from '../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { drawsOf } from '../runner/draws.ts';
-import { amount, QUICK } from '../runner/thorough.ts';
+import { amount } from '../runner/thorough.ts';
 import { type CustomerServices, startCustomerServices } from './customer-services.ts';
 
 let services: CustomerServices;
@@ -81,7 +81,7 @@ const REFUSED = ['integrity', 'key_unavailable'];
 
 /** The attempts that are made at once, each on a bucket of its own. */
 const AT_ONCE = 8;
-const attempts = QUICK ? 70 : amount({ usual: 300, thorough: 10_000 });
+const attempts = amount({ usual: 300, thorough: 10_000 });
 
 it(`a keyring of another key, context or account is refused in ${attempts} of ${attempts} attempts`, {
   timeout: 600_000,

@@ -8,7 +8,7 @@ import { createMemoryPool, type MemoryPool } from '../../src/open/pool.ts';
 import type { ObjectStore } from '../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { drawsOf } from '../runner/draws.ts';
-import { amount, QUICK } from '../runner/thorough.ts';
+import { amount } from '../runner/thorough.ts';
 import { silentLogger } from '../stage/silent-logger.ts';
 import {
   type CustomerKey,
@@ -131,7 +131,7 @@ describe.each(KEY_KINDS)('a customer with a key in %s', (kind) => {
     cache.close();
   });
 
-  const attempts = QUICK ? 50 : amount({ usual: 200, thorough: 3_334 });
+  const attempts = amount({ usual: 200, thorough: 3_334 });
 
   it(`is obeyed in all of ${attempts} attempts at random times`, { timeout: 600_000 }, async () => {
     const draw = drawsOf(`a customer leaves ${kind}`);

@@ -2,22 +2,36 @@ import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
 /**
- * Many seeds, many inputs, bugs that are planted one by one, kills and meetings of two processes at every request, days
- * of a queue, growth by size, and the template of the cloud, which takes seconds to make.
+ * Many seeds and inputs, an attack at every byte, bugs that are planted one by one, kills and meetings of two processes at
+ * every request, days of a queue, growth by size, thousands of files, and the template of the cloud, which takes seconds.
  */
 const TAKES_LONG: readonly string[] = [
-  ...['simulation', 'seeded-bugs/runs', 'fuzz', 'infra', 'redactions', 'pairs', 'kills', 'warm'].map(
+  ...['attacks', 'checkpoints', 'fuzz', 'infra', 'kills', 'pairs', 'redactions', 'seeded-bugs/runs'].map(
     (part) => `test/${part}/**/*.test.ts`,
   ),
-  ...['checkpoints', 'units/cdk'].map((part) => `test/${part}/**/*.test.ts`),
+  ...['simulation', 'units/cdk', 'warm'].map((part) => `test/${part}/**/*.test.ts`),
   'test/commands/forms.test.ts',
   'test/end-to-end/event-loop.test.ts',
+  'test/end-to-end/sealed-store.test.ts',
   // `npm run check` makes it.
   'test/folders.test.ts',
   'test/properties/cost-by-size.test.ts',
   'test/properties/cost-of-calls.test.ts',
+  'test/units/admin/expiry/access-records.test.ts',
+  'test/units/cli/many-files.test.ts',
+  'test/units/cli/serve/lines.test.ts',
+  'test/units/format/native-box.test.ts',
+  'test/units/format/wasm-memory.test.ts',
   'test/units/history/agreed-plan.test.ts',
+  'test/units/page/tenant-view.test.ts',
+  'test/units/store/s3/lean-answers.test.ts',
+  'test/units/store/s3/lean-credentials.test.ts',
+  'test/units/store/s3/lean-requests.test.ts',
+  'test/units/store/s3/sdk/versions-answers.test.ts',
+  'test/units/worker/attempts.test.ts',
+  'test/units/worker/bad-days.test.ts',
   'test/units/worker/leases/conversation-kills.test.ts',
+  'test/units/worker/leases/conversations.test.ts',
   'test/units/worker/outages.test.ts',
   'test/units/worker/traced-turns.test.ts',
 ];

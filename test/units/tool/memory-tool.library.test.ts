@@ -6,7 +6,7 @@ import { afterAll, expect, it } from 'vitest';
 import { sensitiveInformation } from '../../../src/policy/index.ts';
 import { libraryDriver } from '../../contracts/memory-tool/library-driver.ts';
 import { describeMemoryTool } from '../../contracts/memory-tool.ts';
-import { THOROUGH } from '../../runner/thorough.ts';
+import { QUICK, THOROUGH } from '../../runner/thorough.ts';
 import { COMMANDS } from '../../testkit/command-cases.ts';
 import { lineOf } from '../../testkit/lines.ts';
 import { recording } from '../../testkit/recording.ts';
@@ -35,19 +35,20 @@ it('the testkit holds what the suite above asked, and what it was answered', asy
   expect([changed, THOROUGH ? [] : unkept], 'npm run write testkit writes the cases').toEqual([[], []]);
 });
 
-describeMemoryTool(
-  'openMemory on SQLite',
-  libraryDriver(() => ({ store: sqlite('library.db') })),
-  { shows: ['store', 'names'], shared: true, manyFiles },
-);
-describeMemoryTool(
-  'openMemory on memory: with plain names',
-  libraryDriver(() => ({ store: 'memory:' })),
-  { shows: ['store', 'names'], names: 'plain', manyFiles },
-);
-
-describeMemoryTool(
-  'openMemory on memory: with history and a policy',
-  libraryDriver(() => ({ store: 'memory:', history: { days: 30 }, policy })),
-  { shows: ['language', 'store', 'entry'], manyFiles },
-);
+if (!QUICK) {
+  describeMemoryTool(
+    'openMemory on SQLite',
+    libraryDriver(() => ({ store: sqlite('library.db') })),
+    { shows: ['store', 'names'], shared: true, manyFiles },
+  );
+  describeMemoryTool(
+    'openMemory on memory: with plain names',
+    libraryDriver(() => ({ store: 'memory:' })),
+    { shows: ['store', 'names'], names: 'plain', manyFiles },
+  );
+  describeMemoryTool(
+    'openMemory on memory: with history and a policy',
+    libraryDriver(() => ({ store: 'memory:', history: { days: 30 }, policy })),
+    { shows: ['language', 'store', 'entry'], manyFiles },
+  );
+}
