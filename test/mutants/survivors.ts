@@ -687,13 +687,6 @@ export const SURVIVORS: readonly Survivor[] = [
     why: 'An undefined time is before no moment, as an infinite one is.',
   },
   {
-    file: 'src/history/past/at.ts',
-    mutator: 'ArrowFunction',
-    line: 'const chain = [version, ...past.ancestors(version.id, (id) => known.has(id))];',
-    reason: 'cost only',
-    why: 'The births of known versions are found again, and are the same.',
-  },
-  {
     file: 'src/history/change/plan-restore-at.ts',
     mutator: 'ConditionalExpression',
     line: 'const isBefore = begins !== undefined && time < begins;',

@@ -236,6 +236,18 @@ it.each(UNTOLD)('a file of which the records do not tell all %s', async (_, stor
   expect(await timelineOf(story)).toEqual(moments);
 });
 
+it('meets each version once on its way to their births, whichever was read first', async () => {
+  const past = await pastOf('w lies a 40 after v; v kept a 30 after u; u kept a 20 after t; t kept a 10');
+  const met: string[] = [];
+  const ancestors: Past['ancestors'] = (...asked) => {
+    const found = past.ancestors(...asked);
+    met.push(...found.map(({ id }) => id));
+    return found;
+  };
+  expect(await filesAt(35, { ...past, ancestors }, 0)).toBe('a: v');
+  expect(met).toEqual(['v', 'u', 't']);
+});
+
 const ON = 10 * FOLLOWED_MS;
 
 it.each<
