@@ -295,14 +295,6 @@ export const SURVIVORS: readonly Survivor[] = [
     why: 'A text that is no number is no later bound.',
   },
   {
-    file: 'src/tree/confirmed-change.ts',
-    mutator: 'ConditionalExpression',
-    line: 'if (landed === undefined) continue;',
-    becomes: 'false',
-    reason: 'unreachable by type',
-    why: 'A store answers with one ETag for each PUT that was sent.',
-  },
-  {
     file: 'src/tree/sightings.ts',
     mutator: 'ArrayDeclaration',
     line: 'const versions = known.get(key) ?? [];',
