@@ -258,26 +258,10 @@ export const SURVIVORS: readonly Survivor[] = [
   },
   {
     file: 'src/tree/remove.ts',
-    mutator: 'ConditionalExpression',
-    line: 'if (sent.files.some(({ key, etag }) => key === file.key && etag === file.etag)) return true;',
-    becomes: 'true',
-    reason: 'equivalent',
-    why: 'Each sealed version has an ETag of its own: only who copies the bytes of one object to the key of another makes two alike.',
-  },
-  {
-    file: 'src/tree/remove.ts',
     mutator: 'ArrayDeclaration',
     line: 'const saved = (await work.saver?.saveListed(work, files)) ?? [];',
     reason: 'equivalent',
     why: 'Without a saver nobody is told what was saved.',
-  },
-  {
-    file: 'src/tree/remove.ts',
-    mutator: 'EqualityOperator',
-    line: 'for (let start = 0; start < files.length; start += KEYS_PER_REQUEST) {',
-    becomes: 'start <= files.length',
-    reason: 'cost only',
-    why: 'A batch of no files sends no request.',
   },
   {
     file: 'src/tree/rename/finish-renames.ts',

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { MemoryError } from '../../../src/errors.ts';
 import { NO_ID } from '../../../src/format/wrap.ts';
 import type { MemoryPath } from '../../../src/language/path.ts';
-import type { DeleteFailure, DeleteOptions } from '../../../src/store/port.ts';
+import type { DeleteFailure, DeleteOptions, ListPage } from '../../../src/store/port.ts';
 import { removePath } from '../../../src/tree/remove.ts';
 import { createRenameRegister } from '../../../src/tree/rename/finish-renames.ts';
 import type { EndedFile, HistorySaver, Progress, Quota } from '../../../src/tree/tenant.ts';
@@ -129,6 +129,23 @@ describeOnBothKinds('deleting a directory that others work in', (newSite) => {
     expect(await other.text(`${DIRECTORY}/a`)).toBe('new');
   });
 
+  it('does not know the outcome where the version of another file lies behind a lost answer', async () => {
+    const { client } = await start();
+    let listed: ListPage | undefined;
+    let deletes = 0;
+    client.intercept(async <T>(call: StoreCall, proceed: () => Promise<T>) => {
+      if (call.verb === 'delete' && deletes++ === 0) return loseAnswer(proceed);
+      const answer = await proceed();
+      if (call.verb !== 'list' || call.page > 1) return answer;
+      if (deletes === 0) listed = (answer as IteratorYieldResult<ListPage>).value;
+      if (deletes !== 1 || listed === undefined) return answer;
+      const [a, b] = listed.objects;
+      return { done: false, value: { ...listed, objects: [{ ...a, key: b?.key }] } } as T;
+    });
+    await expect(remove(client)).rejects.toMatchObject({ code: 'outcome_unknown' });
+    expect(deletes).toBe(1);
+  });
+
   it('does not know the outcome where one of a batch may have been deleted by an attempt of its own', async () => {
     const { client, other } = await start();
     client.intercept(
@@ -221,6 +238,17 @@ describeOnBothKinds('deleting a directory that others work in', (newSite) => {
     await remove(client);
     expect(sizes()).toEqual([1_000, 1, 1]);
     expect(await other.paths()).toEqual([]);
+  });
+});
+
+describeOnBothKinds('deleting a directory of a thousand files', (newSite) => {
+  it('sends nothing behind the last full batch', async () => {
+    const client = await (await newSite()).client();
+    for (let i = 0; i < 1_000; i++) await putUnchecked(client, `${DIRECTORY}/${i}`, '');
+    client.calls.length = 0;
+    await client.remove(DIRECTORY);
+    const sizes = client.calls.flatMap((call) => (call.verb === 'delete' ? [call.targets.length] : []));
+    expect(sizes).toEqual([1_000]);
   });
 });
 
