@@ -601,14 +601,6 @@ export const SURVIVORS: readonly Survivor[] = [
     why: 'What failed to open has no value, and the call is left out without one.',
   },
   {
-    file: 'src/open/pool.ts',
-    mutator: 'ConditionalExpression',
-    line: "const isShared = points.length > 0 && view.points === points && opens === 'mounts';",
-    becomes: 'true',
-    reason: 'cost only',
-    why: 'Without mounts the tree over the tenant shows the tenant alone; with mounts and tenants alone a test is red.',
-  },
-  {
     file: 'src/history/past/leaves.ts',
     mutator: 'EqualityOperator',
     line: 'once.set(name, { ...first, lastAt, bound: first.bound > second.bound ? first.bound : second.bound });',

@@ -109,6 +109,26 @@ describe('a pool with mounts', () => {
     }
   });
 
+  it('shows a tenant whose settings name mounts those alone', async () => {
+    await using team = await openMemory({ store, tenant: 'team', rootKey });
+    await team.files.write('/memories/plan.md', 'to win');
+    const mounts = [{ at: '/memories/team', tenant: 'team', readOnly: true, expires: false }];
+    const settings = new Map([
+      ['acme', { mounts }],
+      ['alone', { mounts: [] }],
+    ]);
+    const pool = poolOf({ tenants: (tenant) => settings.get(tenant) });
+    const seen: Record<string, readonly string[]> = {};
+    for (const tenant of ['acme', 'alone', 'other']) {
+      const { files } = await pool.open(tenant);
+      const paths: string[] = [];
+      for await (const { path } of files.list('/memories', { recursive: true })) paths.push(path);
+      seen[tenant] = paths;
+    }
+    const other = ['/memories/handbook/rules.md'];
+    expect(seen).toEqual({ acme: ['/memories/team/plan.md'], alone: [], other });
+  });
+
   it('stays mounted while tenants are evicted and opened again', async () => {
     const pool = poolOf({ maxTenants: 1 });
     for (const tenant of ['a', 'b', 'a', 'c']) {
