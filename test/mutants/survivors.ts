@@ -558,7 +558,7 @@ export const SURVIVORS: readonly Survivor[] = [
     line: 'const isOwn = isBeside && credentials !== undefined && given.credentials !== undefined;',
     becomes: 'true',
     reason: 'equivalent',
-    why: 'Without credentials of its own a mount is reached with those with which its store was opened.',
+    why: 'Credentials of its own are among the settings of a mount, and a store of its own is opened with them.',
   },
   {
     file: 'src/open/options/environment.ts',

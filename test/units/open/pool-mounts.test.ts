@@ -1,20 +1,25 @@
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { openMounts } from '../../../src/open/mounts.ts';
 import { openMemory } from '../../../src/open/open-memory.ts';
 import type { MemoryOptions, MountOptions } from '../../../src/open/options/options.ts';
+import { readMounts } from '../../../src/open/options/settings.ts';
 import {
   createMemoryPool,
   createTenantPool,
   type MemoryPool,
   type PoolOptions,
 } from '../../../src/open/pool.ts';
+import { shared } from '../../../src/store/open-store.ts';
 import type { ObjectStore } from '../../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../../src/store/sqlite/sqlite-store.ts';
+import { createVersionCaches } from '../../../src/tree/version-cache.ts';
 import { startFakeKms } from '../../stage/fake-kms.ts';
 import { silentLogger } from '../../stage/silent-logger.ts';
 import { interceptStore, recordInto, type StoreCall } from '../../stage/store-wrappers.ts';
 
 const rootKey = new Uint8Array(32).fill(3);
+const KNOWN = { accessKeyId: 'AKID', secretAccessKey: 'secret' };
 const HANDBOOK = { at: '/memories/handbook', tenant: 'org', readOnly: true };
 
 let store: ObjectStore;
@@ -128,6 +133,28 @@ describe('a pool with mounts', () => {
     const other = ['/memories/handbook/rules.md'];
     expect(seen).toEqual({ acme: ['/memories/team/plan.md'], alone: [], other });
   });
+
+  it.each([
+    ['no credentials', {}, {}, 0],
+    ['those of the memory alone', { credentials: KNOWN }, {}, 0],
+    ['its own', {}, { credentials: KNOWN }, 1],
+    ['its own beside those of the memory', { credentials: KNOWN }, { credentials: KNOWN }, 1],
+  ])(
+    'reaches the store anew for a mount with credentials of its own alone: %s',
+    async (_, ofMemory, ofMount, times) => {
+      const points = readMounts({ store, rootKey, ...ofMemory, mounts: [{ ...HANDBOOK, ...ofMount }] });
+      const base = shared(store);
+      const withCredentials = vi.fn(() => base);
+      const mounts = await openMounts(points, {
+        base: { ...base, withCredentials },
+        openCache: createVersionCaches(0),
+        isReadOnly: false,
+      });
+      await mounts.reach();
+      await mounts.close();
+      expect(withCredentials).toHaveBeenCalledTimes(times);
+    },
+  );
 
   it('stays mounted while tenants are evicted and opened again', async () => {
     const pool = poolOf({ maxTenants: 1 });
