@@ -403,6 +403,7 @@ export const SURVIVORS: readonly Survivor[] = [
     file: 'src/history/trace/trace.ts',
     mutator: 'ArrayDeclaration',
     line: "const named = new Set(lists.flatMap((touch) => (touch.kind === 'written' ? [touch.version] : [])));",
+    becomes: '["Stryker was here"]',
     reason: 'equivalent',
     why: 'No version has the id that would stand in the list.',
   },
