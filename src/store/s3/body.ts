@@ -38,9 +38,8 @@ function collect(body: Readable, maxBytes: number): Promise<Uint8Array> {
     });
     body.once('end', () => resolve(joined(chunks, size)));
     body.once('error', reject);
-    body.once('close', () => {
-      if (!body.readableEnded) reject(brokenOff());
-    });
+    // Behind the end or an error this comes too late to change anything.
+    body.once('close', () => reject(brokenOff()));
   });
 }
 

@@ -1,4 +1,4 @@
-import { getRetryAfterHint, isServerError, isThrottlingError, isTransientError } from '@smithy/core/retry';
+import { getRetryAfterHint, isThrottlingError, isTransientError } from '@smithy/core/retry';
 import type { HttpRequest, RetryErrorInfo, RetryErrorType, RetryStrategyV2 } from '@smithy/types';
 import { MemoryError } from '../../../errors.ts';
 import { throwIfAborted, untilAborted } from '../../../time.ts';
@@ -85,11 +85,11 @@ function judge(thrown: unknown): RetryErrorInfo {
 
 type SdkError = Parameters<typeof isTransientError>[0];
 
+/** Tells the kind of a failure. The SDK's strategies let no other kind pass than these two, whoever is to blame. */
 function errorTypeOf(thrown: unknown): RetryErrorType {
   const error = thrown as SdkError;
   if (isThrottlingError(error)) return 'THROTTLING';
-  if (isTransientError(error)) return 'TRANSIENT';
-  return isServerError(error) ? 'SERVER_ERROR' : 'CLIENT_ERROR';
+  return isTransientError(error) ? 'TRANSIENT' : 'CLIENT_ERROR';
 }
 
 /** An error that the operator is told of says how often it was tried. */

@@ -104,7 +104,6 @@ function follow<I extends ServiceInputTypes, O extends ServiceOutputTypes>(
   // Behind the SDK's retries, and before what reads an answer.
   command.middlewareStack.add((next) => (args) => readAttempt(call, () => next(args)), {
     step: 'finalizeRequest',
-    priority: 'low',
     name: 'readAttempts',
   });
 }
