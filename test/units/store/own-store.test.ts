@@ -162,6 +162,17 @@ describe('a store of the caller’s', () => {
     await base[Symbol.asyncDispose]();
   });
 
+  it('is closed with the memory that uses it', async () => {
+    let isClosed = false;
+    const base = openSqliteObjectStore({ path: ':memory:' });
+    const dispose = async (): Promise<void> => {
+      isClosed = true;
+      await base[Symbol.asyncDispose]();
+    };
+    await heldToPort({ ...base, [Symbol.asyncDispose]: dispose })[Symbol.asyncDispose]();
+    expect(isClosed).toBe(true);
+  });
+
   it('changes one key after the other where it cannot change several as one', () => {
     const { changeAll: _, ...plain } = openSqliteObjectStore({ path: ':memory:' });
     expect(heldToPort(plain)).not.toHaveProperty('changeAll');

@@ -25,24 +25,36 @@ afterEach(() => {
 });
 
 it.each(S3_CLIENTS)('credentials that never come are missing after five seconds: %s', async (client) => {
+  const failure = await failureWithin(4_999, { client, endpoint: 'http://127.0.0.1:9' });
+  expect(failure()).toBeUndefined();
+  await vi.advanceTimersByTimeAsync(1);
+  expect(failure()).toMatchObject({
+    code: 'access_denied',
+    message: expect.stringMatching('^No credentials for the object store were found'),
+  });
+});
+
+it.each(S3_CLIENTS)('credentials for AWS are waited for as long as the AWS SDK does: %s', async (client) => {
+  const failure = await failureWithin(60_000, { client });
+  expect(failure()).toBeUndefined();
+});
+
+type Place = Pick<Parameters<typeof openS3ObjectStore>[0], 'client' | 'endpoint'>;
+
+/** Reads where nobody answers for credentials, and lets time pass. @returns what gives the failure of the read by then. */
+async function failureWithin(ms: number, place: Place): Promise<() => unknown> {
   const { promise: asked, resolve: ask } = Promise.withResolvers<void>();
   const handle = (): Promise<never> => {
     ask();
     return new Promise(() => {});
   };
   const connections = { metadata: {}, handle, destroy: () => {} } as unknown as S3Connections;
-  const place = { bucket: 'b', region: 'us-east-1', endpoint: 'http://127.0.0.1:9' };
-  await using store = openS3ObjectStore({ client, connections, ...place });
+  await using store = openS3ObjectStore({ connections, bucket: 'b', region: 'us-east-1', ...place });
   let failure: unknown;
   store.get('data/file' as ObjectKey).catch((error: unknown) => {
     failure = error;
   });
   await asked;
-  await vi.advanceTimersByTimeAsync(4_999);
-  expect(failure).toBeUndefined();
-  await vi.advanceTimersByTimeAsync(1);
-  expect(failure).toMatchObject({
-    code: 'access_denied',
-    message: expect.stringMatching('^No credentials for the object store were found'),
-  });
-});
+  await vi.advanceTimersByTimeAsync(ms);
+  return () => failure;
+}

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -49,6 +49,34 @@ describe('a COMMIT that fails for an unknown reason', () => {
     expect([whole, reserved()]).toEqual([1_310_720, undefined]);
     await connection.write(() => {});
     expect(reserved()).toBe(whole);
+  });
+
+  it('leaves the reserve of another process alone that has the lock', async () => {
+    const path = join(folder, 'memory.db');
+    connection.close();
+    connection = createSqliteConnection({ path, busyTimeoutMs: 0 });
+    await connection.write(() => {});
+    const other = new DatabaseSync(path);
+    const { exec } = DatabaseSync.prototype;
+    const spy = vi.spyOn(DatabaseSync.prototype, 'exec').mockImplementation(function (
+      this: DatabaseSync,
+      sql,
+    ) {
+      exec.call(this, sql);
+      if (!sql.includes('locking_mode')) return;
+      exec.call(other, 'BEGIN IMMEDIATE');
+      rmSync(`${path}-reserve`);
+    });
+    const failAsFull = (): void => {
+      throw Object.assign(new Error('full, says the test'), { errcode: 13 });
+    };
+    try {
+      await expect(connection.write(failAsFull)).rejects.toMatchObject({ code: 'unavailable' });
+    } finally {
+      spy.mockRestore();
+      other.close();
+    }
+    expect(existsSync(`${path}-reserve`)).toBe(false);
   });
 
   it('leaves nothing unknown of a read', async () => {

@@ -98,7 +98,7 @@ describe('sqliteFailure', () => {
         code: 'unavailable',
         message: expect.stringContaining('check'),
       });
-    const unnamed = Object.assign(new Error('database is locked'), { errcode: 'five' });
+    const unnamed = Object.assign(new Error('database is locked'), { errcode: '5' });
     expect(isBusy(unnamed)).toBe(false);
   });
 });

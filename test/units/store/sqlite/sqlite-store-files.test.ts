@@ -204,6 +204,39 @@ describe('a SQLite store in a file', () => {
     },
   );
 
+  it('deletes of a batch what it has room for on a full disk, and names the rest', async () => {
+    const store = open();
+    const keys = ['data/stays', 'data/goes'] as ObjectKey[];
+    for (const key of keys) await store.put(key, BODY, { mode: 'create' });
+    const { exec } = DatabaseSync.prototype;
+    // Three attempts at the batch, and three at its first object.
+    let refusals = 6;
+    const spy = vi.spyOn(DatabaseSync.prototype, 'exec').mockImplementation(function (
+      this: DatabaseSync,
+      sql,
+    ) {
+      if (sql.startsWith('BEGIN') && refusals-- > 0)
+        throw Object.assign(new Error('database or disk is full'), { errcode: SQLITE_FULL });
+      exec.call(this, sql);
+    });
+    try {
+      expect(await store.delete(keys.map((key) => ({ key })))).toEqual([
+        { key: keys[0], error: expect.objectContaining({ code: 'unavailable' }) },
+      ]);
+    } finally {
+      spy.mockRestore();
+    }
+    expect(await Promise.all(keys.map(async (key) => (await store.head(key)) !== undefined))).toEqual([
+      true,
+      false,
+    ]);
+  });
+
+  it('makes no file for a delete of nothing', async () => {
+    expect(await open().delete([])).toEqual([]);
+    expect(readdirSync(directory)).toEqual([]);
+  });
+
   it('sends a batch of deletes no second time when no answer tells what became of it', async () => {
     const store = open();
     const keys = [KEY, 'data/other' as ObjectKey];
@@ -258,12 +291,21 @@ describe('a SQLite store in a file', () => {
     ['a path below a file', () => join('plain.txt', 'memory.db')],
     ['a file that is no database', () => 'plain.txt'],
     ['the database of another program', () => 'other.db'],
+    ['the database of another program, still empty but for its version', () => 'version.db'],
+    ['the database of another program, still empty but for its mark', () => 'mark.db'],
   ])('is misconfigured when its path names %s', async (_, name) => {
     mkdirSync(join(directory, 'sub'));
     writeFileSync(join(directory, 'plain.txt'), 'no database, only some text. '.repeat(50));
-    const other = new DatabaseSync(join(directory, 'other.db'));
-    other.exec('CREATE TABLE notes (text)');
-    other.close();
+    const others = {
+      other: 'CREATE TABLE notes (text)',
+      version: 'PRAGMA user_version = 7',
+      mark: 'PRAGMA application_id = 7',
+    };
+    for (const [file, sql] of Object.entries(others)) {
+      const other = new DatabaseSync(join(directory, `${file}.db`));
+      other.exec(sql);
+      other.close();
+    }
     const store = open({ path: join(directory, name()) });
     await expect(store.get(KEY)).rejects.toMatchObject({ code: 'misconfigured' });
     await expect(store.put(KEY, BODY, { mode: 'create' })).rejects.toMatchObject({ code: 'misconfigured' });
