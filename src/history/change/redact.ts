@@ -353,7 +353,7 @@ function addGone(
   record: string,
   { id, path }: { readonly id: VersionId; readonly path: MemoryPath },
 ): void {
-  if (!gone.has(id)) gone.set(id, path);
+  gone.set(id, path);
   versions.add(id);
   paths.add(path);
   records.add(record);
