@@ -5,8 +5,11 @@ import { classKey, type ObjectKey } from '../../../../src/format/object-keys.ts'
 import { createHistory, type History } from '../../../../src/history/history.ts';
 import type { WrittenEntry } from '../../../../src/history/past/entries.ts';
 import { VERSION_SAVER } from '../../../../src/history/save/version-saver.ts';
-import { noVersions, type ObjectVersions } from '../../../../src/store/port.ts';
+import { openMemory } from '../../../../src/open/open-memory.ts';
+import { noVersions, type ObjectStore, type ObjectVersions } from '../../../../src/store/port.ts';
+import { openSqliteObjectStore } from '../../../../src/store/sqlite/sqlite-store.ts';
 import { createOperator } from '../../../stage/key-operator.ts';
+import { silentLogger } from '../../../stage/silent-logger.ts';
 import { countCalls } from '../../../stage/store-wrappers.ts';
 import {
   at,
@@ -300,6 +303,23 @@ describe('redact', () => {
     await history.redact(version, { actor: 'ann' });
     const written = client.calls.flatMap((call) => (call.verb === 'put' ? [call.key.split('/').at(-2)] : []));
     expect(written).toEqual(['actors', 'history']);
+  });
+
+  it('writes down who redacts in the room that a full store keeps for deletes', async () => {
+    const below = openSqliteObjectStore({ path: ':memory:' });
+    const full = new MemoryError('unavailable', 'full, says the test', { details: { reason: 'disk_full' } });
+    const store: ObjectStore = {
+      ...below,
+      put: (key, ...rest) => (key.includes('/actors/') ? Promise.reject(full) : below.put(key, ...rest)),
+    };
+    const options = { tenant: 'acme', rootKey: TEST_ROOT_KEY, store, history: { days: 30 } };
+    await using memory = await openMemory({ ...options, logger: silentLogger });
+    for (const text of [SECRET, 'clean']) await memory.files.write(PATH, text);
+    const { version } = await versionOf(memory.history, PATH);
+    await memory.history.redact({ path: PATH, version }, { actor: 'ann' });
+    expect(await memory.history.list(PATH)).toContainEqual(
+      expect.objectContaining({ redacted: { writer: 'ann', time: expect.any(Date) } }),
+    );
   });
 
   it('passes over versions of the bucket that are gone when they are read', async () => {
