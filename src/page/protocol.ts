@@ -183,6 +183,24 @@ export type VersionEntry = Shaped<typeof versionEntry>;
 /** The entries of a file, or of all files for the root; the newest first. */
 const versionsReading = record({ path: text, entries: list(versionEntry) });
 
+/** Who wrote each line of a file. */
+const linesReading = record({
+  path: text,
+  /** The version of the file whose lines these are. */
+  version: text,
+  origins: list(
+    record({
+      /** Milliseconds since the epoch, by its writer's clock. */
+      time: number,
+      writer: optional(text),
+      /** False: the line may be older, as the version before was not read. */
+      isCertain: flag,
+    }),
+  ),
+  /** The lines from the first on: so many of one origin, by its place in `origins`; -1 for none that is known. */
+  runs: list(record({ origin: number, count: number })),
+});
+
 const versionReading = record({ path: text, version: text, size: number, content });
 
 /** A plan for the files, or the outcome of one that was carried out. */
@@ -312,6 +330,7 @@ export const QUESTIONS = {
   /** Costs a GET for each file. */
   writers: { forms: [{ paths: 'paths' }], result: writersReading },
   versions: { forms: [{ path: 'path' }], line: progressLine, result: versionsReading },
+  lines: { forms: [{ path: 'path' }], result: linesReading },
   version: { forms: [{ path: 'path', version: 'text' }], result: versionReading },
   search: {
     forms: [{ text: 'text' }],

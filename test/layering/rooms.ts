@@ -376,8 +376,8 @@ export const FOLDERS = {
       'page/client': ['address', 'use-watch'],
       'page/client page/client/panes': ['drafts', 'spent', 'use-unseen'],
       'page/client page/client/panes page/client/parts': ['ask', 'tree-rows', 'view-state'],
-      'page/client/panes': ['line-ends', 'use-answer', 'use-now', 'use-version', 'use-writers'],
-      'page/client/panes page/client/parts': ['diff-lines'],
+      'page/client/panes': ['line-ends', 'use-answer', 'use-version', 'use-writers'],
+      'page/client/panes page/client/parts': ['diff-lines', 'use-now'],
     },
   },
   'page/client/panes': {

@@ -18,6 +18,7 @@ import type { Facts, ResultOf } from '../protocol.ts';
 import { type PageView, progressTo, QUESTION_BYTES, questionsOf } from './answer-questions.ts';
 import { answerChanges } from './changes.ts';
 import { contentOf } from './content.ts';
+import { answerLines } from './line-writers.ts';
 import { answerPlaces } from './places.ts';
 import { answerCarryOut, answerPlan } from './plans.ts';
 import { searchedTree, searchFiles } from './search-files.ts';
@@ -91,6 +92,7 @@ export async function openTenantView(
   const questions = questionsOf({
     ...answerPlaces(),
     ...answerVersions(history, { tree, names }),
+    ...answerLines(history, tree),
     ...answerPlan(history),
     ...(canWrite && {
       ...answerChanges(tree, { open: openOnce, onChanged: watches.nudge }),

@@ -3,7 +3,7 @@ import type { InputOf, ResultOf } from '../../protocol.ts';
 import { ask, QuestionRefused } from './ask.ts';
 
 /** The questions about a path alone. */
-type PathQuestion = 'file' | 'directory' | 'object' | 'versions';
+type PathQuestion = 'file' | 'directory' | 'object' | 'versions' | 'lines';
 
 interface LatestAnswer<T> {
   /** The last one that came; while another is on its way, the one before. */

@@ -1,3 +1,5 @@
+import { useEffect, useState } from 'preact/hooks';
+
 export type View = 'memory' | 'history' | 'health';
 
 export const VIEWS: readonly View[] = ['memory', 'history', 'health'];
@@ -23,3 +25,19 @@ export const LOOK_WORDS: Readonly<Record<FileLook, string>> = {
   shown: 'Now',
   versions: 'Versions',
 };
+
+/** The screens without room for panes side by side, as the style sheets have it. */
+export const NARROW = '(max-width: 760px)';
+
+/** Tells whether the screen is as a media query says, and tells it anew when that changes. */
+export function useScreen(media: string): boolean {
+  const [isSo, setSo] = useState(() => matchMedia(media).matches);
+  useEffect(() => {
+    const query = matchMedia(media);
+    const adapt = (): void => setSo(query.matches);
+    adapt();
+    query.addEventListener('change', adapt);
+    return () => query.removeEventListener('change', adapt);
+  }, [media]);
+  return isSo;
+}

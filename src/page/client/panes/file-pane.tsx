@@ -6,7 +6,7 @@ import type { FileDraft } from '../data/drafts.ts';
 import { ROOT } from '../data/tree-rows.ts';
 import { useAnswer } from '../data/use-answer.ts';
 import type { UnseenReading } from '../data/use-unseen.ts';
-import { type FileLook, LOOK_WORDS } from '../data/view-state.ts';
+import { type FileLook, LOOK_WORDS, NARROW, useScreen } from '../data/view-state.ts';
 import { Markdown } from '../parts/markdown.tsx';
 import { PaneName } from '../parts/pane-switch.tsx';
 import { UnseenBanner } from '../parts/seen-text.tsx';
@@ -57,6 +57,11 @@ export function FilePane(props: FilePaneProps) {
   const looks = draft === undefined && (isFile || isGone) ? looksOf(path, content, facts) : [];
   const look = chosen !== undefined && looks.includes(chosen) ? chosen : looks[0];
   const failure = file.failure ?? directory.failure;
+  const isNarrow = useScreen(NARROW);
+  const hasGutter = facts?.keepsHistory === true && !isNarrow && look === 'text' && isOn && isFile;
+  const reading = useAnswer('lines', { path }, { stamp: file.value?.version, isOn: hasGutter });
+  const isSame = reading.value !== undefined && reading.value.version === file.value?.version;
+  const writers = hasGutter ? (isSame && reading.value) || null : undefined;
   const writer = isFile ? file.value?.writer : undefined;
   return (
     <section class="pane file-pane" aria-label="What the model reads">
@@ -112,7 +117,10 @@ export function FilePane(props: FilePaneProps) {
               </p>
             )}
             {directory.value && <TextLines text={directory.value.reply} isNumbered={false} />}
-            {content && <Shown {...{ path, content, look, line }} size={file.value?.size ?? 0} />}
+            {hasGutter && reading.failure && (
+              <p class="empty">Who wrote which line is not known. {reading.failure.message}</p>
+            )}
+            {content && <Shown {...{ path, content, look, line, writers }} size={file.value?.size ?? 0} />}
           </>
         )}
         {isGone && draft === undefined && look !== 'versions' && (
@@ -202,9 +210,11 @@ function Shown({
   look,
   line,
   size,
+  writers,
 }: {
   readonly path: string;
   readonly content: ShownContent;
+  readonly writers: ResultOf<'lines'> | null | undefined;
   readonly look: FileLook | undefined;
   readonly line: number | undefined;
   readonly size: number;
@@ -224,7 +234,7 @@ function Shown({
     case 'text':
       if (look === 'read') return <Markdown text={content.text} />;
       if (look === 'reply') return <TextLines text={content.reply ?? ''} isNumbered={false} />;
-      return <TextLines text={content.text} isNumbered line={line} />;
+      return <TextLines text={content.text} isNumbered {...{ line, writers }} />;
   }
 }
 

@@ -1,23 +1,12 @@
-import { useEffect, useState } from 'preact/hooks';
 import { visibleName } from '../../../language/invisible.ts';
 import type { TreeRow } from '../data/tree-rows.ts';
+import { NARROW, useScreen } from '../data/view-state.ts';
 import { unseenWords } from './seen-text.tsx';
 import { ageWords, counted, sizeWords, timeWords } from './words.ts';
 
-/** The screens on which a row takes two lines, as the style sheet has it. */
-const NARROW = '(max-width: 760px)';
-
-/** Tells the height of a row in pixels. */
+/** Tells the height of a row in pixels: on a narrow screen it takes two lines. */
 export function useRowHeight(): number {
-  const [isNarrow, setNarrow] = useState(() => matchMedia(NARROW).matches);
-  useEffect(() => {
-    const query = matchMedia(NARROW);
-    const adapt = (): void => setNarrow(query.matches);
-    adapt();
-    query.addEventListener('change', adapt);
-    return () => query.removeEventListener('change', adapt);
-  }, []);
-  return isNarrow ? 50 : 30;
+  return useScreen(NARROW) ? 50 : 30;
 }
 
 export function idOf(path: string): string {
