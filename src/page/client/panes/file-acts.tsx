@@ -1,8 +1,9 @@
-import { useState } from 'preact/hooks';
+import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import { visibleName } from '../../../language/invisible.ts';
 import type { DirectoryRemoved, StoredFile } from '../../protocol.ts';
 import { ask, QuestionRefused } from '../data/ask.ts';
 import { ROOT } from '../data/tree-rows.ts';
+import { useScreen } from '../data/view-state.ts';
 import { Dialog } from '../parts/dialog.tsx';
 import { counted } from '../parts/words.ts';
 
@@ -18,11 +19,27 @@ interface FileActsProps {
   readonly onOpen: (path: string) => void;
 }
 
-/** The buttons that change what is shown. */
+/** The screens on which the head of a file has no room for all acts beside its path. */
+const SHORT_OF_ROOM = '(max-width: 1499px)';
+
+interface SeldomAct {
+  readonly name: string;
+  readonly run: () => void;
+}
+
+/** The buttons that change what is shown; the seldom ones stand in a menu where there is little room. */
 export function FileActs(props: FileActsProps) {
   const { path, version, onEdit } = props;
   const [asked, setAsked] = useState<'new' | 'rename' | 'delete'>();
+  const isShort = useScreen(SHORT_OF_ROOM);
   const close = (): void => setAsked(undefined);
+  const seldom: readonly SeldomAct[] =
+    path === ROOT
+      ? []
+      : [
+          { name: 'Rename', run: () => setAsked('rename') },
+          { name: 'Delete', run: () => setAsked('delete') },
+        ];
   return (
     <div class="file-acts" role="group" aria-label="What can be done">
       {version !== null && (
@@ -35,19 +52,84 @@ export function FileActs(props: FileActsProps) {
           New file
         </button>
       )}
-      {path !== ROOT && (
-        <>
-          <button type="button" class="act" onClick={() => setAsked('rename')}>
-            Rename
+      {isShort && seldom.length > 0 && <ActMenu acts={seldom} />}
+      {!isShort &&
+        seldom.map(({ name, run }) => (
+          <button type="button" class="act" key={name} onClick={run}>
+            {name}
           </button>
-          <button type="button" class="act" onClick={() => setAsked('delete')}>
-            Delete
-          </button>
-        </>
-      )}
+        ))}
       {asked === 'new' && <NewFile {...props} onClose={close} />}
       {asked === 'rename' && <Rename {...props} onClose={close} />}
       {asked === 'delete' && <Delete {...props} onClose={close} />}
+    </div>
+  );
+}
+
+/** A button that opens a menu of acts, which is gone through with the arrows and closed with Escape. */
+function ActMenu({ acts }: { readonly acts: readonly SeldomAct[] }) {
+  /** The place of the act that has the focus; undefined while the menu is closed. */
+  const [at, setAt] = useState<number>();
+  const id = useId();
+  const button = useRef<HTMLButtonElement>(null);
+  const menu = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    if (at !== undefined) menu.current?.querySelectorAll('button')[at]?.focus();
+  }, [at]);
+  const last = acts.length - 1;
+  const close = (): void => {
+    button.current?.focus();
+    setAt(undefined);
+  };
+  const press = (event: KeyboardEvent): void => {
+    const places: Readonly<Record<string, number>> = {
+      ArrowDown: at === undefined || at === last ? 0 : at + 1,
+      ArrowUp: at === undefined || at === 0 ? last : at - 1,
+      ...(at !== undefined && { Home: 0, End: last }),
+    };
+    const place = places[event.key];
+    if (place !== undefined) setAt(place);
+    else if (at !== undefined && event.key === 'Escape') close();
+    else return;
+    event.preventDefault();
+  };
+  const leave = (event: FocusEvent & { readonly currentTarget: HTMLElement }): void => {
+    const { relatedTarget, currentTarget } = event;
+    if (!(relatedTarget instanceof Node && currentTarget.contains(relatedTarget))) setAt(undefined);
+  };
+  return (
+    <div class="act-menu" onKeyDown={press} onFocusOut={leave}>
+      <button
+        ref={button}
+        type="button"
+        class="act"
+        aria-label="More acts"
+        title="More acts"
+        aria-haspopup="menu"
+        aria-expanded={at !== undefined}
+        aria-controls={at === undefined ? undefined : id}
+        onClick={() => (at === undefined ? setAt(0) : close())}
+      >
+        ⋯
+      </button>
+      {at !== undefined && (
+        <div id={id} ref={menu} class="act-list" role="menu" aria-label="More acts">
+          {acts.map(({ name, run }) => (
+            <button
+              type="button"
+              role="menuitem"
+              tabIndex={-1}
+              key={name}
+              onClick={() => {
+                close();
+                run();
+              }}
+            >
+              {name}
+            </button>
+          ))}
+        </div>
+      )}
     </div>
   );
 }

@@ -358,7 +358,7 @@ describePage('the page in Chromium', ({ browser, stack, show }) => {
   });
 
   it('gives every control in the dark an edge that stands out from its ground', async () => {
-    const { page } = await show(someFiles, { colorScheme: 'dark', canWrite: true });
+    const { page } = await show(someFiles, { colorScheme: 'dark', canWrite: true, width: 1600 });
     await row(page, 'acme.md').click();
     await bytes(page).getByText('89 53 4d 31').waitFor();
     const ratios = await page

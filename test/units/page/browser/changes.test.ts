@@ -19,6 +19,11 @@ const textOf = async ({ memory }: AgentSite, path = PLAN): Promise<string | unde
 const changes = (page: Page) => page.getByRole('region', { name: 'What changed' });
 const dialog = (page: Page) => page.getByRole('dialog');
 const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
+/** Chooses an act of those that stand behind the three dots. */
+const seldom = async (page: Page, name: string): Promise<void> => {
+  await button(page, 'More acts').click();
+  await page.getByRole('menuitem', { name, exact: true }).click();
+};
 const versionRows = (page: Page) => page.locator('.version');
 
 describePage('what a page changes, in Chromium', ({ show }) => {
@@ -328,7 +333,7 @@ describePage('what a page changes, in Chromium', ({ show }) => {
     const { agent, page, strays } = await show(somePast, { memory: WITH_HISTORY, canWrite: true });
     const { files } = agent.memory;
     const remove = async (): Promise<void> => {
-      await button(page, 'Delete').click();
+      await seldom(page, 'Delete');
       await dialog(page).getByText('/memories/customers/acme.md').waitFor();
     };
     await row(page, 'customers').click();
@@ -508,7 +513,7 @@ describePage('what a page changes, in Chromium', ({ show }) => {
     await button(page, 'Save').click();
     await content(page).getByText('new').waitFor();
     expect(await textOf(agent, '/memories/customers/new.md')).toBe('new');
-    await button(page, 'Rename').click();
+    await seldom(page, 'Rename');
     await page.getByLabel('New path').fill('/memories/customers/acme.md');
     await page.keyboard.press('Enter');
     await dialog(page).getByRole('alert').getByText('already exists').waitFor();
@@ -518,22 +523,73 @@ describePage('what a page changes, in Chromium', ({ show }) => {
     expect(await page.evaluate(() => document.documentElement.scrollWidth > innerWidth)).toBe(false);
     const edgeOf = async (selector: string) =>
       (await page.locator(selector).last().boundingBox()) ?? { x: 0, width: 0 };
-    const [last, pane] = [await edgeOf('.file-acts > .act'), await edgeOf('.file-pane')];
+    const [last, pane] = [await edgeOf('.file-acts .act'), await edgeOf('.file-pane')];
     expect(last.x + last.width).toBeLessThan(pane.x + pane.width);
     await toFiles();
     await row(page, 'other.md').click();
-    await button(page, 'Delete').click();
+    await seldom(page, 'Delete');
     await agent.memory.files.write('/memories/other.md', 'an agent needs it');
     await dialog(page).getByRole('button', { name: 'Delete' }).click();
     await dialog(page).getByRole('alert').getByText('was changed by another').waitFor();
     expect(await files.exists('/memories/other.md')).toBe(true);
     await button(page, 'Cancel').click();
     await content(page).getByText('an agent needs it').waitFor();
-    await button(page, 'Delete').click();
+    await seldom(page, 'Delete');
     await dialog(page).getByRole('button', { name: 'Delete' }).click();
     await content(page).getByText('nothing at this path any more').waitFor();
     expect(await files.exists('/memories/other.md')).toBe(false);
   });
+
+  it.each(['light', 'dark'] as const)(
+    'has the seldom acts in a menu below 1,500 px, by the keyboard too: %s',
+    async (colorScheme) => {
+      const { page, strays } = await show(somePast, { canWrite: true, width: 1499, colorScheme });
+      await row(page, 'plan.md').click();
+      const more = button(page, 'More acts');
+      const items = page.getByRole('menuitem');
+      const focused = () => page.evaluate(() => document.activeElement?.textContent);
+      expect(await more.getAttribute('aria-expanded')).toBe('false');
+      expect(await page.getByRole('button', { name: /^(Rename|Delete)$/ }).count()).toBe(0);
+      for (const key of ['Enter', 'Space', 'ArrowDown']) {
+        await more.focus();
+        await page.keyboard.press(key);
+        await expect.poll(focused, PATIENT).toBe('Rename');
+        expect(await more.getAttribute('aria-expanded')).toBe('true');
+        await page.keyboard.press('Escape');
+        await items.first().waitFor({ state: 'detached' });
+        await expect.poll(focused, PATIENT).toBe('⋯');
+      }
+      await page.keyboard.press('ArrowUp');
+      await expect.poll(focused, PATIENT).toBe('Delete');
+      expect(await violationsOf(page)).toEqual([]);
+      for (const [key, name] of [
+        ['ArrowDown', 'Rename'],
+        ['ArrowUp', 'Delete'],
+        ['Home', 'Rename'],
+        ['End', 'Delete'],
+      ] as const) {
+        await page.keyboard.press(key);
+        await expect.poll(focused, PATIENT).toBe(name);
+      }
+      await page.keyboard.press('Enter');
+      await dialog(page).getByRole('heading', { name: 'Delete /memories/plan.md?' }).waitFor();
+      expect(await items.count()).toBe(0);
+      await page.keyboard.press('Escape');
+      await dialog(page).waitFor({ state: 'detached' });
+      await expect.poll(focused, PATIENT).toBe('⋯');
+      await page.keyboard.press('Enter');
+      await items.first().waitFor();
+      await page.keyboard.press('Tab');
+      await items.first().waitFor({ state: 'detached' });
+      await more.click();
+      await content(page).click();
+      await items.first().waitFor({ state: 'detached' });
+      await page.setViewportSize({ width: 1500, height: 800 });
+      await button(page, 'Rename').waitFor();
+      expect(await more.count()).toBe(0);
+      expect(strays).toEqual([]);
+    },
+  );
 
   it('offers no change unless the page may write, and tells in the tree who wrote what', async () => {
     const { agent, page } = await show(somePast, { memory: WITH_HISTORY });
@@ -549,7 +605,7 @@ describePage('what a page changes, in Chromium', ({ show }) => {
     await page.keyboard.press('v');
     await versionRows(page).nth(1).click();
     await changes(page).locator('ins').first().waitFor();
-    for (const name of ['Edit', 'Rename', 'Delete', 'New file', 'Restore this version …']) {
+    for (const name of ['Edit', 'More acts', 'Rename', 'Delete', 'New file', 'Restore this version …']) {
       expect([name, await button(page, name).count()]).toEqual([name, 0]);
     }
     const status = await page.evaluate(async () => {
@@ -583,7 +639,7 @@ describePage('what a page changes, in Chromium', ({ show }) => {
     await button(page, 'Restore this version …').click();
     await dialog(page).locator('ins').getByText('canary').waitFor();
     await button(page, 'Cancel').click();
-    await button(page, 'Delete').click();
+    await seldom(page, 'Delete');
     await dialog(page).getByRole('heading', { name: 'onerror' }).waitFor();
     await button(page, 'Cancel').click();
     await page.keyboard.press('e');
