@@ -60,7 +60,7 @@ export interface WorkerSettings {
   /** The form in which the bucket shows names, fixed when a tenant begins; absent: `encrypted`. */
   readonly names?: 'encrypted' | 'plain';
   /** The wording of what the model reads; absent: `doc`. */
-  readonly profile?: 'doc' | 'sdk';
+  readonly wording?: 'doc' | 'sdk';
   /** The answer of `create` where a file exists; absent: `error`. */
   readonly onExists?: 'error' | 'overwrite';
   /** `sdk`: requests to S3 go through the client of the AWS SDK; absent: `lean`. */
@@ -125,7 +125,7 @@ export const SETTINGS: Readonly<Record<keyof WorkerSettings, SettingRow>> = {
   createTenants: { variable: 'SEALED_MEMORY_CREATE_TENANTS', told: 'worker', form: 'flag' },
   readOnly: { variable: 'SEALED_MEMORY_READ_ONLY', told: 'worker', form: 'flag' },
   names: { variable: 'SEALED_MEMORY_NAMES', told: 'worker', form: ['encrypted', 'plain'] },
-  profile: { variable: 'SEALED_MEMORY_PROFILE', told: 'worker', form: ['doc', 'sdk'] },
+  wording: { variable: 'SEALED_MEMORY_WORDING', told: 'worker', form: ['doc', 'sdk'] },
   onExists: { variable: 'SEALED_MEMORY_ON_EXISTS', told: 'worker', form: ['error', 'overwrite'] },
   s3Client: { variable: 'SEALED_MEMORY_S3_CLIENT', told: 'both', form: ['lean', 'sdk'] },
 };

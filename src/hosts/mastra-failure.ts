@@ -51,7 +51,7 @@ export function failureOf(
         return new mastra.PermissionError(target, error.code === 'invalid_path' ? 'access' : operation);
       default: {
         const input = { command: OPERATIONS[operation], path: target, old_path: path, new_path: target };
-        const sentence = failureSentence({ error, input, profile: 'doc' }).replace(/^Error: /, '');
+        const sentence = failureSentence({ error, input, wording: 'doc' }).replace(/^Error: /, '');
         return new mastra.FilesystemError(sentence, error.code.toUpperCase(), target);
       }
     }

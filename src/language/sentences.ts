@@ -4,7 +4,7 @@ import { amountOf } from './path-faults.ts';
 import { commandRefusal, limitRefusal, pathRefusal, policyRefusal } from './refusals.ts';
 
 /** The wording of replies: the tool's documentation, or the TypeScript SDK's filesystem tool where it differs. */
-export type SentenceProfile = 'doc' | 'sdk';
+export type Wording = 'doc' | 'sdk';
 
 /**
  * Makes the sentence about a failure for the model, from the error's code and details and the model's own `input`; the
@@ -13,12 +13,12 @@ export type SentenceProfile = 'doc' | 'sdk';
 export function failureSentence(failure: {
   readonly error: MemoryError;
   readonly input: unknown;
-  readonly profile: SentenceProfile;
+  readonly wording: Wording;
 }): string {
-  const { error, profile } = failure;
+  const { error, wording } = failure;
   const echo = echoOf(failure.input);
-  const sentence = (profile === 'sdk' ? sdkSentence(error, echo) : undefined) ?? describeFailure(error, echo);
-  return profile === 'doc' && standsAlone(error, echo) ? sentence : `Error: ${sentence}`;
+  const sentence = (wording === 'sdk' ? sdkSentence(error, echo) : undefined) ?? describeFailure(error, echo);
+  return wording === 'doc' && standsAlone(error, echo) ? sentence : `Error: ${sentence}`;
 }
 
 /** Tells whether the failure is one of the documented ones that carry no `Error: `. */

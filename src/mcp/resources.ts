@@ -110,6 +110,6 @@ function failureOf(
   const isTheClients = error.code === 'not_found' || error.code === 'invalid_path';
   return new ProtocolError(
     isTheClients ? ProtocolErrorCode.InvalidParams : ProtocolErrorCode.InternalError,
-    failureSentence({ error, input: { command: 'view', path }, profile: 'doc' }),
+    failureSentence({ error, input: { command: 'view', path }, wording: 'doc' }),
   );
 }

@@ -177,7 +177,7 @@ export function openHistory(
 export async function wireTenant(wiring: TenantWiring): Promise<OpenTenant> {
   const { settings, base, tenant, credentials, minimumEpoch } = wiring;
   const { guard = createRollbackGuard(), order = createCommandOrder() } = wiring;
-  const { profile, onExists, names, expireAfterDays, limits, toolError } = settings;
+  const { wording, onExists, names, expireAfterDays, limits, toolError } = settings;
   const historyDays = settings.history.days;
   const { logger = CONSOLE_LOGGER } = settings;
   const { cache = createVersionCaches(settings.cache.bytes)() } = wiring;
@@ -298,7 +298,7 @@ export async function wireTenant(wiring: TenantWiring): Promise<OpenTenant> {
               ),
               logger,
             ),
-          profile,
+          wording,
           onExists,
           // The tree of another view has another limit, and judges by it.
           maxFileBytes: now === undefined ? limits.fileBytes : MAX_CONTENT_BYTES,

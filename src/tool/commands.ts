@@ -5,7 +5,7 @@ import type { MemoryCommand } from '../language/command.ts';
 import { type ImageMediaType, imageMediaType } from '../language/image.ts';
 import { createDirectoryView } from '../language/listing.ts';
 import { MEMORY_ROOT, type MemoryPath } from '../language/path.ts';
-import type { SentenceProfile } from '../language/sentences.ts';
+import type { Wording } from '../language/sentences.ts';
 import { successSentence } from '../language/success-sentences.ts';
 import { decodeText, encodeText } from '../language/text.ts';
 import { viewFile } from '../language/view.ts';
@@ -28,7 +28,7 @@ export type MemoryContent = string | ImageBlock[];
 
 interface CommandContext {
   readonly tree: Tree;
-  readonly profile: SentenceProfile;
+  readonly wording: Wording;
   /** The answer of `create` where a file exists. */
   readonly onExists: 'error' | 'overwrite';
   readonly options: KeptCall;
@@ -189,11 +189,11 @@ function watchingRedactions({ options }: CommandContext): {
 }
 
 /**
- * Edits a text. Throws `is_directory` in place of `not_found` where the profile tells the two apart, at the price of a
+ * Edits a text. Throws `is_directory` in place of `not_found` where the wording tells the two apart, at the price of a
  * LIST.
  */
 async function editText(
-  { tree, profile, options }: CommandContext,
+  { tree, wording, options }: CommandContext,
   command: EditCommand,
 ): Promise<string | undefined> {
   const { path } = command.target;
@@ -207,7 +207,7 @@ async function editText(
       options,
     );
   } catch (error) {
-    if (profile !== 'sdk' || !hasCode(error, 'not_found')) throw error;
+    if (wording !== 'sdk' || !hasCode(error, 'not_found')) throw error;
     const { files } = await tree.list(path, { ...options, maxFiles: 1 });
     if (files.length === 0 && !tree.isAlwaysDirectory(path)) throw error;
     throw new MemoryError('is_directory', 'a directory cannot be edited', { cause: error });

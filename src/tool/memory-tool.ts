@@ -1,7 +1,7 @@
 import { isForTheOperator, keyHolderOf, MemoryError } from '../errors.ts';
 import type { History } from '../history/history.ts';
 import { COMMAND_NAMES, type CommandName, parseCommand } from '../language/command.ts';
-import type { SentenceProfile } from '../language/sentences.ts';
+import type { Wording } from '../language/sentences.ts';
 import { heardOptions, heardVerbs } from '../listeners.ts';
 import type { Logger } from '../logger.ts';
 import type { SessionOptions, Sessions } from '../sessions/sessions.ts';
@@ -96,7 +96,7 @@ export interface MemoryToolOptions {
    * @param run runs around every call.
    */
   readonly createHistory: (run: AroundCall) => History;
-  readonly profile: SentenceProfile;
+  readonly wording: Wording;
   readonly onExists: 'error' | 'overwrite';
   /** The largest file that may be written (bytes). */
   readonly maxFileBytes: number;
@@ -110,7 +110,7 @@ export interface MemoryToolOptions {
 }
 
 export function createMemory(options: MemoryToolOptions): Memory {
-  const { tree, order, profile, onExists, maxFileBytes, logger, toolError, watch, actor } = options;
+  const { tree, order, wording, onExists, maxFileBytes, logger, toolError, watch, actor } = options;
   let closing: Promise<void> | undefined;
 
   const refuseWhenClosed = (): void => {
@@ -122,7 +122,7 @@ export function createMemory(options: MemoryToolOptions): Memory {
     refuseWhenClosed();
     const context = {
       tree,
-      profile,
+      wording,
       onExists,
       options: { ...heardOptions(verbs, logger), actor: verbs.actor ?? actor },
     };
@@ -137,7 +137,7 @@ export function createMemory(options: MemoryToolOptions): Memory {
       logFailure(logger, error);
       // Only the first failure loads the sentences about failures.
       const { failureSentence } = await import('../language/sentences.ts');
-      return { isError: true, content: failureSentence({ error, input, profile }), error };
+      return { isError: true, content: failureSentence({ error, input, wording }), error };
     }
   };
 

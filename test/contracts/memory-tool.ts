@@ -15,7 +15,7 @@ import { describeManyFiles } from './memory-tool/many-files.ts';
 import { describePaging } from './memory-tool/paging.ts';
 import { describePaths } from './memory-tool/paths.ts';
 import { describeRename } from './memory-tool/rename.ts';
-import { describeSdkProfile } from './memory-tool/sdk-profile.ts';
+import { describeSdkWording } from './memory-tool/sdk-wording.ts';
 import { describeStrReplace } from './memory-tool/str-replace.ts';
 
 export interface MemoryToolSuite {
@@ -57,7 +57,7 @@ export function describeMemoryTool(name: string, openDriver: OpenDriver, suite: 
     describeLimits(contract);
     describeConcurrency(contract);
     describeManyFiles(contract);
-    describeSdkProfile(contract);
+    describeSdkWording(contract);
     describeBelowFiles(contract, aging);
   });
 }

@@ -282,7 +282,7 @@ describe('a memory in bad conditions', { timeout: 60_000 }, () => {
     ['a root key of the wrong length', { rootKey: randomBytes(31).toString('base64') }],
     ['a root key in another alphabet', { rootKey: `${'_'.repeat(43)}=` }],
     ['no root key at all', { rootKey: [] }],
-    ['an unknown profile', { profile: 'verbose' as 'doc' }],
+    ['an unknown wording', { wording: 'verbose' as 'doc' }],
     ['a limit that is none', { limits: { fileBytes: -1 } }],
   ] satisfies readonly (readonly [string, Partial<MemoryOptions>])[])(
     'does not open with %s',

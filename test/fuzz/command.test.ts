@@ -3,7 +3,7 @@ import { describe, expect } from 'vitest';
 import { MemoryError } from '../../src/errors.ts';
 import { COMMAND_NAMES, parseCommand } from '../../src/language/command.ts';
 import { parseMemoryPath } from '../../src/language/path.ts';
-import { failureSentence, type SentenceProfile } from '../../src/language/sentences.ts';
+import { failureSentence, type Wording } from '../../src/language/sentences.ts';
 import { fuzz, verdictOf } from './fuzz.ts';
 import { mutatedTexts } from './mutation.ts';
 
@@ -21,7 +21,7 @@ const FIELDS = [
   ],
   ...['command', '__proto__', 'constructor', 'toString', 'extra'],
 ];
-const PROFILES: readonly SentenceProfile[] = ['doc', 'sdk'];
+const WORDINGS: readonly Wording[] = ['doc', 'sdk'];
 const texts = mutatedTexts(
   ['/memories', '/memories/a.txt', '/memories/notes/b.md', 'text\n'],
   fc.oneof(
@@ -80,8 +80,8 @@ describe('the input of a command', () => {
 
   fuzz('is answered with a sentence in valid Unicode, whatever is wrong with it', {
     runs: 3_000,
-    inputs: [anything, fc.constantFrom(...PROFILES)],
-    check(input, profile) {
+    inputs: [anything, fc.constantFrom(...WORDINGS)],
+    check(input, wording) {
       let refused: unknown;
       try {
         parseCommand(input);
@@ -89,7 +89,7 @@ describe('the input of a command', () => {
         refused = error;
       }
       const error = refused instanceof MemoryError ? refused : new MemoryError('integrity', 'refused');
-      const { value: sentence } = verdictOf(() => failureSentence({ error, input, profile })) as {
+      const { value: sentence } = verdictOf(() => failureSentence({ error, input, wording })) as {
         value: string;
       };
       expect(sentence).toMatch(/\S/);

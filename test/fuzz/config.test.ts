@@ -20,7 +20,7 @@ const COMPLETE: Environment = {
   SEALED_MEMORY_STORE: 's3://bucket/a/prefix',
   SEALED_MEMORY_TENANT: 'acme',
   SEALED_MEMORY_ROOT_KEY: `${KEY}, ${OTHER_KEY}`,
-  SEALED_MEMORY_PROFILE: 'sdk',
+  SEALED_MEMORY_WORDING: 'sdk',
   SEALED_MEMORY_ON_EXISTS: 'overwrite',
   SEALED_MEMORY_NAMES: 'plain',
   SEALED_MEMORY_MAX_FILE_BYTES: '2048',
@@ -122,11 +122,11 @@ describe('the environment', () => {
         expect(verdict.code).toBe('misconfigured');
         return;
       }
-      const { rootKeys, limits, tenant, profile, names, keyring } = verdict.value;
+      const { rootKeys, limits, tenant, wording, names, keyring } = verdict.value;
       const bytes = env['SEALED_MEMORY_MAX_FILE_BYTES'] || '1048576';
       expect([/^[0-9]+$/.test(bytes), Number(bytes)]).toEqual([true, limits.fileBytes]);
-      expect([profile, names]).toEqual([
-        env['SEALED_MEMORY_PROFILE'] || 'doc',
+      expect([wording, names]).toEqual([
+        env['SEALED_MEMORY_WORDING'] || 'doc',
         env['SEALED_MEMORY_NAMES'] || undefined,
       ]);
       expect(rootKeys.filter((key) => !isRootKey(key))).toEqual([]);

@@ -33,7 +33,7 @@ const GIVEN: Readonly<Record<keyof WorkerSettings, string>> = {
   createTenants: 'false',
   readOnly: 'false',
   names: 'plain',
-  profile: 'sdk',
+  wording: 'sdk',
   onExists: 'overwrite',
   s3Client: 'sdk',
 };

@@ -21,7 +21,7 @@ export function memoryOf(
     order: createCommandOrder(),
     createSessions: (run) => openSessions(tenant, run),
     createHistory: (run) => openHistory(run, { context: tenant, tree }),
-    profile: 'doc',
+    wording: 'doc',
     onExists: 'error',
     maxFileBytes: tenant.maxFileBytes,
     logger: silentLogger,

@@ -100,9 +100,9 @@ function withoutDoubleLooks(steps: readonly Step[]): readonly Step[] {
   });
 }
 
-function toldOf({ profile, onExists, maxFileBytes }: DriverOptions): DriverOptions {
+function toldOf({ wording, onExists, maxFileBytes }: DriverOptions): DriverOptions {
   return {
-    ...(profile !== undefined && { profile }),
+    ...(wording !== undefined && { wording }),
     ...(onExists !== undefined && { onExists }),
     ...(maxFileBytes !== undefined && { maxFileBytes }),
   };

@@ -93,7 +93,7 @@ export async function worded<T>(input: ToolInput, work: () => Promise<T>): Promi
     const { code, details, cause } = error;
     const [setting] = LIMIT_SETTINGS[String(details['limit'])] ?? [];
     const sentence =
-      failureSentence({ error, input, profile: 'doc' }).replace(/^Error: /, '') +
+      failureSentence({ error, input, wording: 'doc' }).replace(/^Error: /, '') +
       (setting === undefined ? '' : ` (${setting} sets the limit)`);
     throw new MemoryError(code, sentence, { details, cause });
   }

@@ -6,6 +6,10 @@ import { misconfigured } from '../../errors.ts';
  */
 const MOST_EDITS = 4;
 
+/** Former names of options by what they are called now: a profile is a section of the configuration file alone. */
+const RENAMED: ReadonlyMap<string, string> = new Map([['profile', 'wording']]);
+const VARIABLE = /^(SEALED_MEMORY_)(.+)$/;
+
 /**
  * Refuses names that are not known. `what` says what the names are, as in "an option"; where no known name is near, the
  * error lists `listed`.
@@ -32,8 +36,18 @@ export function adviceFor(
   unknown: string,
   { known, listed = [...known] }: { readonly known: Iterable<string>; readonly listed?: readonly string[] },
 ): string {
+  const renamed = newNameOf(unknown);
+  if (renamed !== undefined && [...known].includes(renamed)) return `It is called ${renamed} now.`;
   const nearest = nearestOf(unknown, known);
   return nearest === undefined ? `Known are ${listed.join(', ')}.` : `Did you mean ${nearest}?`;
+}
+
+/** Finds what an option or its variable is called now; undefined for one that was not renamed. */
+function newNameOf(name: string): string | undefined {
+  const [, prefix, rest = ''] = VARIABLE.exec(name) ?? [];
+  if (prefix === undefined) return RENAMED.get(name);
+  const renamed = RENAMED.get(rest.toLowerCase());
+  return renamed === undefined ? undefined : prefix + renamed.toUpperCase();
 }
 
 /** Finds the known name that is nearest to `name`; undefined where none is near. */

@@ -60,8 +60,8 @@ export const OPTION_TABLE = {
   },
   tenant: { variable: 'SEALED_MEMORY_TENANT', rule: { kind: 'text', check: readTenant as Check } },
   rootKey: {},
-  profile: {
-    variable: 'SEALED_MEMORY_PROFILE',
+  wording: {
+    variable: 'SEALED_MEMORY_WORDING',
     rule: { kind: 'choice', of: ['doc', 'sdk'] },
     fallback: 'doc',
   },

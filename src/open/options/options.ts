@@ -21,7 +21,7 @@ export interface MemoryOptions {
   /**
    * The wording of answers. `doc` (default): the documented sentences. `sdk`: the wording of the SDK's filesystem tool.
    */
-  readonly profile?: 'doc' | 'sdk' | undefined;
+  readonly wording?: 'doc' | 'sdk' | undefined;
   /** The answer of `create` where a file exists. `error` (default): it fails. `overwrite`: it replaces the file. */
   readonly onExists?: 'error' | 'overwrite' | undefined;
   /** The form in which the store shows names, fixed when the tenant is created; default `encrypted`. */

@@ -121,5 +121,5 @@ const COMMANDS: Readonly<Record<string, string>> = {
 function toolSentence(error: MemoryError, name: string, { path, to }: GivenFields): string {
   const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : 'view';
   const input = command === 'rename' ? { command, old_path: path, new_path: to } : { command, path };
-  return failureSentence({ error, input, profile: 'doc' }).replace(/^Error: /, '');
+  return failureSentence({ error, input, wording: 'doc' }).replace(/^Error: /, '');
 }

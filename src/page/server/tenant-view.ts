@@ -124,9 +124,9 @@ export async function openTenantView(
       };
     },
     async directory({ path }, { signal }) {
-      const { profile, onExists } = settings;
+      const { wording, onExists } = settings;
       const command = parseCommand({ command: 'view', path });
-      const reply = await runCommand({ tree, profile, onExists, options: { signal } }, command);
+      const reply = await runCommand({ tree, wording, onExists, options: { signal } }, command);
       return { path, reply: typeof reply === 'string' ? reply : '' };
     },
     async object({ path }, { signal }) {

@@ -11,7 +11,7 @@ export type Outcome =
 export type Dump = Readonly<Record<string, string | { readonly base64: string }>>;
 
 export interface DriverOptions {
-  readonly profile?: 'doc' | 'sdk';
+  readonly wording?: 'doc' | 'sdk';
   readonly onExists?: 'error' | 'overwrite';
   readonly maxFileBytes?: number;
   readonly names?: 'encrypted' | 'plain';

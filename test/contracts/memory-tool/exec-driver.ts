@@ -11,11 +11,11 @@ type Answer = Outcome & { readonly id: number; readonly files?: unknown };
 /** Drives a process that runs `exec --jsonl`; `environment` names its store, and its root key unless it has one of its own. */
 export function execDriver(environment: () => Readonly<Record<string, string>>): OpenDriver {
   const ownKey = { SEALED_MEMORY_ROOT_KEY: randomBytes(32).toString('base64') };
-  return async ({ tenant = freshTenant(), profile, onExists, maxFileBytes, names } = {}) => {
+  return async ({ tenant = freshTenant(), wording, onExists, maxFileBytes, names } = {}) => {
     const settings = {
       SEALED_MEMORY_TENANT: tenant,
       SEALED_MEMORY_HARNESS: '1',
-      SEALED_MEMORY_PROFILE: profile,
+      SEALED_MEMORY_WORDING: wording,
       SEALED_MEMORY_ON_EXISTS: onExists,
       SEALED_MEMORY_NAMES: names,
       SEALED_MEMORY_MAX_FILE_BYTES: maxFileBytes?.toString(),

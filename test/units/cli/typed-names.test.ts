@@ -23,7 +23,7 @@ const GOOD: Environment = {
 const WRONG: Readonly<Record<string, readonly [text: string, value: unknown]>> = {
   store: ['nonsense', 'nonsense'],
   tenant: ['Not A Tenant', 'Not A Tenant'],
-  profile: ['none', 'none'],
+  wording: ['none', 'none'],
   onExists: ['none', 'none'],
   names: ['none', 'none'],
   concurrency: ['', 0],

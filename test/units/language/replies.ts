@@ -1,6 +1,6 @@
 import { type ErrorDetails, MemoryError, type MemoryErrorCode } from '../../../src/errors.ts';
 import { parseCommand } from '../../../src/language/command.ts';
-import { failureSentence, type SentenceProfile } from '../../../src/language/sentences.ts';
+import { failureSentence, type Wording } from '../../../src/language/sentences.ts';
 
 export const path = '/memories//notes.txt';
 export const view = { command: 'view', path };
@@ -16,17 +16,17 @@ export function say(
   input: unknown,
   code: MemoryErrorCode,
   details: ErrorDetails = {},
-  profile: SentenceProfile = 'doc',
+  wording: Wording = 'doc',
 ): string {
-  return failureSentence({ error: new MemoryError(code, 'for the operator', { details }), input, profile });
+  return failureSentence({ error: new MemoryError(code, 'for the operator', { details }), input, wording });
 }
 
 /** What a malformed input is answered. */
-export function refuse(input: unknown, profile: SentenceProfile = 'doc'): string {
+export function refuse(input: unknown, wording: Wording = 'doc'): string {
   try {
     parseCommand(input);
   } catch (error) {
-    if (error instanceof MemoryError) return failureSentence({ error, input, profile });
+    if (error instanceof MemoryError) return failureSentence({ error, input, wording });
   }
   throw new Error('the input was not refused');
 }

@@ -26,7 +26,7 @@ async function sdkReply(
   }
 }
 
-describe('the sdk profile', () => {
+describe('the sdk wording', () => {
   let base: string;
   let tool: BetaLocalFilesystemMemoryTool;
 
@@ -76,7 +76,7 @@ describe('the sdk profile', () => {
     [{ command: 'rename', old_path: '/memories/a.txt', new_path: '/memories/dir' }, 'already_exists'],
   ])('words the failure of %j as the SDK does', async (input, code, details = {}) => {
     const error = new MemoryError(code, 'for the operator', { details });
-    expect(failureSentence({ error, input, profile: 'sdk' })).toBe(await sdkReply(tool, input));
+    expect(failureSentence({ error, input, wording: 'sdk' })).toBe(await sdkReply(tool, input));
   });
 
   it.each(['/etc/passwd', '/memories/../secret', '/memories/a/../../b'])(
@@ -86,7 +86,7 @@ describe('the sdk profile', () => {
       const refusal = await sdkReply(tool, input);
       expect(() => parseCommand(input)).toThrow(
         expect.toSatisfy(
-          (error: MemoryError) => failureSentence({ error, input, profile: 'sdk' }) === refusal,
+          (error: MemoryError) => failureSentence({ error, input, wording: 'sdk' }) === refusal,
           refusal,
         ),
       );

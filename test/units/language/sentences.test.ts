@@ -88,8 +88,8 @@ describe('every sentence', () => {
       expect(succeed(input).length).toBeLessThan(most);
       for (const code of codes) {
         for (const details of [{}, { lines: [1] }, { reason: 'into_itself' }, { reason: 'both_kept' }]) {
-          for (const profile of ['doc', 'sdk'] as const) {
-            expect(say(input, code, details, profile).length).toBeLessThan(most);
+          for (const wording of ['doc', 'sdk'] as const) {
+            expect(say(input, code, details, wording).length).toBeLessThan(most);
           }
         }
       }
@@ -131,8 +131,8 @@ describe('failureSentence', () => {
     for (const details of [{}, { size: 1 }, { reason: 'odd', rule: 'odd', limit: 'odd', problem: 'odd' }]) {
       const error = new MemoryError(code, 'SECRET-message bucket-name', { cause, details });
       for (const input of hostile) {
-        for (const profile of ['doc', 'sdk'] as const) {
-          const sentence = failureSentence({ error, input, profile });
+        for (const wording of ['doc', 'sdk'] as const) {
+          const sentence = failureSentence({ error, input, wording });
           expect(sentence).not.toMatch(/SECRET|bucket-name|host|errors\.ts|\[object|undefined/);
           expect(sentence.isWellFormed()).toBe(true);
         }
@@ -140,7 +140,7 @@ describe('failureSentence', () => {
     }
   });
 
-  it('begins every sentence of the sdk profile with Error', () => {
+  it('begins every sentence of the sdk wording with Error', () => {
     for (const code of codes) {
       for (const input of inputs) expect(say(input, code, { lines: [1] }, 'sdk')).toMatch(/^Error: \S/);
     }

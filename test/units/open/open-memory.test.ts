@@ -26,7 +26,7 @@ describe('openMemory', () => {
   it.each([
     [{ sore: 'memory:' }, 'sore is not an option. Did you mean store?'],
     [{ keyring: { ttl: 1 } }, 'keyring.ttl is not an option. Did you mean keyring.ttlMs?'],
-    [{ profile: 'docs' }, 'profile must be doc or sdk.'],
+    [{ wording: 'docs' }, 'wording must be doc or sdk.'],
     [{ concurrency: 257 }, 'concurrency must be a whole number from 1 to 256.'],
     [{ limits: { fileBytes: '5' } }, 'limits.fileBytes must be a whole number from 1 to 1073741823.'],
     [{ s3: { guarded: 'yes' } }, 's3.guarded must be true or false.'],

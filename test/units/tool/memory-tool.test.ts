@@ -14,7 +14,7 @@ const encode = (text: string): Uint8Array => new TextEncoder().encode(text);
 const opened: Memory[] = [];
 afterEach(() => Promise.all(opened.splice(0).map((memory) => memory.close())));
 
-async function open(options: Pick<MemoryOptions, 'profile' | 'toolError'> = {}): Promise<Memory> {
+async function open(options: Pick<MemoryOptions, 'wording' | 'toolError'> = {}): Promise<Memory> {
   const memory = await openMemory({
     store: 'memory:',
     tenant: 'acme',
@@ -213,11 +213,11 @@ describe('Memory.execute', () => {
     expect(await memory.execute(input)).toMatchObject({ isError: false });
   });
 
-  it('words failures by the profile', async () => {
+  it('words failures by the wording', async () => {
     const input = { command: 'view', path: '/memories/none' };
     const sentence = 'The path /memories/none does not exist. Please provide a valid path.';
     expect(await (await open()).execute(input)).toMatchObject({ content: sentence });
-    expect(await (await open({ profile: 'sdk' })).execute(input)).toMatchObject({
+    expect(await (await open({ wording: 'sdk' })).execute(input)).toMatchObject({
       content: `Error: ${sentence}`,
     });
   });
@@ -281,7 +281,7 @@ describe('an edit of a path without a file', () => {
     ['sdk', '/memories/d', 'is_directory', [{ maxFiles: 1 }]],
     ['sdk', '/memories/none', 'not_found', [{ maxFiles: 1 }]],
     ['sdk', '/memories', 'is_directory', [{ maxFiles: 1 }]],
-  ] as const)('looks for a directory in the profile %s alone: %s', async (profile, path, code, looks) => {
+  ] as const)('looks for a directory in the wording %s alone: %s', async (wording, path, code, looks) => {
     const site = await createSite();
     const client = await site.client();
     if (path !== '/memories') await client.create('/memories/d/f', 'x');
@@ -294,7 +294,7 @@ describe('an edit of a path without a file', () => {
       },
     };
     const { signal } = new AbortController();
-    const context = { tree, profile, onExists: 'error', options: { signal } } as const;
+    const context = { tree, wording, onExists: 'error', options: { signal } } as const;
     const input = { command: 'insert', path, insert_line: 0, insert_text: 'a' };
     const error = await thrownBy(() => runCommand(context, parseCommand(input)));
     expect(error).toMatchObject({ code });
@@ -306,7 +306,7 @@ describe('an edit of a path without a file', () => {
 describe('the view of a directory', () => {
   const viewed = async (tree: object) =>
     runCommand(
-      { tree: tree as Tree, profile: 'doc', onExists: 'error', options: {} },
+      { tree: tree as Tree, wording: 'doc', onExists: 'error', options: {} },
       parseCommand({ command: 'view', path: '/memories/d' }),
     );
   const names = (count: number) =>
@@ -358,7 +358,7 @@ describe('the view of a directory', () => {
       },
     };
     const { signal } = new AbortController();
-    const context = { tree, profile: 'doc', onExists: 'error', options: { signal } } as const;
+    const context = { tree, wording: 'doc', onExists: 'error', options: { signal } } as const;
     const content = await runCommand(context, parseCommand({ command: 'view', path: '/memories/d' }));
     expect(asked).toEqual([{ signal, maxFiles: 100_000 }]);
     expect(content).toContain('Only 1 files were listed');

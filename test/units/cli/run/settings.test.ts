@@ -29,7 +29,7 @@ describe('readEnvironment', () => {
   it('takes each setting from the first that has it: flag, environment, .env, profile', () => {
     write(
       '.sealed-memory/config.toml',
-      '[default]\ntenant = "config"\nprofile = "sdk"\nnames = "plain"\non_exists = "error"\n',
+      '[default]\ntenant = "config"\nwording = "sdk"\nnames = "plain"\non_exists = "error"\n',
     );
     write(
       '.env',
@@ -40,7 +40,7 @@ describe('readEnvironment', () => {
       SEALED_MEMORY_TENANT: 'flag',
       SEALED_MEMORY_NAMES: 'encrypted',
       SEALED_MEMORY_ON_EXISTS: 'overwrite',
-      SEALED_MEMORY_PROFILE: 'sdk',
+      SEALED_MEMORY_WORDING: 'sdk',
     });
     expect(read({}, env)).toMatchObject({ SEALED_MEMORY_TENANT: 'environment' });
     expect(read()).toMatchObject({ SEALED_MEMORY_TENANT: 'dotenv' });

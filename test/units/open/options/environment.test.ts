@@ -75,7 +75,7 @@ describe('optionsFromEnvironment', () => {
       prefix: '',
       tenant: 'acme',
       rootKeys: expect.objectContaining({ keys: [expect.anything()] }),
-      profile: 'doc',
+      wording: 'doc',
       onExists: 'error',
       names: undefined,
       concurrency: 32,
@@ -119,7 +119,7 @@ describe('optionsFromEnvironment', () => {
     const env = having({
       SEALED_MEMORY_STORE: 's3://my-bucket/a/b',
       SEALED_MEMORY_ROOT_KEY: `${KEY}, ${OTHER_KEY}`,
-      SEALED_MEMORY_PROFILE: 'sdk',
+      SEALED_MEMORY_WORDING: 'sdk',
       SEALED_MEMORY_ON_EXISTS: 'overwrite',
       SEALED_MEMORY_NAMES: 'plain',
       SEALED_MEMORY_MAX_FILE_BYTES: '2048',
@@ -136,7 +136,7 @@ describe('optionsFromEnvironment', () => {
     expect(readConfig(env)).toMatchObject({
       store: { kind: 's3', bucket: 'my-bucket', prefix: 'a/b' },
       prefix: 'a/b',
-      profile: 'sdk',
+      wording: 'sdk',
       onExists: 'overwrite',
       names: 'plain',
       limits: { fileBytes: 2048 },
@@ -171,7 +171,7 @@ describe('optionsFromEnvironment', () => {
     ['SEALED_MEMORY_STORE', 'redis://secret'],
     ['SEALED_MEMORY_TENANT', 'Secret Corp'],
     ['SEALED_MEMORY_ROOT_KEY', 'secret'],
-    ['SEALED_MEMORY_PROFILE', 'secret'],
+    ['SEALED_MEMORY_WORDING', 'secret'],
     ['SEALED_MEMORY_ON_EXISTS', 'secret'],
     ['SEALED_MEMORY_NAMES', 'secret'],
     ['SEALED_MEMORY_MAX_FILE_BYTES', 'secret'],
@@ -200,19 +200,19 @@ describe('optionsFromEnvironment', () => {
 
   it('lets overrides stand before the environment, by the same rules', () => {
     const config = readConfig(
-      having({ SEALED_MEMORY_PROFILE: 'sdk', SEALED_MEMORY_ON_EXISTS: 'overwrite' }),
+      having({ SEALED_MEMORY_WORDING: 'sdk', SEALED_MEMORY_ON_EXISTS: 'overwrite' }),
       {
         store: 'sqlite:x.sqlite',
         tenant: 'other',
         rootKey: OTHER_KEY,
-        profile: 'doc',
+        wording: 'doc',
         limits: { fileBytes: 10 },
       },
     );
     expect(config).toMatchObject({
       store: { kind: 'sqlite', path: 'x.sqlite' },
       tenant: 'other',
-      profile: 'doc',
+      wording: 'doc',
       onExists: 'overwrite',
       limits: { fileBytes: 10 },
     });

@@ -34,6 +34,11 @@ describe('the known name that is nearest', () => {
     );
   });
 
+  it('is what a former name is called now, where that is known', () => {
+    expect(adviceFor('profile', { known: ['wording', 'profiles'] })).toBe('It is called wording now.');
+    expect(adviceFor('profile', { known: ['profiles'] })).toBe('Did you mean profiles?');
+  });
+
   it('stands in the refusal of the first unknown name; without one, the names that are listed do', () => {
     const known = new Set(['signal', 'force', 'secret']);
     const options = { known, listed: ['signal', 'force'], what: 'an option of rotate' };

@@ -36,7 +36,7 @@ describe('a number among the options', () => {
       cache: { bytes: 16_777_216 },
       keyring: {},
       expireAfterDays: undefined,
-      profile: 'doc',
+      wording: 'doc',
       onExists: 'error',
       lazy: false,
       readOnly: false,

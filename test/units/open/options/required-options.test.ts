@@ -56,7 +56,7 @@ describe('what openMemory and openAdmin need', () => {
     const given: MemoryOptions = optionsFromEnvironment(env);
     await (await openMemory(given)).close();
     await (await openMemory({ ...optionsFromEnvironment(env), tenant: 'other' })).close();
-    await (await openMemory(optionsFromEnvironment(env, { profile: 'sdk' }))).close();
+    await (await openMemory(optionsFromEnvironment(env, { wording: 'sdk' }))).close();
     const { tenant: _, ...shared } = optionsFromEnvironment(env);
     await createMemoryPool(shared satisfies PoolOptions).close();
   });

@@ -5,9 +5,9 @@ import { useMemory } from './driver.ts';
 const path = '/memories/f';
 
 /** What the model reads from the filesystem tool of the TypeScript SDK, where the documentation words it otherwise. */
-export function describeSdkProfile({ open, about }: Contract): void {
-  about('language', 'entry')('the sdk profile', () => {
-    const memory = useMemory(open, { profile: 'sdk' });
+export function describeSdkWording({ open, about }: Contract): void {
+  about('language', 'entry')('the sdk wording', () => {
+    const memory = useMemory(open, { wording: 'sdk' });
 
     it('puts Error: before the failures that the documentation leaves bare', async () => {
       await memory.files({ [path]: 'x x' });
