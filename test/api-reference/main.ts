@@ -6,6 +6,8 @@ import { promisify } from 'node:util';
 import manifest from '../../package.json' with { type: 'json' };
 import { installLocked } from '../runner/locked-packages.ts';
 import { installHostPackages } from '../units/hosts/install.ts';
+import { arrangePages, type MadePage } from './arrange.ts';
+import { readExamples } from './examples.ts';
 
 const FOLDER = fileURLToPath(new URL('./', import.meta.url));
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
@@ -16,18 +18,16 @@ export const API_PAGES: string = join(ROOT, 'docs/api');
 const HEAD = `# API reference
 
 Made from the code by \`npm run write api\`: every entry point, every export, with what its docstring promises.
+The exports of an entry point stand by the tasks that they are for.
 `;
 
 /** Writes the reference, one page for each entry point, into `folder`, which is emptied before. */
 export async function writeApiPages(folder: string): Promise<void> {
   await installHostPackages();
   const modules = await installLocked(FOLDER);
-  const modulesOf = Object.entries(manifest.exports).flatMap(([subpath, target]) =>
-    typeof target === 'string' ? [] : [[subpath, moduleOf(target.types)] as const],
-  );
   const options = {
     plugin: [join(modules, 'typedoc-plugin-markdown/dist/index.js')],
-    entryPoints: modulesOf.map(([, module]) => join(ROOT, `src/${module}.ts`)),
+    entryPoints: modulesOf().map(([, module]) => join(ROOT, `src/${module}.ts`)),
     tsconfig: join(FOLDER, 'tsconfig.json'),
     basePath: join(ROOT, 'src'),
     out: folder,
@@ -39,7 +39,6 @@ export async function writeApiPages(folder: string): Promise<void> {
     excludeExternals: true,
     excludeInternal: true,
     excludePrivate: true,
-    groupOrder: ['Functions', 'Variables', 'Classes', '*'],
     hideBreadcrumbs: true,
     hidePageHeader: true,
     useCodeBlocks: true,
@@ -58,44 +57,39 @@ export async function writeApiPages(folder: string): Promise<void> {
   } finally {
     await rm(file);
   }
-  await nameByEntryPoint(folder, modulesOf);
+  await arrange(folder);
 }
 
-/** The reference names a page by the module it was made from; a reader imports the entry point. */
-async function nameByEntryPoint(
-  folder: string,
-  modulesOf: readonly (readonly [subpath: string, module: string])[],
-): Promise<void> {
-  const rows: string[] = [];
-  const pages = Object.keys(await pagesBelow(folder));
-  for (const [subpath, module] of modulesOf) {
-    const page = [`${module}.md`, `${module.replace(/\/index$/, '')}.md`].find((name) =>
-      pages.includes(name),
-    );
-    if (page === undefined) throw new Error(`there is no page of ${subpath}`);
-    const title = subpath.replace(/^\./, manifest.name);
-    const text = await readFile(join(folder, page), 'utf8');
-    await writeFile(join(folder, page), beginWith('openMemory', text.replace(/^# .*$/m, `# ${title}`)));
-    rows.push(`- [${title}](${page})`);
+/** Orders the pages by task and names each by its entry point: the generator names it by its module. */
+async function arrange(folder: string): Promise<void> {
+  const pages = await pagesBelow(folder);
+  const made = Object.entries(entryPages()).map(([subpath, page]): MadePage => {
+    const text = pages[page];
+    if (text === undefined) throw new Error(`there is no page of ${subpath}`);
+    return { subpath, title: subpath.replace(/^\./, manifest.name), page, text };
+  });
+  for (const [page, text] of Object.entries(arrangePages(made, readExamples()))) {
+    await writeFile(join(folder, page), text);
   }
+  const rows = made.map(({ title, page }) => `- [${title}](${page})`);
   await writeFile(join(folder, 'README.md'), `${HEAD}\n${rows.join('\n')}\n`);
 }
 
-/**
- * Puts the section of a function before those of the others: where a reader begins. A page without it stays as it is.
- */
-export function beginWith(name: string, page: string): string {
-  const head = '## Functions\n\n';
-  const start = page.indexOf(head);
-  const section = new RegExp(`### ${name}\\(\\)\\n[\\s\\S]*?\\n\\*\\*\\*\\n\\n`).exec(page.slice(start));
-  if (start < 0 || section === null) return page;
-  const without = page.replace(section[0], '');
-  return `${without.slice(0, start)}${head}${section[0]}${without.slice(start + head.length)}`;
+/** The page of each entry point, by its subpath. */
+export function entryPages(): Readonly<Record<string, string>> {
+  const pages = modulesOf().map(([subpath, module]) => [
+    subpath,
+    `${module.replace(/(?<=.)\/index$/, '')}.md`,
+  ]);
+  return Object.fromEntries(pages);
 }
 
-/** The module of src, without its ending, that a declaration file of dist was made from. */
-function moduleOf(types: string): string {
-  return types.replace('./dist/', '').replace(/\.d\.ts$/, '');
+/** The module of src that each entry point is made from, without its ending. */
+function modulesOf(): readonly (readonly [subpath: string, module: string])[] {
+  return Object.entries(manifest.exports).flatMap(([subpath, target]) => {
+    if (typeof target === 'string') return [];
+    return [[subpath, target.types.replace('./dist/', '').replace(/\.d\.ts$/, '')] as const];
+  });
 }
 
 /** The pages below a folder, by their names. */

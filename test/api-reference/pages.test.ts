@@ -1,22 +1,95 @@
 import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import manifest from '../../package.json' with { type: 'json' };
-import { beginWith } from './main.ts';
+import { headingsOf, linksOf } from '../docs/pages.ts';
+import { arrangePages, sectionNames } from './arrange.ts';
+import { exportsOfEntryPoints } from './exports.ts';
+import { GROUPS } from './groups.ts';
+import { API_PAGES, entryPages } from './main.ts';
+
+const EXPORTS = exportsOfEntryPoints();
+const PAGES = Object.entries(entryPages());
+const read = (page: string): string => readFileSync(join(API_PAGES, page), 'utf8');
+
+const known = new Map<string, ReadonlySet<string>>();
+
+/** The anchors of a page: of its headings as GitHub numbers them, and those that stand in its tables. */
+function anchorsOf(file: string): ReadonlySet<string> {
+  const before = known.get(file);
+  if (before !== undefined) return before;
+  const seen = new Map<string, number>();
+  const anchors = headingsOf(file).map((slug) => {
+    const count = seen.get(slug) ?? 0;
+    seen.set(slug, count + 1);
+    return count === 0 ? slug : `${slug}-${count}`;
+  });
+  const properties = [...readFileSync(file, 'utf8').matchAll(/<a id="([^"]+)">/g)].map(([, id = '']) => id);
+  const found = new Set([...anchors, ...properties]);
+  known.set(file, found);
+  return found;
+}
 
 describe('the API reference', () => {
-  it('begins with openMemory, and holds each section once', () => {
-    const section = (name: string): string => `### ${name}()\n\ntext of ${name}\n`;
-    const page = `# title\n\n## Functions\n\n${['createMemoryPool', 'openAdmin', 'openMemory', 'last'].map(section).join('\n***\n\n')}`;
-    const begun = ['openMemory', 'createMemoryPool', 'openAdmin', 'last'].map(section).join('\n***\n\n');
-    expect(beginWith('openMemory', page)).toBe(`# title\n\n## Functions\n\n${begun}`);
-    expect(beginWith('openMemory', '# title\n\ntext')).toBe('# title\n\ntext');
+  it('is made of no star, of which nobody sees what it exports', () => {
+    expect(Object.keys(EXPORTS)).toHaveLength(PAGES.length);
+    expect(Object.values(EXPORTS).flat()).not.toContain('*');
   });
 
-  it('is made of no star under which values of a module would be shown that cannot be imported', () => {
-    for (const target of Object.values(manifest.exports)) {
-      if (typeof target === 'string') continue;
-      const source = readFileSync(target.types.replace('./dist/', 'src/').replace(/\.d\.ts$/, '.ts'), 'utf8');
-      expect(source.match(/^export type \*.*/gm) ?? []).toEqual([]);
-    }
+  it('puts every export of an entry point into one group, and nothing else', () => {
+    expect(Object.keys(GROUPS)).toEqual(Object.keys(EXPORTS));
+    const grouped = Object.entries(GROUPS).map(([subpath, tasks]) => [
+      subpath,
+      Object.values(tasks).flat().sort(),
+    ]);
+    const exported = Object.entries(EXPORTS).map(([subpath, names]) => [subpath, [...names].sort()]);
+    expect(grouped).toEqual(exported);
+  });
+
+  it.each(PAGES)('lists what can be imported from %s, by task', (subpath, page) => {
+    const tasks = GROUPS[subpath] ?? {};
+    expect(sectionNames(read(page))).toEqual(Object.values(tasks).flat());
+    expect(read(page).match(/^## .*$/gm)).toEqual(Object.keys(tasks).map((task) => `## ${task}`));
+  });
+
+  it.each(PAGES)('leads from %s to headings and properties that there are', (_, page) => {
+    const dead = linksOf(join(API_PAGES, page)).filter(
+      ({ file, heading }) => heading !== undefined && !anchorsOf(file).has(heading),
+    );
+    expect(dead).toEqual([]);
+  });
+
+  it('begins with openMemory', () => {
+    expect(sectionNames(read('index.md'))[0]).toBe('openMemory');
+  });
+
+  it('orders the sections of a page by task, and leads links to where they stand then', () => {
+    const text = [
+      '# sealed-memory/mcp\n\n## Functions',
+      '### createMemoryServer()\n\nTakes [`MemoryServerOptions`](#memoryserveroptions-1).\n\n#### Returns',
+      '## Interfaces',
+      '### MemoryServerOptions\n\n| a |\n\n***',
+      '### Unknown\n',
+    ].join('\n\n');
+    const { 'mcp.md': page } = arrangePages([{ subpath: './mcp', title: 'mcp', page: 'mcp.md', text }], []);
+    expect(page).toBe(
+      `# mcp
+
+- [Serve a memory over MCP](#serve-a-memory-over-mcp): [\`createMemoryServer\`](#creatememoryserver), [\`MemoryServerOptions\`](#memoryserveroptions)
+
+## Serve a memory over MCP
+
+### createMemoryServer()
+
+Takes [\`MemoryServerOptions\`](#memoryserveroptions).
+
+#### Returns
+
+***
+
+### MemoryServerOptions
+
+| a |
+`,
+    );
   });
 });
