@@ -115,11 +115,9 @@ type Provider = () => Promise<AwsCredentialIdentity>;
 
 /** Credentials as long as they are valid, asked for again in time. */
 function credentialsProvider({ settings, connections, credentials, custom }: SignerOptions): Provider {
+  // The services that hand out credentials are asked in the same region, over the same connections.
   const config = { region: settings.region, requestHandler: connections };
-  const chain = once(async () => {
-    const { defaultProvider } = await import('@aws-sdk/credential-provider-node');
-    return defaultProvider({ parentClientConfig: config });
-  });
+  const chain = once(async () => (await import('@aws-sdk/credential-provider-node')).defaultProvider());
   const ambient: AwsCredentialIdentityProvider = async (properties) => (await chain())(properties);
   const source = credentials ?? (custom ? credentialsInTime(ambient) : ambient);
   const isMemoized = typeof source === 'function' && 'memoized' in source && source.memoized === true;
