@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createLayout, type ObjectKey, parseTenantId } from '../../../src/format/object-keys.ts';
 import { TOMBSTONE_BYTES } from '../../../src/format/sizes.ts';
 import {
@@ -59,6 +59,8 @@ function openBucket(s3: S3Options, prefix = '') {
 }
 
 describe('a bucket', () => {
+  afterEach(() => void vi.restoreAllMocks());
+
   it('elsewhere than at AWS is written to once it was seen to honour a condition', async () => {
     await using site = await openServer();
     await using base = await openBucket({ endpoint: site.endpoint });
@@ -128,6 +130,28 @@ describe('a bucket', () => {
     const aborted = AbortSignal.abort();
     await expect(base.buryTombstones('', { signal: aborted })).rejects.toMatchObject({ code: 'aborted' });
   });
+
+  it.each([
+    ['the clock of this process', performance],
+    ['the wall clock', Date],
+  ])(
+    'keeps what a delete left where half a minute has passed since it was taken over, by %s',
+    async (_, clock) => {
+      const now = clock.now.bind(clock);
+      let frozenMs = 0;
+      vi.spyOn(clock, 'now').mockImplementation(() => now() + frozenMs);
+      const row = `<Contents><Key>${KEY}</Key><ETag>"1"</ETag><Size>${TOMBSTONE_BYTES}</Size><LastModified>2026-05-05T12:00:00Z</LastModified></Contents>`;
+      await using site = await openServer(({ method }, response) => {
+        response.setHeader('date', 'Wed, 06 May 2026 12:00:00 GMT');
+        if (method === 'PUT') frozenMs = 30_000;
+        if (method !== 'GET') return undefined;
+        return `<ListBucketResult><Name>bucket</Name><IsTruncated>false</IsTruncated>${row}</ListBucketResult>`;
+      });
+      await using base = await openBucket({ endpoint: site.endpoint });
+      expect(await base.buryTombstones('')).toBe(0);
+      expect(site.asked).toEqual(['GET /bucket/', `PUT /bucket/${KEY}`]);
+    },
+  );
 
   it('is not asked for what deletes left there where they leave nothing', async () => {
     await using site = await openServer();

@@ -107,10 +107,17 @@ describe.each(S3_CLIENTS)('a delete through the client %s', (client) => {
     await expect(open({ status: 200, body: nameless }).store.delete(batch)).rejects.toMatchObject(unknown);
   });
 
-  it('of a batch tells of each key that failed, and counts the others as done', async () => {
-    const body = `<DeleteResult>${failed('data/b&amp;c', 'PreconditionFailed')}</DeleteResult>`;
-    expect(await open({ status: 200, body }).store.delete(batch)).toEqual([
-      { key: OTHER, conflict: 'changed' },
-    ]);
-  });
+  it.each([
+    ['no declaration', ''],
+    ['a declaration', '<?xml version="1.0" encoding="UTF-8"?>'],
+    ['one in a line of its own', '<?xml version="1.0" encoding="UTF-8"?>\r\n'],
+  ])(
+    'of a batch tells of each key that failed, and counts the others as done, behind %s',
+    async (_, before) => {
+      const body = `${before}<DeleteResult>${failed('data/b&amp;c', 'PreconditionFailed')}</DeleteResult>`;
+      expect(await open({ status: 200, body }).store.delete(batch)).toEqual([
+        { key: OTHER, conflict: 'changed' },
+      ]);
+    },
+  );
 });

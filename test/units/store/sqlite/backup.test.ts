@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { afterAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it, vi } from 'vitest';
 import type { ObjectKey } from '../../../../src/format/object-keys.ts';
 import { backUpSqlite } from '../../../../src/store/sqlite/backup.ts';
 import { openSqliteObjectStore } from '../../../../src/store/sqlite/sqlite-store.ts';
@@ -66,6 +66,20 @@ describe('a backup', () => {
     writeFileSync(to, '');
     return { from, to, store };
   }
+
+  it('looks once at each object of a store that nobody writes to', async () => {
+    const { from, to } = await filled([1, 1]);
+    const prepare = vi.spyOn(DatabaseSync.prototype, 'prepare');
+    try {
+      await backUpSqlite({ from, to });
+      // The copy is asked for what it holds of each part of the store.
+      expect(prepare.mock.calls.filter(([sql]) => sql.endsWith('FROM objects WHERE key >= ?'))).toHaveLength(
+        1,
+      );
+    } finally {
+      prepare.mockRestore();
+    }
+  });
 
   const MOST = 1_048_576;
   it.each<readonly [string, readonly number[], readonly number[]]>([

@@ -150,6 +150,28 @@ describe('a lock of another process', () => {
   });
 });
 
+it('a lock is asked for again after pauses that grow to 50 ms', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'sqlite-connection-'));
+  const path = join(folder, 'memory.db');
+  const connection = createSqliteConnection({ path, busyTimeoutMs: 1_000 });
+  await connection.read(() => {});
+  const other = new DatabaseSync(path);
+  other.exec('BEGIN IMMEDIATE');
+  vi.spyOn(Math, 'random').mockReturnValue(1);
+  const exec = vi.spyOn(DatabaseSync.prototype, 'exec');
+  try {
+    await expect(connection.write(() => {})).rejects.toMatchObject({ code: 'unavailable' });
+    // Six pauses of 2 to 50 ms, and then one each 50 ms.
+    const asked = exec.mock.calls.filter(([sql]) => sql.startsWith('BEGIN')).length;
+    expect(asked).toBeLessThanOrEqual(6 + 1_000 / 50);
+  } finally {
+    vi.restoreAllMocks();
+    other.close();
+    connection.close();
+    rmSync(folder, { recursive: true });
+  }
+});
+
 describe('opening that fails', () => {
   it.each([true, false])('closes what it opened (read-only: %s)', async (readOnly) => {
     const folder = mkdtempSync(join(tmpdir(), 'sqlite-connection-'));
