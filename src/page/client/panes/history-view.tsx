@@ -228,7 +228,7 @@ function LogRow({
       <div class="entry" data-turn={isInTurn}>
         <button type="button" class="version" onClick={() => onOpen(entry.path)}>
           <EntryFacts entry={entry} />
-          <span>{visibleName(entry.path)}</span>
+          <span title={visibleName(entry.path)}>{visibleName(entry.path)}</span>
         </button>
         <button
           type="button"

@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { visibleName } from '../../../language/invisible.ts';
+import { visible, visibleName } from '../../../language/invisible.ts';
 import type { FoundLine, LineOf, ResultOf } from '../../protocol.ts';
 import { ask, QuestionRefused } from '../data/ask.ts';
 import { ROOT } from '../data/tree-rows.ts';
@@ -87,11 +87,11 @@ export function SearchResults({
         {found.map(({ path, line, text: words }) => (
           <li key={`${path}:${line}`}>
             <button type="button" onClick={() => onOpen(path, line)}>
-              <span class="where">
+              <span class="where" title={`${visibleName(path.slice(ROOT.length + 1))}:${line}`}>
                 {visibleName(path.slice(ROOT.length + 1))}
                 <span class="dim">:{line}</span>
               </span>
-              <bdi class="found">
+              <bdi class="found" title={visible(words)}>
                 <Marked words={words} text={text} />
               </bdi>
             </button>

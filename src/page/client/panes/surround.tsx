@@ -17,7 +17,7 @@ export function Header({
     <header class="header">
       <img class="mark" src="/icon.svg" alt="" width="26" height="26" />
       <div class="titles">
-        <h1>{facts?.tenant ?? '\u00a0'}</h1>
+        <h1 title={facts?.tenant}>{facts?.tenant ?? '\u00a0'}</h1>
         <p title={facts?.store}>{facts?.store ?? '\u00a0'}</p>
       </div>
       <span class="badge" data-writes={facts?.canWrite === true} title={badgeTitle(facts)}>
@@ -67,10 +67,11 @@ export function Footer({
   readonly onHelp: () => void;
 }) {
   const { last, all, watching } = useSpent();
+  const state = facts?.isExport ? 'Offline' : paused === undefined ? 'Live' : `Not live: ${paused}`;
   return (
     <footer class="footer">
-      <span class="live" role="status" data-on={everyMs > 0 && paused === undefined}>
-        {facts?.isExport ? 'Offline' : paused === undefined ? 'Live' : `Not live: ${paused}`}
+      <span class="live" role="status" title={state} data-on={everyMs > 0 && paused === undefined}>
+        {state}
       </span>
       <span class="cost">
         <b>Last click</b> {requestWords(last)}

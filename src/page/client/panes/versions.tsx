@@ -68,6 +68,7 @@ export function Versions(props: VersionsProps) {
 /** Shows the time of an entry, its fate, its size and the actor. */
 export function EntryFacts({ entry }: { readonly entry: VersionEntry }) {
   const { kind, time, writer, size, end, text, to } = entry;
+  const whose = to === undefined ? visibleName(writer ?? '') : `to ${visibleName(to)}`;
   return (
     <>
       <span class="when">
@@ -77,7 +78,9 @@ export function EntryFacts({ entry }: { readonly entry: VersionEntry }) {
         {text === 'redacted' ? 'redacted' : (end ?? kind)}
       </span>
       <span class="size">{size === undefined ? '' : sizeWords(size)}</span>
-      <span class="writer">{to === undefined ? visibleName(writer ?? '') : `to ${visibleName(to)}`}</span>
+      <span class="writer" title={whose}>
+        {whose}
+      </span>
     </>
   );
 }

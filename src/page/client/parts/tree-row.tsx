@@ -55,7 +55,7 @@ export function Row({
       data-active={isActive}
       data-changed={isChanged}
       style={{ '--level': level - 1, height: `${height}px` }}
-      title={file ? `${counted(size, 'byte')}, written ${timeWords(modified)}` : titleOf(row)}
+      title={titleOf(row)}
       onClick={onOpen}
     >
       {file ? (
@@ -77,14 +77,19 @@ export function Row({
         </span>
       )}
       {isUnsaved && <span class="unsaved" role="img" aria-label="Not saved yet" title="Not saved yet" />}
-      {writer !== undefined && <span class="writer">{visibleName(writer)}</span>}
+      {writer !== undefined && (
+        <span class="writer" title={`Written by ${visibleName(writer)}`}>
+          {visibleName(writer)}
+        </span>
+      )}
       <span class="size">{file ? sizeWords(size) : files.toLocaleString('en')}</span>
       <span class="age">{modified > 0 ? ageWords(modified, now) : ''}</span>
     </div>
   );
 }
 
-/** Tells how many files a directory has, with its names where the row joins several, which may be cut off. */
-function titleOf({ name, around, files }: TreeRow): string {
-  return around.length === 0 ? counted(files, 'file') : `${visibleName(name)}, ${counted(files, 'file')}`;
+/** Tells the name, which may be cut off, and the facts of a row. */
+function titleOf({ name, file, files, size, modified }: TreeRow): string {
+  const facts = file ? `${counted(size, 'byte')}, written ${timeWords(modified)}` : counted(files, 'file');
+  return `${visibleName(name)}: ${facts}`;
 }
