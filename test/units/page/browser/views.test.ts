@@ -21,7 +21,7 @@ describePage('every view of the page, in Chromium', ({ browser, stack, show }) =
         const faults = [...(await layoutFaultsOn(on, width))];
         for (const colorScheme of THEMES) {
           await on.emulateMedia({ colorScheme });
-          faults.push(...(await contrastFaultsOn(on)));
+          faults.push(...(await contrastFaultsOn(on)).map((fault) => `${colorScheme}: ${fault}`));
         }
         found.push(...faults.map((fault) => `${name}, ${width} px: ${fault}`));
       }
