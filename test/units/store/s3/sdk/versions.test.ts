@@ -83,7 +83,8 @@ describe('a listing of versions', () => {
 
   it('names a version null that was written before there were versions', async () => {
     const entry = `<Version><Key>${KEY}</Key><IsLatest>true</IsLatest><Size>3</Size></Version>`;
-    const pages = await Array.fromAsync(listed(entry).versions.below('data/'));
+    const pages: unknown[] = [];
+    for await (const page of listed(entry).versions.below('data/')) pages.push(page);
     expect(pages).toEqual([[{ key: KEY, versionId: 'null', isCurrent: true, size: 3 }]]);
   });
 
