@@ -4,7 +4,7 @@ import { type PageAddress, useAddress } from './data/address.ts';
 import { ask, GONE, LOCKED, QuestionRefused } from './data/ask.ts';
 import { useDrafts } from './data/drafts.ts';
 import { beginClick } from './data/spent.ts';
-import { applied, type FilesByPath, ROOT } from './data/tree-rows.ts';
+import { applied, BARE, type FilesByPath, ROOT, regrown, type TreeBranch } from './data/tree-rows.ts';
 import { useUnseen } from './data/use-unseen.ts';
 import { useWatch } from './data/use-watch.ts';
 import { type FileLook, LOOK_WORDS, type Pane, VIEW_NAMES, VIEWS } from './data/view-state.ts';
@@ -22,6 +22,7 @@ import { Ended, Locked } from './parts/verdict.tsx';
 
 interface ShownTree {
   readonly files: FilesByPath;
+  readonly root: TreeBranch;
   readonly foreign: number;
   readonly everyMs: number;
   readonly restMs: number;
@@ -32,6 +33,7 @@ interface ShownTree {
 
 const NO_TREE: ShownTree = {
   files: new Map(),
+  root: BARE,
   foreign: 0,
   everyMs: 0,
   restMs: 0,
@@ -45,7 +47,8 @@ function withChange(tree: ShownTree, change: TreeChange): ShownTree {
   const isFirst = change.whole || !tree.isLoaded;
   const changed = isFirst ? [] : [...change.changed.map(({ path }) => path), ...change.removed];
   const { foreign, everyMs, restMs } = change;
-  return { files, foreign, everyMs, restMs, changed: new Set(changed), isLoaded: !change.isPartial };
+  const root = files === tree.files ? tree.root : regrown(tree.root, change);
+  return { files, root, foreign, everyMs, restMs, changed: new Set(changed), isLoaded: !change.isPartial };
 }
 
 export function App({ start }: { readonly start: PageAddress }) {

@@ -34,42 +34,129 @@ export function applied(files: FilesByPath, { whole, changed, removed }: TreeCha
   return next;
 }
 
-interface TreeBranch {
+/** A file with its own name. */
+interface TreeLeaf {
+  readonly name: string;
+  readonly file: StoredFile;
+}
+
+/** A directory with all that lies below it. It is never changed: a tree after a change shares what stayed as it was. */
+export interface TreeBranch {
   readonly path: string;
   readonly name: string;
-  readonly branches: Map<string, TreeBranch>;
-  readonly leaves: StoredFile[];
-  files: number;
-  size: number;
-  modified: number;
+  /** By name, as a tree shows them. */
+  readonly branches: readonly TreeBranch[];
+  readonly leaves: readonly TreeLeaf[];
+  readonly files: number;
+  readonly size: number;
+  readonly modified: number;
 }
 
-/** Every file in its directory; made once for each change. */
+/** The tree without a file. */
+export const BARE: TreeBranch = branchOf({ path: ROOT, name: 'memories', branches: [], leaves: [] });
+
+/** What comes of a path below a directory: the names from there on, and the file; undefined for one that is gone. */
+interface PathChange {
+  readonly names: readonly string[];
+  readonly file: StoredFile | undefined;
+}
+
+/** Makes the tree of files. */
 export function grown(files: FilesByPath): TreeBranch {
-  const root = branch(ROOT, 'memories');
-  for (const file of files.values()) {
-    const names = file.path.slice(ROOT.length + 1).split('/');
-    let at = root;
-    count(at, file);
-    for (const name of names.slice(0, -1)) {
-      const next = at.branches.get(name) ?? branch(`${at.path}/${name}`, name);
-      at.branches.set(name, next);
-      at = next;
-      count(at, file);
-    }
-    at.leaves.push(file);
+  return regrown(BARE, { whole: true, changed: [...files.values()], removed: [] });
+}
+
+/** Makes the tree after a change. Sorts what is new, and puts it among what was sorted before. */
+export function regrown(
+  root: TreeBranch,
+  { whole, changed, removed }: Pick<TreeChange, 'whole' | 'changed' | 'removed'>,
+): TreeBranch {
+  const changes = [
+    ...removed.map((path) => ({ names: namesOf(path), file: undefined })),
+    ...changed.map((file) => ({ names: namesOf(file.path), file })),
+  ];
+  return withChanges(whole ? BARE : root, changes, 0);
+}
+
+function namesOf(path: string): readonly string[] {
+  return path.slice(ROOT.length + 1).split('/');
+}
+
+/** Makes a directory after changes below it, whose names at `depth` lie in it. */
+function withChanges(at: TreeBranch, changes: readonly PathChange[], depth: number): TreeBranch {
+  const leaves = new Map<string, TreeLeaf | undefined>();
+  const inside = new Map<string, PathChange[]>();
+  for (const change of changes) {
+    const name = change.names[depth] ?? '';
+    const isHere = change.names.length === depth + 1;
+    if (isHere) leaves.set(name, change.file && { name, file: change.file });
+    else
+      inside
+        .set(name, inside.get(name) ?? [])
+        .get(name)
+        ?.push(change);
   }
-  return root;
+  const before = new Map(inside.size === 0 ? [] : at.branches.map((each) => [each.name, each]));
+  const branches = new Map<string, TreeBranch | undefined>();
+  for (const [name, below] of inside) {
+    const bare = { ...BARE, path: `${at.path}/${name}`, name };
+    const next = withChanges(before.get(name) ?? bare, below, depth + 1);
+    branches.set(name, next.files === 0 ? undefined : next);
+  }
+  return branchOf({
+    ...at,
+    branches: merged(at.branches, branches),
+    leaves: merged(at.leaves, leaves),
+  });
 }
 
-function branch(path: string, name: string): TreeBranch {
-  return { path, name, branches: new Map(), leaves: [], files: 0, size: 0, modified: 0 };
+function branchOf({
+  path,
+  name,
+  branches,
+  leaves,
+}: Pick<TreeBranch, 'path' | 'name' | 'branches' | 'leaves'>): TreeBranch {
+  let [files, size, modified] = [leaves.length, 0, 0];
+  for (const { file } of leaves) {
+    size += file.size;
+    modified = Math.max(modified, file.modified);
+  }
+  for (const each of branches) {
+    files += each.files;
+    size += each.size;
+    modified = Math.max(modified, each.modified);
+  }
+  return { path, name, branches, leaves, files, size, modified };
 }
 
-function count(at: TreeBranch, { size, modified }: StoredFile): void {
-  at.files += 1;
-  at.size += size;
-  at.modified = Math.max(at.modified, modified);
+/** Puts what is new by its name in the place of what had it, and among the rest by order; leaves out what is undefined. */
+function merged<T extends { readonly name: string }>(
+  sorted: readonly T[],
+  changes: ReadonlyMap<string, T | undefined>,
+): readonly T[] {
+  if (changes.size === 0) return sorted;
+  const kept = sorted.filter(({ name }) => !changes.has(name));
+  const fresh = [...changes.values()].filter((each) => each !== undefined).sort(byName);
+  const all: T[] = [];
+  let from = 0;
+  for (const each of fresh) {
+    const to = placeIn(kept, each, from);
+    for (; from < to; from += 1) all.push(kept[from] as T);
+    all.push(each);
+  }
+  return [...all, ...kept.slice(from)];
+}
+
+/** Finds the place of what is new among what is sorted, from a place on. */
+function placeIn<T extends { readonly name: string }>(sorted: readonly T[], each: T, from: number): number {
+  let [low, high] = [from, sorted.length];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    const other = sorted[middle];
+    if (other !== undefined && byName(other, each) < 0) low = middle + 1;
+    else high = middle;
+  }
+  return low;
 }
 
 /** Tells whether a row shows a path: as its own, or as a directory that it joins with the one inside. */
@@ -103,11 +190,9 @@ export function rowsOf(root: TreeBranch, closed: ReadonlySet<string>): readonly 
       siblings,
     });
     if (!isOpen) return;
-    const below = inside.size + held.length;
-    const branches = [...inside.values()].sort(byName);
-    for (const [index, inner] of branches.entries()) add(inner, level + 1, index + 1, below);
-    const leaves = held.map((file) => ({ file, name: nameOf(file.path) })).sort(byName);
-    for (const [index, leaf] of leaves.entries()) {
+    const below = inside.length + held.length;
+    for (const [index, inner] of inside.entries()) add(inner, level + 1, index + 1, below);
+    for (const [index, leaf] of held.entries()) {
       rows.push({
         path: leaf.file.path,
         around: [],
@@ -118,7 +203,7 @@ export function rowsOf(root: TreeBranch, closed: ReadonlySet<string>): readonly 
         size: leaf.file.size,
         modified: leaf.file.modified,
         isOpen: false,
-        position: branches.length + index + 1,
+        position: inside.length + index + 1,
         siblings: below,
       });
     }
@@ -130,8 +215,8 @@ export function rowsOf(root: TreeBranch, closed: ReadonlySet<string>): readonly 
 /** Lists a directory and those inside, each of which is all that the one before holds. */
 function chainOf(outermost: TreeBranch): readonly TreeBranch[] {
   const chain = [outermost];
-  for (let at = outermost; at.leaves.length === 0 && at.branches.size === 1; ) {
-    const [inner] = at.branches.values();
+  for (let at = outermost; at.leaves.length === 0 && at.branches.length === 1; ) {
+    const [inner] = at.branches;
     if (inner === undefined) break;
     chain.push(inner);
     at = inner;
@@ -148,10 +233,7 @@ export function filtered(files: FilesByPath, text: string): FilesByPath {
 
 const collator = new Intl.Collator('en', { numeric: true });
 
+/** Compares by name as people count, and two names that they take for one by their characters. */
 function byName(a: { readonly name: string }, b: { readonly name: string }): number {
-  return collator.compare(a.name, b.name);
-}
-
-function nameOf(path: string): string {
-  return path.slice(path.lastIndexOf('/') + 1);
+  return collator.compare(a.name, b.name) || (a.name < b.name ? -1 : 1);
 }

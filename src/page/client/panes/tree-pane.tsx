@@ -9,6 +9,7 @@ import {
   ROOT,
   rowsOf,
   showsPath,
+  type TreeBranch,
   type TreeRow,
 } from '../data/tree-rows.ts';
 import { useNow } from '../data/use-now.ts';
@@ -31,6 +32,7 @@ export function TreePane({
   readonly hasWriters: boolean;
   readonly tree: {
     readonly files: FilesByPath;
+    readonly root: TreeBranch;
     readonly changed: ReadonlySet<string>;
     readonly isLoaded: boolean;
   };
@@ -45,7 +47,11 @@ export function TreePane({
   const [isNaming, setNaming] = useState(false);
   const writers = useWriters(isNaming, unseen.noteUnseen);
   const search = useSearch(unseen.noteUnseen);
-  const files = useMemo(() => filtered(tree.files, text), [tree.files, text]);
+  const isFiltered = text.trim() !== '';
+  const root = useMemo(
+    () => (isFiltered ? grown(filtered(tree.files, text)) : tree.root),
+    [tree, text, isFiltered],
+  );
   return (
     <nav class="pane tree-pane" aria-label="Files">
       <form
@@ -98,9 +104,8 @@ export function TreePane({
       </form>
       {search.state === undefined ? (
         <Tree
-          {...{ tree, drafts, files, unseen, selected, onOpen, writers }}
+          {...{ tree, drafts, root, unseen, selected, onOpen, writers, isFiltered }}
           onDirectories={onSeen}
-          isFiltered={text !== ''}
         />
       ) : (
         <SearchResults state={search.state} onOpen={onOpen} />
@@ -112,7 +117,7 @@ export function TreePane({
 function Tree({
   tree,
   drafts,
-  files,
+  root,
   unseen,
   selected,
   onOpen,
@@ -122,7 +127,7 @@ function Tree({
 }: {
   readonly tree: { readonly changed: ReadonlySet<string>; readonly isLoaded: boolean };
   readonly drafts: DraftsByPath;
-  readonly files: FilesByPath;
+  readonly root: TreeBranch;
   readonly unseen: ReturnType<typeof useUnseen>;
   readonly selected: string;
   readonly onOpen: (path: string) => void;
@@ -146,7 +151,6 @@ function Tree({
   const place = useRef<HTMLDivElement>(null);
   const now = useNow();
   const rowHeight = useRowHeight();
-  const root = useMemo(() => grown(files), [files]);
   const rows = useMemo(() => rowsOf(root, isFiltered ? new Set() : closed), [root, closed, isFiltered]);
   const found = rows.findIndex((each) => showsPath(each, active));
   const at = Math.max(0, found);
@@ -228,7 +232,7 @@ function Tree({
           />
         )}
       </VirtualList>
-      {tree.isLoaded && files.size === 0 && (
+      {tree.isLoaded && root.files === 0 && (
         <p class="empty">
           {isFiltered
             ? 'No name holds that. Enter searches the texts.'
