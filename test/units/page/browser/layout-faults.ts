@@ -103,9 +103,7 @@ export async function contrastFaultsOn(page: Page): Promise<readonly string[]> {
       (each) =>
         each.checkVisibility({ visibilityProperty: true }) &&
         (each.matches('input, textarea, select') ||
-          [...each.childNodes].some(
-            ({ nodeType, data }: Partial<Text>) => nodeType === 3 && data?.trim() !== '',
-          )),
+          [...each.childNodes].some((child) => child.nodeType === 3 && child.nodeValue?.trim() !== '')),
     );
     let isAny = false;
     for (const each of shown) {
