@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
 import type { AgentSite } from '../../../stage/page-site.ts';
-import { content, describePage, PATIENT, row, violationsOf } from './stage.ts';
+import { content, describePage, PATIENT, row, seldom, violationsOf } from './stage.ts';
 
 const WITH_HISTORY = { history: { days: 30 }, actor: 'an agent' };
 const PLAN = '/memories/plan.md';
@@ -19,11 +19,6 @@ const textOf = async ({ memory }: AgentSite, path = PLAN): Promise<string | unde
 const changes = (page: Page) => page.getByRole('region', { name: 'What changed' });
 const dialog = (page: Page) => page.getByRole('dialog');
 const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
-/** Chooses an act of those that stand behind the three dots. */
-const seldom = async (page: Page, name: string): Promise<void> => {
-  await button(page, 'More acts').click();
-  await page.getByRole('menuitem', { name, exact: true }).click();
-};
 const versionRows = (page: Page) => page.locator('.version');
 
 describePage('what a page changes, in Chromium', ({ show }) => {

@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core';
 import { MemoryError } from '../../../../src/errors.ts';
 import type { AgentSite } from '../../../stage/page-site.ts';
-import { bytes, content, find, row } from './stage.ts';
+import { bytes, content, find, row, seldom } from './stage.ts';
 
 const PNG = Buffer.from(
   'iVBORw0KGgoAAAANSUhEUgAAAAUAAAAFCAYAAACNbyblAAAAHElEQVQI12P4//8/w38GIAXDIBKE0DHxgljNBAAO9TXL0Y4OHwAAAABJRU5ErkJggg==',
@@ -190,7 +190,7 @@ export const VIEWS: readonly View[] = [
     name: 'renaming, refused',
     async reach(page) {
       await away(page);
-      await button(page, 'Rename').click();
+      await seldom(page, 'Rename');
       await page.getByLabel('New path').fill(PLAN);
       await page.keyboard.press('Enter');
       await dialog(page).getByRole('alert').getByText('already exists').waitFor();
@@ -200,7 +200,7 @@ export const VIEWS: readonly View[] = [
     name: 'deleting a file',
     async reach(page) {
       await away(page);
-      await button(page, 'Delete').click();
+      await seldom(page, 'Delete');
       await dialog(page).waitFor();
     },
   },
@@ -209,7 +209,7 @@ export const VIEWS: readonly View[] = [
     async reach(page) {
       await away(page);
       await open(page, 'many');
-      await button(page, 'Delete').click();
+      await seldom(page, 'Delete');
       await dialog(page).getByText('24 files below it').waitFor();
     },
   },
