@@ -55,7 +55,7 @@ function Verify({ files, onOpen }: { readonly files: number; readonly onOpen: (p
         Reads and opens all of them, and names what is damaged, belongs to nothing or lies twice. Nothing is
         changed.
       </p>
-      <p class="act">
+      <p class="run">
         {isRunning ? (
           <button type="button" onClick={() => running.current?.abort()}>
             Cancel
