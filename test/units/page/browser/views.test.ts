@@ -6,41 +6,47 @@ import { filesOfViews, VIEWS, WITH_HISTORY } from './views.ts';
 /** High enough for every row of the tree. */
 const SIZE = { width: 1440, height: 1_600 };
 const WIDTHS = [480, 1024, 1280, 1600] as const;
+/** All views in one walk: a busy machine may take its time. */
+const WALK = { timeout: 300_000 };
 const THEMES = ['light', 'dark'] as const;
 
 describePage('every view of the page, in Chromium', ({ browser, stack, show }) => {
-  it('fits into four widths in both themes: nothing is cut unsaid, lies over another or is too faint', async () => {
-    const { agent, served, page, strays } = await show(filesOfViews, {
-      ...SIZE,
-      canWrite: true,
-      memory: WITH_HISTORY,
-    });
-    const found: string[] = [];
-    const look = async (name: string, on = page): Promise<void> => {
-      for (const width of WIDTHS) {
-        const faults = [...(await layoutFaultsOn(on, width))];
-        for (const colorScheme of THEMES) {
-          await on.emulateMedia({ colorScheme });
-          faults.push(...(await contrastFaultsOn(on)).map((fault) => `${colorScheme}: ${fault}`));
+  it(
+    'fits into four widths in both themes: nothing is cut unsaid, lies over another or is too faint',
+    WALK,
+    async () => {
+      const { agent, served, page, strays } = await show(filesOfViews, {
+        ...SIZE,
+        canWrite: true,
+        memory: WITH_HISTORY,
+      });
+      const found: string[] = [];
+      const look = async (name: string, on = page): Promise<void> => {
+        for (const width of WIDTHS) {
+          const faults = [...(await layoutFaultsOn(on, width))];
+          for (const colorScheme of THEMES) {
+            await on.emulateMedia({ colorScheme });
+            faults.push(...(await contrastFaultsOn(on)).map((fault) => `${colorScheme}: ${fault}`));
+          }
+          found.push(...faults.map((fault) => `${name}, ${width} px: ${fault}`));
         }
-        found.push(...faults.map((fault) => `${name}, ${width} px: ${fault}`));
+        await on.setViewportSize(SIZE);
+      };
+      for (const { name, reach } of VIEWS) {
+        await reach(page, agent);
+        await look(name);
       }
-      await on.setViewportSize(SIZE);
-    };
-    for (const { name, reach } of VIEWS) {
-      await reach(page, agent);
-      await look(name);
-    }
-    const second = await browser().newContext();
-    stack().defer(() => second.close());
-    const late = await second.newPage();
-    await late.goto(served.address);
-    await late.getByRole('heading', { name: 'This address was used already' }).waitFor();
-    await look('an address that was used', late);
-    expect(strays).toEqual([]);
-    await served[Symbol.asyncDispose]();
-    await page.getByRole('heading', { name: 'The page has ended' }).waitFor();
-    await look('the end');
-    expect(found).toEqual([]);
-  });
+      const second = await browser().newContext();
+      stack().defer(() => second.close());
+      const late = await second.newPage();
+      await late.goto(served.address);
+      await late.getByRole('heading', { name: 'This address was used already' }).waitFor();
+      await look('an address that was used', late);
+      expect(strays).toEqual([]);
+      await served[Symbol.asyncDispose]();
+      await page.getByRole('heading', { name: 'The page has ended' }).waitFor();
+      await look('the end');
+      expect(found).toEqual([]);
+    },
+  );
 });
