@@ -3,6 +3,8 @@ import type { Page } from 'playwright-core';
 
 /** What lies over other controls by intention: a dialog, the bar with the act of a long plan, and an offer to undo. */
 const OVERLAYS = 'dialog, .act-bar, .thrown';
+/** The pixels of a text that are left of it at least; the directories of a path may be cut to less, before its name. */
+const LEAST_WIDTH = 24;
 const NEW_LOOK = 'data-new-look';
 
 /**
@@ -15,20 +17,18 @@ export async function layoutFaultsOn(page: Page, width: number): Promise<readonl
   await page.evaluate(
     () => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))),
   );
-  return page.evaluate(faultsOfBoxes, OVERLAYS);
+  return page.evaluate(faultsOfBoxes, [OVERLAYS, LEAST_WIDTH] as const);
 }
 
 /** Runs in the browser. */
-function faultsOfBoxes(overlays: string): readonly string[] {
+function faultsOfBoxes([overlays, least]: readonly [overlays: string, least: number]): readonly string[] {
   const named = (each: Element): string => {
     const words = (each.textContent || each.getAttribute('aria-label') || '').replace(/\s+/g, ' ').trim();
     return `${each.tagName.toLowerCase()}.${each.className} "${words.slice(0, 60)}"`;
   };
   const modal = [...document.querySelectorAll('dialog')].find((each) => each.matches(':modal'));
   const isSeen = (each: Element): boolean =>
-    (modal === undefined || modal.contains(each)) &&
-    each.checkVisibility({ visibilityProperty: true }) &&
-    each.getBoundingClientRect().width > 0;
+    (modal === undefined || modal.contains(each)) && each.checkVisibility({ visibilityProperty: true });
   const all = [...document.querySelectorAll('body *')].filter(isSeen);
 
   const whole = (text: string | null): string => (text ?? '').replace(/\s+/g, ' ').trim();
@@ -44,6 +44,8 @@ function faultsOfBoxes(overlays: string): readonly string[] {
     const isCut = display !== 'inline' && /hidden|clip/.test(overflowX);
     if (!isCut || each.scrollWidth <= each.clientWidth || whole(each.textContent) === '') return [];
     if (textOverflow !== 'ellipsis') return `is cut without an ellipsis: ${named(each)}`;
+    if (each.clientWidth < least && !each.matches('.crumb *'))
+      return `is cut to nearly nothing: ${named(each)}`;
     return tells(each) ? [] : `is cut, and no title tells all of it: ${named(each)}`;
   });
 
