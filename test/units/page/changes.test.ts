@@ -339,6 +339,42 @@ describe('a page that may write', () => {
     expect(merged.version).toBe(await versionOf(view, PATH));
   });
 
+  it.each(['merge', 'writeNewest'] as const)(
+    'gets 12 of 12 writes of a person in while an agent is faster at three tries of four: %s',
+    async (name) => {
+      await using agent = await openAgent({ history: { days: 30 } });
+      const { files, history } = agent.memory;
+      await files.write(PATH, '# Plan\nno step\n\n# Log\n');
+      let tries = 0;
+      const store = interceptStore(agent.store, async (call, proceed) => {
+        if (call.verb === 'put' && call.key.includes('/data/')) {
+          tries += 1;
+          if (tries % 4 !== 0) await files.append(PATH, `entry ${tries}\n`);
+        }
+        return proceed();
+      });
+      await using view = await open({ ...agent, options: { ...agent.options, store } });
+      for (let step = 1; step <= 12; step += 1) {
+        const base = (await files.read(PATH))?.text() ?? '';
+        const text = base.replace(/^.* step$/m, `my ${step}. step`);
+        const done = await ask(view, name, { path: PATH, text, ...(name === 'merge' && { base }) });
+        expect(done).toMatchObject({ isRedacted: false });
+        const now = (await files.read(PATH))?.text() ?? '';
+        expect(now).toContain(`my ${step}. step\n`);
+      }
+      expect(tries).toBe(48);
+      // Nothing that the agent wrote is lost: it is in the file, or in an earlier version.
+      const written = (await history.list(PATH)).filter(({ kind }) => kind === 'written');
+      const texts = await Promise.all(written.map(async (version) => (await history.read(version)).text()));
+      const missing = Array.from({ length: 48 }, (_, at) => at + 1).filter(
+        (at) => at % 4 !== 0 && !texts.some((text) => text.includes(`entry ${at}\n`)),
+      );
+      expect(missing).toEqual([]);
+      expect(written.filter(({ writer }) => writer === 'page').length).toBe(12);
+      if (name === 'merge') expect(texts[0]?.match(/^entry /gm)?.length).toBe(36);
+    },
+  );
+
   it('merges nothing where both changed the same lines, or an agent is faster again and again', async () => {
     await using agent = await openAgent();
     const { files } = agent.memory;
