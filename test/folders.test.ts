@@ -9,12 +9,22 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   bench: ['infra', 'src'],
   examples: ['infra', 'src'],
   // A stranger's code: it has the package, and no other file of this project.
+  'examples/api': [],
   'examples/metrics': [],
   'examples/minimal': [],
   'examples/python': [],
   'examples/slack': [],
   'examples/stream': [],
-  test: ['bench', 'examples', 'examples/metrics', 'examples/slack', 'examples/stream', 'infra', 'src'],
+  test: [
+    'bench',
+    'examples',
+    'examples/api',
+    'examples/metrics',
+    'examples/slack',
+    'examples/stream',
+    'infra',
+    'src',
+  ],
 };
 
 const WRITTEN_ELSEWHERE = /(^|\/)(node_modules|dist)(\/|$)/;

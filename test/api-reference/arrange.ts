@@ -75,9 +75,9 @@ export function arrangePages(
   return withLiveLinks(Object.fromEntries(arranged));
 }
 
-/** The names of the exports that a page has a section of, in its order. */
-export function sectionNames(page: string): readonly string[] {
-  return sectionsOf(page).map(({ name }) => name);
+/** The sections of the exports of a page by their names, in its order. */
+export function sectionTexts(page: string): Readonly<Record<string, string>> {
+  return Object.fromEntries(sectionsOf(page).map(({ name, text }) => [name, text]));
 }
 
 function exampleOf(example: Example | undefined, host: Place | undefined, page: string): string {

@@ -7,6 +7,9 @@ export const EXAMPLES: string = fileURLToPath(new URL('../../examples/api/', imp
 /** Begins the first line of an example that is compiled and not run; the rest of the line says why. */
 export const COMPILED_ONLY = '// Only compiled: ';
 
+/** The entry points for frameworks, whose packages only the tests of hosts have at hand. */
+const OF_HOSTS = /^(ai-sdk|claude-agent-sdk|langchain|mastra|openai-agents|unstorage)\//;
+
 export interface Example {
   /** Its path below {@link EXAMPLES}. */
   readonly file: string;
@@ -42,4 +45,13 @@ function usesOf(text: string): ReadonlySet<string> {
       [...inner.matchAll(/(?:^|,)\s*(?:type )?(\w+)/g)].map(([, name]) => `.${subpath} ${name}`),
     ),
   );
+}
+
+/** The files of the examples that are run: those for frameworks, or the others. */
+export function runExamples(which: 'of hosts' | 'others'): readonly string[] {
+  return readExamples()
+    .filter(
+      ({ file, text }) => OF_HOSTS.test(file) === (which === 'of hosts') && !text.startsWith(COMPILED_ONLY),
+    )
+    .map(({ file }) => file);
 }

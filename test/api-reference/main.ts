@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -18,7 +19,8 @@ export const API_PAGES: string = join(ROOT, 'docs/api');
 const HEAD = `# API reference
 
 Made from the code by \`npm run write api\`: every entry point, every export, with what its docstring promises.
-The exports of an entry point stand by the tasks that they are for.
+The exports of an entry point stand by the tasks that they are for, each with an example that uses it or what it belongs
+to. The examples are in \`examples/api\`; a test runs those that need no cloud, and the types of all are checked.
 `;
 
 /** Writes the reference, one page for each entry point, into `folder`, which is emptied before. */
@@ -73,6 +75,11 @@ async function arrange(folder: string): Promise<void> {
   }
   const rows = made.map(({ title, page }) => `- [${title}](${page})`);
   await writeFile(join(folder, 'README.md'), `${HEAD}\n${rows.join('\n')}\n`);
+}
+
+/** Reads a page of the reference as it is kept. */
+export function readPage(page: string): string {
+  return readFileSync(join(API_PAGES, page), 'utf8');
 }
 
 /** The page of each entry point, by its subpath. */

@@ -2,14 +2,13 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { headingsOf, linksOf } from '../docs/pages.ts';
-import { arrangePages, sectionNames } from './arrange.ts';
+import { arrangePages, sectionTexts } from './arrange.ts';
 import { exportsOfEntryPoints } from './exports.ts';
 import { GROUPS } from './groups.ts';
-import { API_PAGES, entryPages } from './main.ts';
+import { API_PAGES, entryPages, readPage } from './main.ts';
 
 const EXPORTS = exportsOfEntryPoints();
 const PAGES = Object.entries(entryPages());
-const read = (page: string): string => readFileSync(join(API_PAGES, page), 'utf8');
 
 const known = new Map<string, ReadonlySet<string>>();
 
@@ -47,8 +46,8 @@ describe('the API reference', () => {
 
   it.each(PAGES)('lists what can be imported from %s, by task', (subpath, page) => {
     const tasks = GROUPS[subpath] ?? {};
-    expect(sectionNames(read(page))).toEqual(Object.values(tasks).flat());
-    expect(read(page).match(/^## .*$/gm)).toEqual(Object.keys(tasks).map((task) => `## ${task}`));
+    expect(Object.keys(sectionTexts(readPage(page)))).toEqual(Object.values(tasks).flat());
+    expect(readPage(page).match(/^## .*$/gm)).toEqual(Object.keys(tasks).map((task) => `## ${task}`));
   });
 
   it.each(PAGES)('leads from %s to headings and properties that there are', (_, page) => {
@@ -59,7 +58,7 @@ describe('the API reference', () => {
   });
 
   it('begins with openMemory', () => {
-    expect(sectionNames(read('index.md'))[0]).toBe('openMemory');
+    expect(Object.keys(sectionTexts(readPage('index.md')))[0]).toBe('openMemory');
   });
 
   it('orders the sections of a page by task, and leads links to where they stand then', () => {
