@@ -3,7 +3,7 @@ import { type ExpiryReport, expireTree } from '../../../../src/admin/expiry/expi
 import { readRecord, writeRecord } from '../../../../src/tree/records/sealed-record.ts';
 import type { Work } from '../../../../src/tree/tenant.ts';
 import { encodeHead, HEAD_BYTES } from '../../../../src/turns/conversation-head.ts';
-import { bodyId, headId } from '../../../../src/turns/conversation-id.ts';
+import { bodyId, headId, promptId } from '../../../../src/turns/conversation-id.ts';
 import type { StoredText } from '../../../../src/turns/turn-records.ts';
 import { createOperator } from '../../../stage/key-operator.ts';
 import { bytes, describeOnBothKinds, type TestSite } from '../../../stage/test-tree.ts';
@@ -71,6 +71,16 @@ describeOnBothKinds('expiry of conversations', (newSite) => {
     expect(await stored(site)).toEqual(['b', 'b', 'h', 'h', 'h']);
     expect(await expire()).toMatchObject({ records: 3 });
     expect(await stored(site)).toEqual(['b', 'h']);
+  });
+
+  it('deletes a prompt once no queue delivers its turn any longer, to the millisecond', async () => {
+    const { site, work, expire } = await start();
+    const id = promptId(work.keyring.names, { conversation: 'chat', turn: 't' });
+    await writeRecord(work, { cls: 'conversations', id }, { content: ANSWER, base: undefined });
+    await site.time.pause(30 * DAY);
+    expect(await expire()).toMatchObject({ records: 0 });
+    await site.time.pause(1);
+    expect(await expire()).toMatchObject({ records: 1 });
   });
 
   it('keeps one whose body a worker has just written, however old its head is', async () => {

@@ -16,6 +16,7 @@ import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { type ExportReport, exportTree } from '../../../../src/admin/export/export-tree.ts';
 import type { NameMode } from '../../../../src/format/names.ts';
 import { fileKey } from '../../../../src/format/object-keys.ts';
+import { TOMBSTONE_BYTES } from '../../../../src/format/sizes.ts';
 import { createTombstone } from '../../../../src/format/tombstone.ts';
 import { openTenant } from '../../../../src/open/open-memory.ts';
 import { openFolderObjectStore } from '../../../../src/store/folder.ts';
@@ -178,12 +179,17 @@ describe.each(MODES)('exportTree of a memory with %s names', (names) => {
     await close();
   });
 
-  it('names a file that went away meanwhile', async () => {
+  it('names a file that went away meanwhile, also one of the size of the mark of a deletion', async () => {
+    writeFileSync(placeOf('empty'), new Uint8Array(TOMBSTONE_BYTES));
     const store = interceptStore(openFolderObjectStore({ path: backup }), async (call, proceed) => {
-      if (call.verb === 'get' && call.key === keys['a.md']) rmSync(placeOf('a.md'));
+      for (const path of ['a.md', 'empty'])
+        if (call.verb === 'get' && call.key === keys[path]) rmSync(placeOf(path), { force: true });
       return proceed();
     });
-    expect((await exported({ store })).findings).toEqual([{ kind: 'vanished', path: '/memories/a.md' }]);
+    expect((await exported({ store })).findings).toEqual([
+      { kind: 'vanished', path: '/memories/a.md' },
+      { kind: 'vanished', path: '/memories/empty' },
+    ]);
   });
 
   it('needs the keyring and the root key of the tenant, and says which is missing', async () => {

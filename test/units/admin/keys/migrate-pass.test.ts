@@ -59,6 +59,19 @@ describe('a migration', () => {
     expect(report).toMatchObject({ passes: 2, rebound: 1, young: 0, retired: [1] });
   });
 
+  it('counts what lies under the active key already, and reads it once in a run', async () => {
+    const { site, operator } = await rotated();
+    await (await site.client()).create(OTHER, 'under the active key');
+    await site.time.pause(DAY);
+    const { keyring } = await operator.client.open();
+    const key = fileKey(operator.client.layout, keyring.names, at(OTHER));
+    operator.client.calls.length = 0;
+    const report = await operator.migrate();
+    expect(report).toMatchObject({ passes: 2, rebound: 1, versions: [{ version: 2, objects: 2 }] });
+    const reads = operator.client.calls.filter((call) => call.verb === 'get' && call.key === key);
+    expect(reads).toHaveLength(1);
+  });
+
   it('keeps the previous version and the writer of a file', async () => {
     for (const reencrypt of [false, true]) {
       const { site, worker, operator } = await rotated();

@@ -105,6 +105,9 @@ describeOnBothKinds('the notes of a migration', (newSite) => {
     await putRecord(work, 'journal', 'swept', bytes('malformed'));
     const migrated = await readMigratedVersions(work);
     expect(migrated.writtenVersion(version('b', 9))).toEqual(version('b', 9));
+    expect(client.logged).toEqual([
+      expect.objectContaining({ message: expect.stringContaining('files will expire later') }),
+    ]);
     const notes = createMigrationNotes(work, NONE);
     await notes.note(etag('b'), version('a', 1));
     await notes.finish();

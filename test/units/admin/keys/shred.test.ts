@@ -1,7 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { rotateKey } from '../../../../src/admin/keys/rotate.ts';
 import { type ShredOptions, type ShredProgress, shredTenant } from '../../../../src/admin/keys/shred.ts';
 import { MemoryError } from '../../../../src/errors.ts';
@@ -180,13 +180,17 @@ describeOnBothKinds('shredTenant', (newSite) => {
     await (await site.client()).create('/memories/a', 'secret');
     const { kept, versions } = keptVersions(['marker', 'five', 'four', 'three', 'two', 'one']);
     const steps: string[] = [];
+    const { signal } = new AbortController();
+    const list = vi.spyOn(versions, 'list');
     const report = await shred(site, {
       versions,
+      signal,
       onProgress: ({ phase }) => steps.push(`${phase} ${kept.size}`),
     });
     expect(report.versionsRemoved).toBe(5);
     expect([...kept]).toEqual(['marker']);
     expect(steps.slice(-6, -5)).toEqual(['waiting 6']);
+    for (const asked of list.mock.calls) expect(asked).toEqual([layout.keyring, { signal }]);
   });
 
   it('says that the keys are out of use when older versions may not be removed', async () => {
@@ -252,6 +256,31 @@ describeOnBothKinds('shredTenant', (newSite) => {
     const site = await newSite();
     await expect(shred(site)).rejects.toEqual(refusal('not_found'));
     expect(await stored(site.base)).toBeUndefined();
+  });
+
+  it('calls no tenant unknown whose older versions it may not list', async () => {
+    const site = await newSite();
+    const listing = (error: MemoryError): ObjectVersions => ({
+      ...keptVersions([]).versions,
+      list: () => ({ [Symbol.asyncIterator]: () => ({ next: () => Promise.reject(error) }) }) as never,
+    });
+    const denied = new MemoryError('access_denied', 'no');
+    await expect(shred(site, { versions: listing(denied) })).rejects.toBe(denied);
+    await expect(shred(site, { versions: listing(noVersions(undefined)) })).rejects.toEqual(
+      refusal('not_found'),
+    );
+  });
+
+  it('puts the marker back when it is deleted while it waits', async () => {
+    const site = await newSite();
+    await (await site.client()).create('/memories/a', 'secret');
+    let deletes = 1;
+    const pause: Pause = async (ms, signal) => {
+      await site.time.pause(ms, signal);
+      if (deletes-- > 0) await site.base.delete([{ key: layout.keyring }]);
+    };
+    expect(await shred(site, { ttlMs: MINUTE, pause })).toMatchObject({ marked: true });
+    expect(await stored(site.base)).toEqual(SHRED_MARKER);
   });
 
   it('overtakes a rotation, and a lost answer', async () => {

@@ -568,6 +568,18 @@ describe('it is untold', () => {
       'untold clock c e',
     ],
     [
+      'where one of the renames of an entry brought it back meanwhile, by a clock that is slower',
+      {
+        entries: [{ ...E, bound: 5 }],
+        files: [{ ...E, bound: -5 }],
+        left: [
+          { ...E, path: 'x', bound: -10, to: 'a', at: -5 },
+          { ...E, path: 'y', bound: -20, to: 'x', at: -10 },
+        ],
+      },
+      'untold clock a e',
+    ],
+    [
       'where a copy of what an entry came of was bound meanwhile, and written over since',
       {
         entries: [{ ...E, bound: -3 }],
