@@ -3,10 +3,10 @@ import { resolve } from 'node:path';
 import { defineConfig } from 'vitest/config';
 import { ClosingLines } from './test/runner/closing-lines.ts';
 import { seedOfRun } from './test/runner/draws.ts';
+import { sourcesOfEntryPoints } from './test/runner/entry-points.ts';
 import { LongestFirst } from './test/runner/longest-first.ts';
 import { filesThatRunAlone, slowFiles } from './test/runner/test-files.ts';
 import { plantBugs } from './test/seeded-bugs/plant.ts';
-import { sourcesOfEntryPoints } from './test/runner/entry-points.ts';
 
 // Workers and the programs they start keep what Node compiled: a start costs half.
 process.env['NODE_COMPILE_CACHE'] ??= resolve('node_modules/.cache/compiled');
