@@ -97,6 +97,7 @@ function pageSentence(
       return `Nothing was written: ${target} is a directory.`;
     case 'version_conflict':
       if (path === undefined) return message;
+      if (name === 'writeNewest') return 'Nothing was written: others were faster each time. Try again.';
       return details['reason'] === undefined && version !== undefined
         ? `Nothing was written: ${String(path)} was changed by another writer since it was shown.`
         : undefined;

@@ -50,7 +50,10 @@ export function answerChanges(
     writeNewest: changing(async ({ path, text }, { signal }) => {
       const { files, history } = await open();
       if ((await history.state({ signal })) !== 'on') {
-        throw new MemoryError('invalid_command', 'No history is kept: what is replaced would be lost.');
+        throw new MemoryError(
+          'invalid_command',
+          'Nothing was written: no history is kept, and what is replaced would be lost.',
+        );
       }
       const written = await unlessOthersAreFaster(() =>
         writeAs(files, { path, content: text }, 'replace', signal),

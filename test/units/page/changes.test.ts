@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import { MemoryError } from '../../../src/errors.ts';
 import { openMemory } from '../../../src/open/open-memory.ts';
 import type { Costed, QuestionName, ResultOf } from '../../../src/page/protocol.ts';
-import type { PageView } from '../../../src/page/server/answer-questions.ts';
+import { failureLine, type PageView } from '../../../src/page/server/answer-questions.ts';
 import { openTenantView } from '../../../src/page/server/tenant-view.ts';
 import { openSqliteObjectStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { type AgentSite, askRaw, linesIn, openAgent, serveQuestions, signIn } from '../../stage/page-site.ts';
@@ -124,6 +125,31 @@ describe('a page that may write', () => {
     ]) {
       await expect(ask(view, 'write', input)).rejects.toMatchObject({ code: 'invalid_command' });
     }
+  });
+
+  it('says first that nothing was written, whatever is refused', async () => {
+    await using agent = await openAgent({ history: { days: 30 } });
+    await using plain = await openAgent();
+    await using forgetful = await open(plain);
+    await agent.memory.files.write(PATH, BASE);
+    await using view = await open(agent);
+    const version = await versionOf(view, PATH);
+    await agent.memory.files.write(PATH, MINE);
+    const refusal = async ({ questions }: PageView, name: string, input: Readonly<Record<string, unknown>>) =>
+      Promise.resolve(questions[name]?.(input, asking)).then(
+        () => 'done',
+        (error: unknown) => failureLine(error, name, input).error.message,
+      );
+    const refusals = [
+      await refusal(view, 'write', { path: PATH, text: 'x', version }),
+      await refusal(view, 'write', { path: PATH, text: 'x', version: null }),
+      await refusal(view, 'write', { path: `${PATH}/below`, text: 'x', version: null }),
+      await refusal(forgetful, 'writeNewest', { path: PATH, text: 'x' }),
+      await refusal(view, 'rename', { path: PATH, to: PATH }),
+      failureLine(new MemoryError('version_conflict', 'for the operator'), 'writeNewest', { path: PATH })
+        .error.message,
+    ];
+    expect(refusals.filter((each) => !/^Nothing was written: .+\.$/.test(each))).toEqual([]);
   });
 
   it('takes a version back, unless the file is no longer what was shown', async () => {

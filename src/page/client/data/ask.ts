@@ -28,8 +28,8 @@ export const GONE = 'gone';
 
 /** Explains the status with which the server refuses a question unread. */
 const REFUSED: ReadonlyMap<number, string> = new Map([
-  [413, 'That is more than the page can send at once. Nothing was changed.'],
-  [503, 'The program that shows this page has too much to do. Nothing was changed; try again.'],
+  [413, 'Nothing was changed: that is more than the page can send at once.'],
+  [503, 'Nothing was changed: the program that shows this page has too much to do. Try again.'],
 ]);
 
 /** The shapes of the lines and the result of a question. */

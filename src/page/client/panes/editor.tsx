@@ -37,7 +37,7 @@ export function Editor({
     try {
       const { content, version } = await ask('file', { path });
       if (content.kind === 'text') setTheirs({ text: content.text, version });
-      else setFailure('The file is no text any more: nothing was written.');
+      else setFailure('Nothing was written: the file is no text any more.');
     } catch (error) {
       if (!(error instanceof QuestionRefused)) return;
       if (error.code === 'not_found') setTheirs(null);
@@ -171,10 +171,10 @@ function Conflict({
     <section class="conflict" role="alert" aria-label="Changed meanwhile">
       <p>
         {theirs === null
-          ? 'The file was deleted or renamed meanwhile. Nothing was written.'
+          ? 'Nothing was written: the file was deleted or renamed meanwhile.'
           : merged === undefined
-            ? 'Another writer changed the same lines meanwhile. Nothing was written. − is theirs, + is yours:'
-            : 'Another writer changed other lines meanwhile. Nothing was written. Both together, + is yours:'}
+            ? 'Nothing was written: another writer changed the same lines meanwhile. − is theirs, + is yours:'
+            : 'Nothing was written: another writer changed other lines meanwhile. Both together, + is yours:'}
       </p>
       {theirs !== null && <TextDiff before={theirs.text} after={merged ?? mine} label="Theirs and yours" />}
       <div class="acts">
