@@ -4,7 +4,7 @@ import { carryOut } from '../../../../src/history/change/carry-out.ts';
 import type { Change, PlanDraft } from '../../../../src/history/change/plan.ts';
 import type { Past } from '../../../../src/history/past/past.ts';
 import { keepingClient } from '../../../stage/history-site.ts';
-import { at, openSite } from '../../../stage/test-tree.ts';
+import { at, bytes, openSite } from '../../../stage/test-tree.ts';
 
 const PATH = at('/memories/a');
 
@@ -50,3 +50,37 @@ it.each(['rename', 'replace', 'delete'] as const)(
     expect(left).toMatchObject([{ path: PATH, reason: 'redacted' }]);
   },
 );
+
+/** Carries out the delete of a file that ann has created. */
+async function deleteOf(request: Pick<Parameters<typeof carryOut>[2], 'dryRun' | 'namesWriters' | 'digest'>) {
+  const client = await keepingClient(await openSite());
+  await client.tree.create(PATH, bytes('text'), { actor: 'ann' });
+  client.calls.length = 0;
+  const carrying = carryOut(client.tenant, client.tree, {
+    call: {},
+    versions: undefined,
+    partial: true,
+    *plan(past) {
+      yield;
+      return draftOf('delete', past);
+    },
+    ...request,
+  });
+  return { client, carrying };
+}
+
+it('another plan than the one that was agreed to is refused before anything is written', async () => {
+  const { client, carrying } = await deleteOf({ dryRun: false, digest: 'of another plan' });
+  await expect(carrying).rejects.toMatchObject({ code: 'version_conflict', retry: 'never' });
+  expect(client.calls.filter(({ verb }) => verb === 'put' || verb === 'delete')).toEqual([]);
+});
+
+it.each([
+  [true, { writer: 'ann' }],
+  [false, {}],
+])('a plan names whose versions it takes away where that is asked for: %s', async (namesWriters, named) => {
+  const { carrying } = await deleteOf({ dryRun: true, ...(namesWriters && { namesWriters }) });
+  expect((await carrying).changes).toEqual([
+    { what: 'delete', path: PATH, fromVersion: expect.any(String), ...named },
+  ]);
+});

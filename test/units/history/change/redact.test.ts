@@ -183,7 +183,10 @@ describe('redact', () => {
     await expect(history.redact(current)).rejects.toEqual(refusal(PATH, current));
     await overwrite(client, PATH, 'clean');
     await overwrite(client, PATH, SECRET);
+    const asked = site.time.clock();
     await expect(history.redact(current)).rejects.toEqual(refusal(PATH, await versionOf(history, PATH)));
+    // Nobody else is about to take it back, so that there is nothing to wait for.
+    expect(site.time.clock() - asked).toBeLessThan(500);
 
     const dying = await site.client();
     dying.intercept((call, proceed) =>
@@ -479,6 +482,31 @@ describe('redact', () => {
     });
     const { version } = await versionOf(history, '/memories/e/z');
     expect(await history.read({ path: '/memories/e/z', version })).toBeDefined();
+  });
+
+  it('leaves the same text of a file that no record has joined to the redacted one within ten seconds', async () => {
+    const place = await newPlace();
+    const { client } = place;
+    for (const text of [SECRET, 'clean']) await overwrite(client, PATH, text);
+    for (const text of ['another', SECRET]) await overwrite(client, NEXT, text);
+    expect(await redactBeside(place, async () => {})).toBe(20);
+    expect(await client.text(NEXT)).toBe(SECRET);
+  });
+
+  it('is done where the server knows no versions', async () => {
+    const { client, kept } = await newPlace();
+    const unknown: ObjectVersions = {
+      ...kept.versions,
+      below: () => {
+        throw noVersions(undefined);
+      },
+    };
+    const history = createHistory(client.tenant, client.tree, { versions: unknown });
+    for (const text of [SECRET, 'clean']) await overwrite(client, PATH, text);
+    expect(await history.redact(await versionOf(history, PATH))).toMatchObject({
+      records: 1,
+      versionsRemoved: undefined,
+    });
   });
 
   it('refuses where nothing may be written, and what there is no version of', async () => {

@@ -73,6 +73,19 @@ it('the whole past costs one listing of the files, and one GET for each', async 
   expect(await costOf(client, () => readWholePast(work))).toMatchObject({ lists: 1, reads: 3 });
 });
 
+it('a record that expires behind the listing is passed over, and is no damage', async () => {
+  const client = await newClient();
+  const before = wordsOf(await readWholePast(await client.open()));
+  const { store } = (await client.open()).tenant;
+  client.intercept(async (call, proceed) => {
+    if (call.verb === 'get' && call.key.includes('/history/')) await store.delete([{ key: call.key }]);
+    return proceed();
+  });
+  expect(before).toMatchObject({ leaves: ['d to nowhere'] });
+  const past = wordsOf(await readWholePast(await client.open()));
+  expect(past).toMatchObject({ files: ['a', 'b', 'c'], leaves: [], damaged: [] });
+});
+
 it('files of several pages are listed once more, and read once', async () => {
   const inPages = (store: ObjectStore): ObjectStore => ({
     ...store,
