@@ -95,6 +95,7 @@ describe('what the policy refuses', () => {
     const left = [{ path, reason: 'refused', rules: ['ours'], version: expect.any(String) }];
     const planned = await undo(history, moment, { dryRun: true });
     expect(planned).toMatchObject({ outcome: 'planned', left });
+    for (const each of planned.left) expect(each).not.toHaveProperty('limit');
     const { digest } = planned;
     expect(await undo(history, moment, { digest })).toMatchObject({ outcome: 'written', left });
     const { [refused]: _, ...others } = THEN;
