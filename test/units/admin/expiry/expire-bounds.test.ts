@@ -1,6 +1,8 @@
 import { expect, it } from 'vitest';
 import { createAccessRecords } from '../../../../src/admin/expiry/access-records.ts';
 import { type ExpiryOptions, type ExpiryReport, expireTree } from '../../../../src/admin/expiry/expire.ts';
+import { MemoryError } from '../../../../src/errors.ts';
+import { lateness } from '../../../../src/store/port.ts';
 import { once } from '../../../../src/time.ts';
 import type { Progress } from '../../../../src/tree/tenant.ts';
 import { createTree } from '../../../../src/tree/tree.ts';
@@ -75,6 +77,30 @@ it('a run that stood still behind its look tells of all the files that it leaves
   client.intercept(frozen(site, 'head', 30_000));
   expect(await expireTree(tenant, { afterDays: 30 })).toMatchObject({ deleted: 0 });
   expect(client.logged.map(({ fields }) => fields)).toEqual([{ files: 2 }]);
+});
+
+it('a run of which one delete came too late to be sent leaves all files of its batch to a later one', async () => {
+  const site = await marked();
+  const client = await site.client();
+  const { tenant } = await client.open();
+  const late = lateness({ isPast: () => true });
+  client.intercept(async (call, proceed) =>
+    call.verb === 'delete' ? ([{ key: call.targets[0]?.key, error: late }] as never) : proceed(),
+  );
+  expect(await expireTree(tenant, { afterDays: 30 })).toMatchObject({ deleted: 0 });
+  expect(client.logged.map(({ fields }) => fields)).toEqual([{ files: 2 }]);
+});
+
+it('a run ends with what the store says to the delete of a record', async () => {
+  const site = await createSite();
+  await finish(site);
+  await site.time.pause(31 * DAY);
+  const denied = new MemoryError('access_denied', 'no');
+  const run = expire(site, {}, async (call, proceed) => {
+    if (call.verb === 'delete') throw denied;
+    return proceed();
+  });
+  await expect(run).rejects.toBe(denied);
 });
 
 it('a run that stands still says nothing of files where each was read meanwhile', async () => {

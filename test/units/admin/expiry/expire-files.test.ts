@@ -13,6 +13,7 @@ describe('marks', () => {
     { marks: [[1, 'e', 1]] },
     { marks: [['f', 1, 1]] },
     { marks: [['f', 'e', '1']] },
+    { marks: [[`${'f'.repeat(42)}A`, 'e', 1, 1]] },
   ])('that are malformed are refused: %j', async (fields) => {
     const work = await (await (await createSite()).client()).open();
     await putRecord(work, 'journal', 'expiry', encodeFields(fields));
