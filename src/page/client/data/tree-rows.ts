@@ -44,7 +44,7 @@ interface TreeLeaf {
 export interface TreeBranch {
   readonly path: string;
   readonly name: string;
-  /** By name, as a tree shows them. */
+  /** Sorted by name, as a tree shows them. */
   readonly branches: readonly TreeBranch[];
   readonly leaves: readonly TreeLeaf[];
   readonly files: number;
@@ -55,7 +55,7 @@ export interface TreeBranch {
 /** The tree without a file. */
 export const BARE: TreeBranch = branchOf({ path: ROOT, name: 'memories', branches: [], leaves: [] });
 
-/** What comes of a path below a directory: the names from there on, and the file; undefined for one that is gone. */
+/** A path below a directory that changes: the names from there on, and its file, which is undefined once it is gone. */
 interface PathChange {
   readonly names: readonly string[];
   readonly file: StoredFile | undefined;
