@@ -60,7 +60,7 @@ export interface TenantAdmin extends AsyncDisposable {
   verify(options?: VerifyOptions): Promise<VerifyReport>;
   /**
    * Writes down which version each file has, and returns the line with which `verify({ since })` later tells what was
-   * put back or dropped (docs/history.md, "Checkpoints"). With `since` it compares first, and writes nothing where it
+   * put back or dropped (docs/checkpoints.md). With `since` it compares first, and writes nothing where it
    * finds an alarm.
    */
   checkpoint(options?: CheckpointOptions): Promise<CheckpointReport>;

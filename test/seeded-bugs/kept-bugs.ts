@@ -150,7 +150,7 @@ export const KEPT_BUGS: readonly SeededBug[] = [
   },
   {
     name: 'a part of a checkpoint that may stand for another one',
-    breaks: 'history: Checkpoints',
+    breaks: 'checkpoints',
     seenBy: inSuite(
       'test/units/admin/checkpoints/checkpoint.test.ts',
       'of several parts is damaged where one is gone, or two are exchanged',
@@ -163,7 +163,7 @@ export const KEPT_BUGS: readonly SeededBug[] = [
   },
   {
     name: 'a checkpoint that lists the files once',
-    breaks: 'history: Checkpoints',
+    breaks: 'checkpoints',
     seenBy: inSuite(
       'test/units/admin/checkpoints/checkpoint.test.ts',
       'has a file that is renamed from before it is read to where the listing has been',
@@ -176,7 +176,7 @@ export const KEPT_BUGS: readonly SeededBug[] = [
   },
   {
     name: 'a checkpoint that has what the last one had',
-    breaks: 'history: Checkpoints',
+    breaks: 'checkpoints',
     seenBy: inSuite(
       'test/checkpoints/checkpoints.test.ts',
       'raise none in a run where one rule prevents it: %s',
@@ -189,7 +189,7 @@ export const KEPT_BUGS: readonly SeededBug[] = [
   },
   {
     name: 'a file that came back behind its end passed over',
-    breaks: 'history: Checkpoints',
+    breaks: 'checkpoints',
     seenBy: inSuite('test/checkpoints/checkpoints.test.ts', 'is named when he %s'),
     planted: {
       file: 'src/admin/verify/judge-since.ts',
@@ -199,7 +199,7 @@ export const KEPT_BUGS: readonly SeededBug[] = [
   },
   {
     name: 'an end that accuses what was bound behind it',
-    breaks: 'history: Checkpoints',
+    breaks: 'checkpoints',
     seenBy: inSuite(
       'test/checkpoints/checkpoints.test.ts',
       'raise none in a run where one rule prevents it: %s',
@@ -212,7 +212,7 @@ export const KEPT_BUGS: readonly SeededBug[] = [
   },
   {
     name: 'clocks that never differ',
-    breaks: 'history: Checkpoints',
+    breaks: 'checkpoints',
     seenBy: inSuite(
       'test/checkpoints/checkpoints.test.ts',
       'raise none in a run where one rule prevents it: %s',
@@ -225,7 +225,7 @@ export const KEPT_BUGS: readonly SeededBug[] = [
   },
   {
     name: 'an alarm about what the history does not reach',
-    breaks: 'history: Checkpoints',
+    breaks: 'checkpoints',
     seenBy: inSuite(
       'test/checkpoints/checkpoints.test.ts',
       'raise none in a run where one rule prevents it: %s',
@@ -238,7 +238,7 @@ export const KEPT_BUGS: readonly SeededBug[] = [
   },
   {
     name: 'a history that is complete however much of it has expired',
-    breaks: 'history: Checkpoints',
+    breaks: 'checkpoints',
     seenBy: inSuite(
       'test/units/admin/verify/verify-since-kept.test.ts',
       'is nothing that an expiry run deleted, however long it is kept since',

@@ -6,7 +6,7 @@ export interface SeededBug {
   /** What is done wrong. */
   readonly name: string;
   /** The page of `docs/` and the chapter of it whose promise is broken then. */
-  readonly breaks: `${'protocols' | 'history' | 'policies'}: ${string}`;
+  readonly breaks: `${'protocols' | 'history' | 'policies'}: ${string}` | 'checkpoints';
   /** The run of CI that turns red. */
   readonly seenBy: Judge;
   /** `seam`: what `SEAMS`, or for races `RACED_SEAMS`, has under the name of the bug stands around a process. Else one text stands in place of another. */

@@ -221,7 +221,7 @@ export const UPKEEP_BUGS: readonly SeededBug[] = [
   },
   {
     name: 'the newest checkpoint expired',
-    breaks: 'history: Checkpoints',
+    breaks: 'checkpoints',
     seenBy: inSuite(
       'test/units/admin/expiry/expire-checkpoints.test.ts',
       'keeps the newest with its parts, however old it is',

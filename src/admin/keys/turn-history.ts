@@ -23,7 +23,7 @@ function isTurned({ keepsHistory, keptSince }: Keyring, to: 'on' | 'off'): boole
 /**
  * Makes all writers of the tenant keep its history, or cease to; each follows when it loads the keyring next, within
  * its time to live. Saved versions stay until they expire. `anew` leaves history on and the texts readable: records of
- * the time before accuse no file from then on (docs/history.md, "After a restore").
+ * the time before accuse no file from then on (docs/checkpoints.md, "After a restore").
  *
  * @throws MemoryError `key_unavailable` without a keyring; `misconfigured` for `anew` where the tenant keeps no
  * history, and where the clock of this machine differs from the store's by more than a minute; `outcome_unknown`; the
