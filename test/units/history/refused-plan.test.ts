@@ -136,7 +136,7 @@ describe('what the policy refuses', () => {
     const ended = expect(ask(history, moment)).rejects.toMatchObject({ code: 'unavailable' });
     client.calls.length = 0;
     // Every text is waited for at once.
-    await vi.waitUntil(() => asked === 3);
+    await vi.waitUntil(() => asked === 3, 10_000);
     await vi.advanceTimersByTimeAsync(60_000);
     await ended;
     expect(writesOf(client)).toEqual([]);

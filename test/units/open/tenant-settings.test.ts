@@ -315,7 +315,7 @@ describe('the settings of a tenant', () => {
         const { files } = await pool.open(`tenant-${n}`);
         await files.write('/memories/a.md', 'a', { signal: stop.signal });
       });
-      await vi.waitFor(() => expect(requests).toBe(16));
+      await vi.waitFor(() => expect(requests).toBe(16), 10_000);
       await new Promise((resolve) => setImmediate(resolve));
       expect(requests).toBe(16);
       stop.abort();

@@ -134,7 +134,7 @@ describe('a table of tenants', () => {
     dynamo.meet(9, 'silence');
     const leaving = new AbortController();
     const asked = openTenantTable(dynamo.table)('acme', { signal: leaving.signal });
-    await vi.waitUntil(() => dynamo.requests.length > 0);
+    await vi.waitUntil(() => dynamo.requests.length > 0, 10_000);
     leaving.abort();
     await expect(asked).rejects.toMatchObject({ code: 'aborted' });
   });

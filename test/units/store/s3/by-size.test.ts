@@ -103,7 +103,7 @@ it.each([
     store.get(KEY),
     store.put(KEY, Uint8Array.of(1), { mode: 'create' }),
   ]);
-  await vi.waitUntil(() => sdk.opened > 0);
+  await vi.waitUntil(() => sdk.opened > 0, 10_000);
   await store[Symbol.asyncDispose]();
   server.closeAllConnections();
   await ended;
