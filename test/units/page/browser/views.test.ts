@@ -1,13 +1,15 @@
 import { expect, it } from 'vitest';
 import { contrastFaultsOn, layoutFaultsOn } from './layout-faults.ts';
-import { describePage } from './stage.ts';
+import { describePage, violationsOf } from './stage.ts';
 import { filesOfViews, VIEWS, WITH_HISTORY } from './views.ts';
 
 /** High enough for every row of the tree. */
 const SIZE = { width: 1440, height: 1_600 };
 const WIDTHS = [480, 1024, 1280, 1600] as const;
+/** Every rule of axe at every step, which takes three times as long, and not the contrast of new looks alone. */
+const ALL_OF_AXE = process.env['AXE'] === 'all';
 /** All views in one walk: a busy machine may take its time. */
-const WALK = { timeout: 300_000 };
+const WALK = { timeout: ALL_OF_AXE ? 1_200_000 : 300_000 };
 const THEMES = ['light', 'dark'] as const;
 
 describePage('every view of the page, in Chromium', ({ browser, stack, show }) => {
@@ -26,7 +28,8 @@ describePage('every view of the page, in Chromium', ({ browser, stack, show }) =
           const faults = [...(await layoutFaultsOn(on, width))];
           for (const colorScheme of THEMES) {
             await on.emulateMedia({ colorScheme });
-            faults.push(...(await contrastFaultsOn(on)).map((fault) => `${colorScheme}: ${fault}`));
+            const told = ALL_OF_AXE ? await violationsOf(on) : await contrastFaultsOn(on);
+            faults.push(...told.map((fault) => `${colorScheme}: ${fault}`));
           }
           found.push(...faults.map((fault) => `${name}, ${width} px: ${fault}`));
         }
