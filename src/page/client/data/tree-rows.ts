@@ -90,11 +90,11 @@ function withChanges(at: TreeBranch, changes: readonly PathChange[], depth: numb
     const name = change.names[depth] ?? '';
     const isHere = change.names.length === depth + 1;
     if (isHere) leaves.set(name, change.file && { name, file: change.file });
-    else
-      inside
-        .set(name, inside.get(name) ?? [])
-        .get(name)
-        ?.push(change);
+    else {
+      const below = inside.get(name) ?? [];
+      below.push(change);
+      inside.set(name, below);
+    }
   }
   const before = new Map(inside.size === 0 ? [] : at.branches.map((each) => [each.name, each]));
   const branches = new Map<string, TreeBranch | undefined>();
