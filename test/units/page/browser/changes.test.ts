@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
 import type { AgentSite } from '../../../stage/page-site.ts';
-import { content, describePage, PATIENT, row, seldom, violationsOf } from './stage.ts';
+import { button, content, describePage, dialog, PATIENT, row, seldom, violationsOf } from './stage.ts';
 
 const WITH_HISTORY = { history: { days: 30 }, actor: 'an agent' };
 const PLAN = '/memories/plan.md';
@@ -17,8 +17,6 @@ const somePast = async ({ memory: { files } }: AgentSite): Promise<void> => {
 const textOf = async ({ memory }: AgentSite, path = PLAN): Promise<string | undefined> =>
   (await memory.files.read(path))?.text();
 const changes = (page: Page) => page.getByRole('region', { name: 'What changed' });
-const dialog = (page: Page) => page.getByRole('dialog');
-const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
 const versionRows = (page: Page) => page.locator('.version');
 
 describePage('what a page changes, in Chromium', ({ show }) => {

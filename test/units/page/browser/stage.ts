@@ -123,11 +123,15 @@ export function describePage(name: string, tests: (stage: Stage) => void): void 
 export const content = (page: Page): Locator => page.getByRole('region', { name: 'Content' });
 export const bytes = (page: Page): Locator => page.getByRole('region', { name: 'Bytes of the object' });
 
+export const button = (page: Page, name: string): Locator => page.getByRole('button', { name, exact: true });
+export const dialog = (page: Page): Locator => page.getByRole('dialog');
+
 export const row = (page: Page, name: string): Locator =>
   page.getByRole('treeitem').filter({ hasText: name });
+
 /** Chooses an act of a file that stands behind the three dots of a screen below 1,500 px. */
 export const seldom = async (page: Page, name: string): Promise<void> => {
-  await page.getByRole('button', { name: 'More acts' }).click();
+  await button(page, 'More acts').click();
   await page.getByRole('menuitem', { name, exact: true }).click();
 };
 

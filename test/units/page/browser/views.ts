@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core';
 import { MemoryError } from '../../../../src/errors.ts';
 import type { AgentSite } from '../../../stage/page-site.ts';
-import { bytes, content, find, row, seldom } from './stage.ts';
+import { button, bytes, content, dialog, find, row, seldom } from './stage.ts';
 
 const PNG = Buffer.from(
   'iVBORw0KGgoAAAANSUhEUgAAAAUAAAAFCAYAAACNbyblAAAAHElEQVQI12P4//8/w38GIAXDIBKE0DHxgljNBAAO9TXL0Y4OHwAAAABJRU5ErkJggg==',
@@ -63,8 +63,6 @@ export interface View {
   reach(page: Page, agent: AgentSite): Promise<unknown>;
 }
 
-const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
-const dialog = (page: Page) => page.getByRole('dialog');
 const area = (page: Page) => page.locator('.editor textarea');
 const away = async (page: Page): Promise<void> => {
   await page.keyboard.press('Escape');
