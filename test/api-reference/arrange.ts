@@ -1,3 +1,4 @@
+import { slugOf } from '../docs/pages.ts';
 import { type Example, fileOf } from './examples.ts';
 import { GROUPS } from './groups.ts';
 
@@ -136,11 +137,4 @@ function anchorsOf(text: string): ReadonlyMap<string, string> {
     if (level === '###') anchors.set(name, count === 0 ? slug : `${slug}-${count}`);
   }
   return anchors;
-}
-
-function slugOf(heading: string): string {
-  return heading
-    .toLowerCase()
-    .replaceAll(/[^\p{L}\p{N}\s_-]/gu, '')
-    .replaceAll(' ', '-');
 }
