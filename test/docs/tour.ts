@@ -47,7 +47,6 @@ async function typeAll(folder: string, settings: Readonly<Record<string, string>
       env: {
         PATH: `${join(folder, 'bin')}:${process.env['PATH']}`,
         HOME: folder,
-        ...(process.env['NODE_COMPILE_CACHE'] && { NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] }),
         ...settings,
       },
     });
