@@ -3,11 +3,12 @@ import { promisify } from 'node:util';
 import { type Browser, chromium } from 'playwright-core';
 import { type Environment, findCommand } from '../../../infra/local/programs/find-program.ts';
 
-const NAMES = ['chromium', 'chromium-browser', 'google-chrome'];
+/** The shell first: it lays out and runs pages alike, and has no window of its own, which takes more than most tests do. */
+const NAMES = ['chromium-headless-shell', 'chromium', 'chromium-browser', 'google-chrome'];
 
 /** How to get one. */
 export const NO_CHROMIUM =
-  'tests in a browser NOT RUN: no Chromium. "apt-get install chromium" brings it; TEST_CHROMIUM may name its program.';
+  'tests in a browser NOT RUN: no Chromium. "apt-get install chromium-headless-shell" brings it; TEST_CHROMIUM may name its program.';
 
 /** The path of a Chromium: the one that is named, or one on PATH. @throws Error when CI is to run and there is none. */
 export async function findChromium(env: Environment): Promise<string | undefined> {
