@@ -374,9 +374,9 @@ export const FOLDERS = {
     has: 'answers asked for and kept; drafts; the state of the view',
     offers: {
       'page/client': ['address', 'use-watch'],
-      'page/client page/client/panes': ['drafts', 'spent', 'use-unseen'],
-      'page/client page/client/panes page/client/parts': ['ask', 'tree-rows', 'view-state'],
-      'page/client/panes': ['line-ends', 'use-answer', 'use-version', 'use-writers'],
+      'page/client page/client/panes': ['ask', 'drafts', 'spent', 'use-unseen'],
+      'page/client page/client/panes page/client/parts': ['post', 'tree-rows', 'view-state'],
+      'page/client/panes': ['line-ends', 'use-answer', 'use-writers'],
       'page/client/panes page/client/parts': ['diff-lines', 'use-now'],
     },
   },

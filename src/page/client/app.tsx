@@ -1,12 +1,14 @@
+import { render } from 'preact';
 import { useCallback, useEffect, useMemo, useReducer, useState } from 'preact/hooks';
 import type { Facts, StoredFile, TreeChange } from '../protocol.ts';
-import { type PageAddress, useAddress } from './data/address.ts';
-import { ask, GONE, LOCKED, QuestionRefused } from './data/ask.ts';
+import { type PageAddress, placeAt, START, useAddress } from './data/address.ts';
+import { ask, LOCKED } from './data/ask.ts';
 import { useDrafts } from './data/drafts.ts';
+import { type BegunWatch, GONE, QuestionRefused } from './data/post.ts';
 import { beginClick } from './data/spent.ts';
 import { applied, BARE, type FilesByPath, ROOT, regrown, type TreeBranch } from './data/tree-rows.ts';
 import { useUnseen } from './data/use-unseen.ts';
-import { useWatch } from './data/use-watch.ts';
+import { firstChangeOf, type OngoingWatch, useWatch } from './data/use-watch.ts';
 import { type FileLook, LOOK_WORDS, type Pane, VIEW_NAMES, VIEWS } from './data/view-state.ts';
 import { FilePane } from './panes/file-pane.tsx';
 import { Health } from './panes/health.tsx';
@@ -51,34 +53,52 @@ function withChange(tree: ShownTree, change: TreeChange): ShownTree {
   return { files, root, foreign, everyMs, restMs, changed: new Set(changed), isLoaded: !change.isPartial };
 }
 
-export function App({ start }: { readonly start: PageAddress }) {
+/** What the app was started with. */
+interface Started {
+  readonly place: PageAddress;
+  readonly facts: Promise<Facts>;
+  readonly watch: OngoingWatch | undefined;
+  /** What the watch told at once. */
+  readonly first: TreeChange | undefined;
+}
+
+/** Shows the page in an element, at the place that its address leads to. */
+export async function show(element: HTMLElement, begun: BegunWatch | undefined): Promise<void> {
+  const facts = ask('facts', {});
+  // The app hears of a failure.
+  facts.catch(() => {});
+  const place = await placeAt(location.hash);
+  if (place === undefined) history.replaceState(null, '', '/');
+  const { watch, first } = (begun && (await firstChangeOf(begun))) ?? {};
+  render(<App {...{ facts, watch, first }} place={{ ...START, ...place }} />, element);
+}
+
+function App(started: Started) {
   const [facts, setFacts] = useState<Facts>();
   const [refusal, setRefusal] = useState<QuestionRefused>();
-  const [tree, change] = useReducer(withChange, NO_TREE);
-  const [selected, select] = useState(start.path);
+  const [tree, change] = useReducer(withChange, NO_TREE, (none) =>
+    started.first ? withChange(none, started.first) : none,
+  );
+  const [selected, select] = useState(started.place.path);
   const [line, setLine] = useState<number>();
-  const [look, setLook] = useState(start.look);
+  const [look, setLook] = useState(started.place.look);
   const { drafts, thrown, setDraft, throwAway, bringBack } = useDrafts();
   const unseen = useUnseen();
-  const [view, setView] = useState(start.view);
-  const [pane, setPane] = useState<Pane>(start.path === ROOT ? 'tree' : 'file');
+  const [view, setView] = useState(started.place.view);
+  const [pane, setPane] = useState<Pane>(started.place.path === ROOT ? 'tree' : 'file');
   const [paused, setPaused] = useState<string>();
   const [isHelping, setHelping] = useState(false);
   const [isFolded, setFolded] = useState(false);
   const [isGoing, setGoing] = useState(false);
   const [hasKeys, setHasKeys] = useState(true);
-  const [seen, setSeen] = useState<readonly string[]>([]);
 
   const fail = useCallback((error: unknown) => {
     if (error instanceof QuestionRefused) setRefusal(error);
   }, []);
 
-  useEffect(() => {
-    ask('facts', {}).then(setFacts, fail);
-  }, [fail]);
-  useWatch({
-    isOn: facts !== undefined,
-    open: facts === undefined || facts.isExport ? undefined : [selected, ...seen],
+  useEffect(() => void started.facts.then(setFacts, fail), [started.facts, fail]);
+  const attention = useWatch({
+    begun: started.watch,
     onChange(next) {
       setPaused(undefined);
       change(next);
@@ -86,6 +106,9 @@ export function App({ start }: { readonly start: PageAddress }) {
     onFailure: setPaused,
     onEnd: fail,
   });
+  const attended = facts === undefined || facts.isExport ? undefined : selected;
+  useEffect(() => attention.turn({ selected: attended }), [attention, attended]);
+  const see = useCallback((seen: readonly string[]) => attention.turn({ seen }), [attention]);
 
   const open = useCallback((path: string, at?: number, how?: FileLook) => {
     beginClick();
@@ -161,12 +184,7 @@ export function App({ start }: { readonly start: PageAddress }) {
     <div class="app" data-pane={pane} data-view={view} data-export={isExport}>
       <Header facts={facts} view={view} onView={setView} />
       <main class="body">
-        <TreePane
-          hasWriters={!isExport}
-          {...{ tree, drafts, unseen, selected }}
-          onOpen={open}
-          onSeen={setSeen}
-        />
+        <TreePane hasWriters={!isExport} {...{ tree, drafts, unseen, selected }} onOpen={open} onSeen={see} />
         {view === 'history' && (
           <HistoryView
             canWrite={facts?.canWrite === true}

@@ -1,6 +1,8 @@
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { extname } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
 import { misconfigured } from '../../errors.ts';
 import { PLACES } from '../protocol.ts';
 import { failureLine, type Questions } from './answer-questions.ts';
@@ -159,21 +161,21 @@ async function answer({ request, response, questions, signal }: Served, input: G
   const asking = {
     signal: AbortSignal.any([signal, gone.signal]),
     async send(line: object) {
-      if (!response.write(`${JSON.stringify(line)}\n`)) {
-        await once(response, 'drain', { signal: gone.signal });
-      }
+      // Node sends what was written only when the event loop turns.
+      if (response.write(`${JSON.stringify(line)}\n`)) await setImmediate();
+      else await once(response, 'drain', { signal: gone.signal });
     },
   };
   const last = await question(input, asking).catch((error: unknown) => failureLine(error, name, input));
   response.end(`${JSON.stringify(last)}\n`);
 }
 
-const FILES: readonly (readonly [url: string, name: string, type: string])[] = [
-  ['/', 'index.html', 'text/html; charset=utf-8'],
-  ['/page.js', 'page.js', 'text/javascript; charset=utf-8'],
-  ['/page.css', 'page.css', 'text/css; charset=utf-8'],
-  ['/icon.svg', 'icon.svg', 'image/svg+xml'],
-];
+const TYPES: Readonly<Record<string, string>> = {
+  '.html': 'text/html; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.svg': 'image/svg+xml',
+};
 
 /**
  * The page's own files by the paths of their URLs, as `infra/bundle-page.ts` writes them.
@@ -183,7 +185,13 @@ const FILES: readonly (readonly [url: string, name: string, type: string])[] = [
 export function readAssets(folder: URL): ReadonlyMap<string, Asset> {
   try {
     return new Map(
-      FILES.map(([url, name, type]) => [url, { type, body: readFileSync(new URL(name, folder)) }]),
+      readdirSync(folder).map((name) => [
+        name === 'index.html' ? '/' : `/${name}`,
+        {
+          type: TYPES[extname(name)] ?? 'application/octet-stream',
+          body: readFileSync(new URL(name, folder)),
+        },
+      ]),
     );
   } catch (error) {
     throw misconfigured('The files of the page are missing: "npm run build" makes them.', error);

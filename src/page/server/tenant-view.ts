@@ -88,6 +88,8 @@ export async function openTenantView(
   };
 
   const watches = createWatches(context);
+  const ending = new AbortController();
+  watches.lookAhead(ending.signal);
 
   const questions = questionsOf({
     ...answerPlaces(),
@@ -150,6 +152,7 @@ export async function openTenantView(
     // Two texts of a file, each of them twice, as quotation marks and line breaks take two characters.
     maxQuestionBytes: QUESTION_BYTES + (canWrite ? Math.max(4 * maxFileBytes, LIST_BYTES) : 0),
     async [Symbol.asyncDispose]() {
+      ending.abort();
       await (await writing)?.close();
       await close();
     },

@@ -13,9 +13,19 @@ import type { Asking } from './answer-questions.ts';
 const PAUSE_MS = 800;
 /** The most LISTs that a look spends on what is open, beside the one for the rest. */
 const MOST_LISTS = 4;
+/** The objects that a first look tells at once: a few more than a screen has rows for. */
+const FIRST_OBJECTS = 100;
+
+/** The time for which the beginning of a listing may be shown first, until the look that follows at once is done. */
+const AHEAD_MS = 10_000;
+
+/** The time in which the browser draws what was told first, and has the processor to itself. */
+const DRAWING_MS = 120;
 
 /** The watches of a page, one for each of its windows. */
 export interface Watches {
+  /** Lists the first objects while the browser still starts, for the next watch to show at once. */
+  lookAhead(signal: AbortSignal): void;
   /**
    * Sends the whole tree, and then whatever changed in it, until the page no longer waits. Each look lists what is open
    * and, where the tree has more than 1,000 objects, the next 1,000 of the rest.
@@ -37,12 +47,19 @@ interface Wishes {
 
 export function createWatches(tenant: Tenant): Watches {
   const all = new Map<string, Wishes>();
+  let ahead: Promise<Ahead | undefined> | undefined;
   return {
+    lookAhead(signal) {
+      // Whatever fails here is told by the watch.
+      ahead = listAhead(tenant, signal).catch(() => undefined);
+    },
     async watch(id, asking) {
       const wishes: Wishes = { open: [], changed: [], hurry() {} };
       all.set(id, wishes);
       try {
-        return await watchTree(tenant, asking, wishes);
+        const found = await ahead;
+        ahead = undefined;
+        return await watchTree(tenant, asking, { wishes, ahead: found });
       } finally {
         if (all.get(id) === wishes) all.delete(id);
       }
@@ -60,10 +77,30 @@ export function createWatches(tenant: Tenant): Watches {
   };
 }
 
+/** The first objects of the tree as they were a moment ago. */
+interface Ahead {
+  readonly stretch: Stretch;
+  readonly requests: TreeChange['requests'];
+  /** Milliseconds of the tenant's monotonic clock. */
+  readonly at: number;
+}
+
+async function listAhead(tenant: Tenant, signal: AbortSignal): Promise<Ahead | undefined> {
+  const counts = createCounts();
+  return countFor(counts, async () => {
+    if ((await openWork(tenant, { signal })) === undefined) return undefined;
+    for await (const stretch of stretchesOf(tenant, tenant.layout.data, signal)) {
+      const [first = stretch] = divided(stretch, FIRST_OBJECTS);
+      return { stretch: first, requests: counts.requests, at: tenant.monotonic() };
+    }
+    return undefined;
+  });
+}
+
 async function watchTree(
   tenant: Tenant,
   { signal, send }: Asking<TreeChange>,
-  wishes: Wishes,
+  { wishes, ahead }: { readonly wishes: Wishes; readonly ahead: Ahead | undefined },
 ): Promise<never> {
   const list = createRunningList(tenant);
   let pass: Stretches | undefined;
@@ -80,6 +117,8 @@ async function watchTree(
     isWhole = false;
     await send(change);
   };
+  const tellPart = (requests: TreeChange['requests']): Promise<void> =>
+    tell({ isPartial: true, requests, everyMs: 0, restMs: 0 });
   const take = (work: Work | undefined, stretch: Stretch): void => {
     const { changed, removed } = list.take(work, stretch);
     for (const path of removed) found.set(path, undefined);
@@ -91,12 +130,15 @@ async function watchTree(
     for (;;) {
       const { value: stretch } = await pass.next();
       if (stretch === undefined) break;
-      take(work, stretch);
+      // Each stretch of the first look is shown as it comes, and of the first one its beginning before the rest.
+      const parts = to === 'first end' && list.size === 0 ? divided(stretch, FIRST_OBJECTS) : [stretch];
+      for (const part of parts) {
+        take(work, part);
+        const isMore = part !== stretch || part.objects.length === KEYS_PER_REQUEST;
+        if (isMore && to === 'first end') await tellPart({});
+      }
       if (stretch.through === undefined) break;
-      if (stretch.objects.length < KEYS_PER_REQUEST) continue;
-      if (to === 'next') return;
-      // Each page of the first look is shown as it comes.
-      if (to === 'first end') await tell({ isPartial: true, requests: {}, everyMs: 0, restMs: 0 });
+      if (stretch.objects.length === KEYS_PER_REQUEST && to === 'next') return;
     }
     pass = undefined;
   };
@@ -109,6 +151,11 @@ async function watchTree(
       pass = undefined;
       take(work, { prefix: tenant.layout.data, objects: [] });
       return;
+    }
+    if (isFirst && ahead !== undefined && tenant.monotonic() - ahead.at < AHEAD_MS) {
+      take(work, ahead.stretch);
+      await tellPart(ahead.requests);
+      await pause(DRAWING_MS, signal);
     }
     const prefixes = isFirst ? [] : list.prefixesOf(work, { changed, open });
     for (const prefix of prefixes) {
@@ -169,6 +216,17 @@ async function* stretchesOf({ store }: Tenant, prefix: string, signal: AbortSign
     after = through;
   }
   yield { prefix, after, objects: [] };
+}
+
+/** Divides a stretch behind so many objects; one that has no more stays whole. */
+function divided(stretch: Stretch, count: number): readonly Stretch[] {
+  const through = stretch.objects[count - 1]?.key;
+  if (through === undefined || stretch.objects.length === count) return [stretch];
+  const objects = stretch.objects.slice(0, count);
+  return [
+    { ...stretch, through, objects },
+    { ...stretch, after: through, objects: stretch.objects.slice(count) },
+  ];
 }
 
 /** An object as it was listed last; without a file where no writer of this tenant made it. */

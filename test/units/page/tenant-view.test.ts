@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { fileKey } from '../../../src/format/object-keys.ts';
 import { parseMemoryPath } from '../../../src/language/path.ts';
 import { openTenant } from '../../../src/open/open-memory.ts';
@@ -120,6 +120,71 @@ describe('what the page asks', () => {
     ]);
   });
 
+  it('shows at once what it listed ahead, and then what was written since', async () => {
+    await using agent = await openAgent();
+    const { files } = agent.memory;
+    for (const name of ['goes', 'stays', 'turns']) await files.write(`/memories/${name}.md`, 'a');
+    const lists = vi.spyOn(agent.store, 'list');
+    await using view = await openView(agent);
+    await vi.waitFor(() => expect(lists).toHaveBeenCalledTimes(1), 10_000);
+    await files.remove('/memories/goes.md');
+    await files.write('/memories/turns.md', 'b b');
+    await files.write('/memories/comes.md', 'a');
+    lists.mockClear();
+    const listsAtFirst: number[] = [];
+    const { lines } = await ask(view, 'watch', {}, (line, end) => {
+      listsAtFirst.push(lists.mock.calls.length);
+      if (!(line as TreeChange).isPartial) end();
+    });
+    const told = (lines as readonly TreeChange[]).map(({ isPartial, changed, removed, requests }) => [
+      isPartial,
+      changed.map(({ path, size }) => [path.slice('/memories/'.length), size]).sort(),
+      removed,
+      requests,
+    ]);
+    expect(told).toEqual([
+      [
+        true,
+        [
+          ['goes.md', 1],
+          ['stays.md', 1],
+          ['turns.md', 1],
+        ],
+        [],
+        { list: 1 },
+      ],
+      [
+        false,
+        [
+          ['comes.md', 1],
+          ['turns.md', 3],
+        ],
+        ['/memories/goes.md'],
+        { list: 1 },
+      ],
+    ]);
+    expect(listsAtFirst).toEqual([0, 1]);
+  });
+
+  it('leaves out what it listed ten seconds before', async () => {
+    const clock = vi.spyOn(performance, 'now');
+    await using agent = await openAgent();
+    await agent.memory.files.write('/memories/goes.md', 'a');
+    const lists = vi.spyOn(agent.store, 'list');
+    await using view = await openView(agent);
+    await vi.waitFor(() => expect(lists).toHaveBeenCalledTimes(1), 10_000);
+    await agent.memory.files.remove('/memories/goes.md');
+    const now = performance.now();
+    clock.mockImplementation(() => now + 10_001);
+    const { lines } = await ask(view, 'watch', {}, (line, end) => {
+      if (!(line as TreeChange).isPartial) end();
+    });
+    clock.mockRestore();
+    expect((lines as readonly TreeChange[]).map(({ changed, requests }) => [changed, requests])).toEqual([
+      [[], { list: 1 }],
+    ]);
+  });
+
   it('sends a large tree page by page, each file once', async () => {
     await using agent = await openAgent();
     await listedOnly(agent, 2_500);
@@ -131,7 +196,8 @@ describe('what the page asks', () => {
     expect(
       changes.map(({ whole, isPartial, changed, requests }) => [whole, isPartial, changed.length, requests]),
     ).toEqual([
-      [true, true, 1_000, {}],
+      [true, true, 100, { list: 1 }],
+      [false, true, 900, {}],
       [false, true, 1_000, {}],
       [false, false, 501, { list: 3 }],
     ]);

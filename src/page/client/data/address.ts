@@ -1,5 +1,6 @@
 import { useEffect, useRef } from 'preact/hooks';
 import { ask } from './ask.ts';
+import { isToken } from './post.ts';
 import { ROOT } from './tree-rows.ts';
 import { type FileLook, LOOK_WORDS, type View } from './view-state.ts';
 
@@ -54,11 +55,6 @@ export async function placeAt(hash: string): Promise<Partial<PageAddress> | unde
 
 function isLook(text: string | undefined): text is FileLook {
   return text !== undefined && Object.hasOwn(LOOK_WORDS, text);
-}
-
-/** Tells whether a fragment may be the token of a new address: those of places begin with `#/`. */
-export function isToken(hash: string): boolean {
-  return hash.length > 1 && !hash.startsWith('#/');
 }
 
 /** Keeps the address and the title of what is shown, and goes where Back, Forward and bookmarks lead. */

@@ -1,30 +1,20 @@
 import {
   type Costed,
   costed,
-  type ErrorLine,
   errorLine,
   type InputOf,
   type LineOf,
-  PLACES,
   QUESTIONS,
   type QuestionName,
   type ResultOf,
+  type TreeChange,
 } from '../../protocol.ts';
 import type { Shape } from '../../shapes.ts';
+import { type BegunWatch, gone, postQuestion, QuestionRefused } from './post.ts';
 import { countAnswer } from './spent.ts';
 
-/** A question that got no result, and why. */
-export class QuestionRefused extends Error {
-  readonly code: string;
-  constructor({ code, message }: ErrorLine['error']) {
-    super(message);
-    this.code = code;
-  }
-}
-
-/** The server does not know this browser, or is gone. */
+/** The server does not know this browser. */
 export const LOCKED = 'locked';
-export const GONE = 'gone';
 
 /** Explains the status with which the server refuses a question unread. */
 const REFUSED: ReadonlyMap<number, string> = new Map([
@@ -57,7 +47,7 @@ export async function ask<N extends QuestionName>(
   { signal, onLine }: AskOptions<LineOf<N>> = {},
 ): Promise<ResultOf<N> & Costed> {
   const { line: shape, result } = SHAPES[name];
-  const response = await post(PLACES.questions + name, input, signal);
+  const response = await postQuestion(name, input, signal);
   if (response.status === 401) throw new QuestionRefused({ code: LOCKED, message: 'Not signed in.' });
   const refused = REFUSED.get(response.status);
   if (refused !== undefined) throw new QuestionRefused({ code: 'limit_exceeded', message: refused });
@@ -73,23 +63,13 @@ export async function ask<N extends QuestionName>(
   return { ...checked(last, result), requests };
 }
 
-/** Follows what never ends: every line at once. @throws QuestionRefused when it ends after all. */
-export async function follow(
-  name: 'watch',
-  input: InputOf<'watch'>,
-  onLine: (line: LineOf<'watch'>) => void,
-  signal: AbortSignal,
-): Promise<never> {
-  const response = await post(PLACES.questions + name, input, signal);
+/** Yields what a watch tells, without an end. @throws QuestionRefused when it ends after all. */
+export async function* changesOf({ response: asked, ending }: BegunWatch): AsyncGenerator<TreeChange, never> {
+  const response = await asked;
   if (response.status === 401) throw new QuestionRefused({ code: LOCKED, message: 'Not signed in.' });
   if (!response.ok || response.body === null) throw gone();
-  for await (const line of linesOf(response.body, signal)) onLine(checked(line, QUESTIONS[name].line));
+  for await (const line of linesOf(response.body, ending.signal)) yield checked(line, QUESTIONS.watch.line);
   throw gone();
-}
-
-/** Exchanges the token of the address for the cookie; tells whether it was taken. */
-export async function exchange(token: string): Promise<boolean> {
-  return (await post(PLACES.session, { token })).ok;
 }
 
 /** Passes on a line that has the shape. @throws QuestionRefused for any other. */
@@ -98,20 +78,6 @@ function checked<T>(line: unknown, shape: Shape<T> | undefined): T {
   if (shape?.(line)) return line;
   const message = 'The program that shows this page gave an answer that the page does not understand.';
   throw new QuestionRefused({ code: 'not_understood', message });
-}
-
-async function post(url: string, input: object, signal?: AbortSignal): Promise<Response> {
-  try {
-    return await fetch(url, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify(input),
-      ...(signal && { signal }),
-    });
-  } catch (error) {
-    if (signal?.aborted) throw error;
-    throw gone();
-  }
 }
 
 /** Reads JSON line by line. */
@@ -144,11 +110,4 @@ function parsed(line: string): unknown {
   } catch {
     return null;
   }
-}
-
-function gone(): QuestionRefused {
-  return new QuestionRefused({
-    code: GONE,
-    message: 'The program that shows this page has ended, or cannot be reached.',
-  });
 }

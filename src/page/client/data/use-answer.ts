@@ -1,6 +1,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { InputOf, ResultOf } from '../../protocol.ts';
-import { ask, QuestionRefused } from './ask.ts';
+import { ask } from './ask.ts';
+import { QuestionRefused } from './post.ts';
 
 /** The questions about a path alone. */
 type PathQuestion = 'file' | 'directory' | 'object' | 'versions' | 'lines';

@@ -1,35 +1,67 @@
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { TreeChange } from '../../protocol.ts';
-import { ask, follow, GONE, LOCKED, QuestionRefused } from './ask.ts';
+import { changesOf, LOCKED } from './ask.ts';
+import { type Attention, createAttention } from './attention.ts';
+import { gathering, MOMENT_MS, painted, pause } from './pace.ts';
+import { type BegunWatch, beginWatch, GONE, QuestionRefused } from './post.ts';
 import { countLook } from './spent.ts';
 
 /** The time from a failure of the store to the next look. */
 const RETRY_MS = 2_000;
 
-/** Ends a path in a list of them; none holds it. */
-const END = '\0';
-/** The time for which rows that are scrolled past are not told to the watch. */
-const PAUSE_MS = 150;
+/** A watch, and what it tells from here on. */
+export interface OngoingWatch extends Pick<BegunWatch, 'id' | 'ending'> {
+  readonly changes: AsyncIterable<TreeChange>;
+  /** The files that are shown already. */
+  readonly shown: number;
+}
+
+/** Begins a watch. */
+export function watch(ending = new AbortController()): OngoingWatch {
+  const begun = beginWatch(ending);
+  return { id: begun.id, ending, changes: changesOf(begun), shown: 0 };
+}
+
+/**
+ * Waits a moment for what a watch tells first, and takes it out of the watch where it came: a page with files is then
+ * drawn once.
+ */
+export async function firstChangeOf(
+  begun: BegunWatch,
+): Promise<{ readonly watch: OngoingWatch; readonly first: TreeChange | undefined }> {
+  const { id, ending } = begun;
+  const changes = changesOf(begun);
+  const pending = changes.next().then(({ value }) => value);
+  const first = await Promise.race([pending, pause(MOMENT_MS)]).catch(() => undefined);
+  if (first === undefined)
+    return { watch: { id, ending, changes: startedWith(pending, changes), shown: 0 }, first };
+  countLook(first.requests);
+  return { watch: { id, ending, changes, shown: first.changed.length }, first };
+}
+
+async function* startedWith<T>(first: Promise<T>, rest: AsyncIterable<T>): AsyncGenerator<T> {
+  yield await first;
+  yield* rest;
+}
 
 /**
  * Watches the tree while the page can be seen, and counts what the looks cost. The pages of a first look are passed on
  * when they are as many as those before them, so that a tree is made anew a few times, and not for each page.
  */
 export function useWatch({
-  isOn,
-  open,
+  begun,
   onChange,
   onFailure,
   onEnd,
 }: {
-  readonly isOn: boolean;
-  /** The files and directories that are looked at first; undefined for all alike. */
-  readonly open: readonly string[] | undefined;
+  /** The first one, where the page began it. */
+  readonly begun: OngoingWatch | undefined;
   readonly onChange: (change: TreeChange) => void;
   /** The store did not answer; it is asked again. */
   readonly onFailure: (message: string) => void;
   readonly onEnd: (error: unknown) => void;
-}): void {
+}): Attention {
+  const [attention] = useState(createAttention);
   const latest = useRef({ onChange, onFailure, onEnd });
   latest.current = { onChange, onFailure, onEnd };
   const [isSeen, setSeen] = useState(!document.hidden);
@@ -38,31 +70,22 @@ export function useWatch({
     document.addEventListener('visibilitychange', look);
     return () => document.removeEventListener('visibilitychange', look);
   }, []);
-  const [watch, setWatch] = useState<string>();
-  const told = open?.join(END);
-  useEffect(() => {
-    if (watch === undefined || told === undefined) return undefined;
-    const tell = (): void => {
-      // A watch that has ended meanwhile begins anew, with another name.
-      ask('attend', { id: watch, paths: told.split(END) }).catch(() => {});
-    };
-    const timer = setTimeout(tell, PAUSE_MS);
-    return () => clearTimeout(timer);
-  }, [watch, told]);
-  useEffect(() => {
-    if (!isOn || !isSeen) return undefined;
-    const ending = new AbortController();
-    const gathered = gathering((change) => latest.current.onChange(change));
-    const watch = async (): Promise<void> => {
+  const first = useRef(begun);
+  useLayoutEffect(() => {
+    if (!isSeen) return undefined;
+    let now = first.current ?? watch();
+    first.current = undefined;
+    const { ending } = now;
+    const gathered = gathering((change) => latest.current.onChange(change), now.shown);
+    const go = async (): Promise<void> => {
       for (;;) {
         try {
-          const id = crypto.randomUUID();
-          const take = (change: TreeChange): void => {
-            setWatch(id);
+          for await (const change of now.changes) {
+            await painted();
+            attention.turn({ id: now.id });
             countLook(change.requests);
             gathered(change);
-          };
-          await follow('watch', { id }, take, ending.signal);
+          }
         } catch (error) {
           if (ending.signal.aborted) return;
           if (!(error instanceof QuestionRefused) || error.code === GONE || error.code === LOCKED) {
@@ -70,28 +93,14 @@ export function useWatch({
             return;
           }
           latest.current.onFailure(error.message);
-          await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+          await pause(RETRY_MS);
           if (ending.signal.aborted) return;
+          now = watch(ending);
         }
       }
     };
-    void watch();
+    void go();
     return () => ending.abort();
-  }, [isOn, isSeen]);
-}
-
-/** Joins the pages of a first look until they hold as many files as were passed on. */
-function gathering(pass: (change: TreeChange) => void): (change: TreeChange) => void {
-  let passed = 0;
-  let waiting: TreeChange[] = [];
-  return (change) => {
-    if (change.whole) [passed, waiting] = [0, []];
-    waiting.push(change);
-    const changed = waiting.flatMap((each) => each.changed);
-    if (change.isPartial && changed.length < passed) return;
-    passed += changed.length;
-    const whole = waiting.some((each) => each.whole);
-    waiting = [];
-    pass({ ...change, whole, changed });
-  };
+  }, [isSeen, attention]);
+  return attention;
 }

@@ -1,6 +1,7 @@
 import { useCallback, useEffect, useState } from 'preact/hooks';
 import type { StoredFile } from '../../protocol.ts';
-import { ask, QuestionRefused } from './ask.ts';
+import { ask } from './ask.ts';
+import { QuestionRefused } from './post.ts';
 import type { UnseenReading } from './use-unseen.ts';
 
 /** The most paths of one question. */

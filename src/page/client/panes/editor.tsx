@@ -1,9 +1,10 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { mergeLines } from '../../../language/line-diff.ts';
-import { ask, QuestionRefused } from '../data/ask.ts';
+import { ask } from '../data/ask.ts';
 import { toEnd } from '../data/diff-lines.ts';
 import type { FileDraft } from '../data/drafts.ts';
 import { savedText } from '../data/line-ends.ts';
+import { QuestionRefused } from '../data/post.ts';
 import { TextDiff } from '../parts/text-diff.tsx';
 
 /** The text that another writer has given the file; null where the file is gone. */

@@ -1,7 +1,8 @@
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import { visibleName } from '../../../language/invisible.ts';
 import type { DirectoryRemoved, StoredFile } from '../../protocol.ts';
-import { ask, QuestionRefused } from '../data/ask.ts';
+import { ask } from '../data/ask.ts';
+import { QuestionRefused } from '../data/post.ts';
 import { ROOT } from '../data/tree-rows.ts';
 import { useScreen } from '../data/view-state.ts';
 import { Dialog } from '../parts/dialog.tsx';

@@ -1,6 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Costed, LineOf, ResultOf } from '../../protocol.ts';
-import { ask, QuestionRefused } from '../data/ask.ts';
+import { ask } from '../data/ask.ts';
+import { QuestionRefused } from '../data/post.ts';
 import { beginClick } from '../data/spent.ts';
 import { NearRows } from '../parts/near-part.tsx';
 import { counted, requestWords, sizeWords, timeWords } from '../parts/words.ts';

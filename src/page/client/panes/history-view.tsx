@@ -1,7 +1,8 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { visibleName } from '../../../language/invisible.ts';
 import type { LineOf, ResultOf, VersionEntry } from '../../protocol.ts';
-import { ask, QuestionRefused } from '../data/ask.ts';
+import { ask } from '../data/ask.ts';
+import { QuestionRefused } from '../data/post.ts';
 import { beginClick } from '../data/spent.ts';
 import { ROOT } from '../data/tree-rows.ts';
 import { useNow } from '../data/use-now.ts';

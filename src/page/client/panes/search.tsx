@@ -1,7 +1,8 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { visible, visibleName } from '../../../language/invisible.ts';
 import type { FoundLine, LineOf, ResultOf } from '../../protocol.ts';
-import { ask, QuestionRefused } from '../data/ask.ts';
+import { ask } from '../data/ask.ts';
+import { QuestionRefused } from '../data/post.ts';
 import { ROOT } from '../data/tree-rows.ts';
 import type { UnseenReading } from '../data/use-unseen.ts';
 import { SeenText } from '../parts/seen-text.tsx';

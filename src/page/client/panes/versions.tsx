@@ -3,11 +3,11 @@ import { visibleName } from '../../../language/invisible.ts';
 import type { VersionEntry } from '../../protocol.ts';
 import { ask } from '../data/ask.ts';
 import { useAnswer } from '../data/use-answer.ts';
-import { useVersion } from '../data/use-version.ts';
 import { Dialog } from '../parts/dialog.tsx';
 import { TextDiff } from '../parts/text-diff.tsx';
 import { counted, sizeWords, timeWords } from '../parts/words.ts';
 import { Moment } from './moment.tsx';
+import { useVersion } from './use-version.ts';
 
 interface VersionsProps {
   readonly path: string;
@@ -174,7 +174,7 @@ function TakeBack({
           : 'What the file has now becomes an earlier version.'}
       </p>
       {isReady && (
-        <div class="preview">
+        <div class="preview" role="group" aria-label="Preview" tabIndex={0}>
           <TextDiff before={before.text ?? ''} after={after.text ?? ''} label="What would change" />
         </div>
       )}

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
-import { QuestionRefused } from '../data/ask.ts';
+import { QuestionRefused } from '../data/post.ts';
 
 /** Asks before something is done; stays open, and says why, where that is refused. */
 export function Dialog({

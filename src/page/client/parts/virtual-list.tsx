@@ -1,7 +1,7 @@
 import type { ComponentChildren, RefObject } from 'preact';
 import { useEffect, useLayoutEffect, useState } from 'preact/hooks';
 
-/** Rows above and below what is seen. */
+/** Rows above and below what is seen; they are others only when half of them was scrolled past. */
 const SPARE_ROWS = 12;
 
 /**
@@ -22,14 +22,19 @@ export function VirtualList<T>({
   readonly onSeen?: (rows: readonly T[]) => void;
   readonly children: (row: T, index: number) => ComponentChildren;
 }) {
-  const [seen, setSeen] = useState({ first: 0, last: 60 });
+  const [seen, setSeen] = useState({ first: 0, last: Math.ceil(innerHeight / height) + SPARE_ROWS });
   useLayoutEffect(() => {
     const element = place.current;
     if (element === null) return undefined;
     const look = (): void => {
-      const first = Math.max(0, Math.floor(element.scrollTop / height) - SPARE_ROWS);
-      const last = Math.ceil((element.scrollTop + element.clientHeight) / height) + SPARE_ROWS;
-      setSeen((before) => (before.first === first && before.last === last ? before : { first, last }));
+      const top = Math.floor(element.scrollTop / height);
+      const bottom = Math.ceil((element.scrollTop + element.clientHeight) / height);
+      const isNear = (spare: number, rows: number): boolean => Math.abs(spare - rows) <= SPARE_ROWS / 2;
+      setSeen((before) =>
+        isNear(Math.min(top, SPARE_ROWS), top - before.first) && isNear(SPARE_ROWS, before.last - bottom)
+          ? before
+          : { first: Math.max(0, top - SPARE_ROWS), last: bottom + SPARE_ROWS },
+      );
     };
     look();
     element.addEventListener('scroll', look, { passive: true });

@@ -35,21 +35,23 @@ export function daysUntil(moment: number): number {
   return Math.floor(moment / DAY_MS);
 }
 
-const days = new Intl.RelativeTimeFormat('en', { numeric: 'auto' });
+/** Days by how many days ago they were. */
+const NEAR_DAYS = ['today', 'yesterday'];
 
 /** Says when it was: `3 min ago`, `today 09:30 UTC`, `yesterday 14:02 UTC`, and the whole time before that. */
 export function momentWords(moment: number, now: number): string {
   if (now - moment < 3_600_000) return agoWords(moment, now);
   const age = daysUntil(now) - daysUntil(moment);
   const [date = '', time = '', zone = ''] = timeWords(moment).split(' ');
-  return `${age < 2 ? days.format(-age, 'day') : date} ${time.slice(0, 5)} ${zone}`;
+  return `${NEAR_DAYS[age] ?? date} ${time.slice(0, 5)} ${zone}`;
 }
 
-const wholeDays = new Intl.DateTimeFormat('en-GB', { dateStyle: 'full', timeZone: 'UTC' });
+let wholeDays: Intl.DateTimeFormat | undefined;
 
 /** Says the day of a moment in UTC: `Today, Tuesday 17 November 2026`. */
 export function dayWords(moment: number, now: number): string {
   const age = daysUntil(now) - daysUntil(moment);
+  wholeDays ??= new Intl.DateTimeFormat('en-GB', { dateStyle: 'full', timeZone: 'UTC' });
   const day = wholeDays.format(moment).replace(',', '');
   return age === 0 ? `Today, ${day}` : age === 1 ? `Yesterday, ${day}` : day;
 }

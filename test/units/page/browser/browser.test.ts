@@ -529,6 +529,35 @@ describePage('the page in Chromium', ({ browser, stack, show }) => {
     expect(tabs?.y).toBeGreaterThanOrEqual((list?.y ?? 0) + (list?.height ?? 0));
   });
 
+  it('names the first directory of a deep path, the two above the file, and between them what leads further in', async () => {
+    const path = '/memories/customers/north/berlin/bakeries/acme/notes.md';
+    const { page } = await show(({ memory: { files } }) => files.write(path, NOTES), { width: 1280 });
+    await row(page, 'notes.md').click();
+    const crumbs = page.locator('.file-pane .crumb button');
+    await expect.poll(() => crumbs.allTextContents(), PATIENT).toEqual(['memories', '…', 'bakeries', 'acme']);
+    await crumbs.nth(1).click();
+    await expect.poll(() => crumbs.allTextContents(), PATIENT).toEqual(['memories', 'customers', 'north']);
+    await page.locator('.file-pane .name').getByText('berlin').waitFor();
+  });
+
+  it('shows a table with its words whole, and lets it scroll by the keyboard where it is too wide', async () => {
+    const word = 'incomprehensibilities';
+    const wide = `| ${`${word} | `.repeat(8)}\n|${' --- |'.repeat(8)}\n| ${'a | '.repeat(8)}\n`;
+    const { page } = await show(({ memory: { files } }) => files.write('/memories/a.md', wide));
+    await row(page, 'a.md').click();
+    const table = page.getByRole('group', { name: 'Table' });
+    await table.waitFor();
+    const heights = await table.locator('th').evaluateAll((all) => all.map((each) => each.clientHeight));
+    const line = await table
+      .locator('td')
+      .first()
+      .evaluate((each) => each.clientHeight);
+    expect(heights.map((height) => height <= line)).not.toContain(false);
+    await table.focus();
+    await page.keyboard.press('ArrowRight');
+    await expect.poll(() => table.evaluate((each) => each.scrollLeft), PATIENT).toBeGreaterThan(0);
+  });
+
   it('shows 10,000 files with a screenful of rows, the first of them after one LIST', async () => {
     const held = Promise.withResolvers<void>();
     const { page } = await show(
@@ -555,9 +584,9 @@ describePage('the page in Chromium', ({ browser, stack, show }) => {
     const nodes = () => page.evaluate(() => document.querySelectorAll('*').length);
     await expect.poll(nodes, PATIENT).toBeLessThan(600);
     expect(await page.getByRole('treeitem').count()).toBeLessThan(120);
-    // The page, its script and style, its icon, the session, the facts, the tree and the directory.
+    // Five scripts and a style, the icon, the session, the facts, the tree, the directory and what is seen of it.
     const asked = await page.evaluate(() => performance.getEntriesByType('resource').length);
-    expect(asked).toBeLessThan(10);
+    expect(asked).toBeLessThan(14);
     await toTree(page);
     await page.keyboard.press('End');
     await row(page, 'first.md').waitFor();

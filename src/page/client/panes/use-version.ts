@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'preact/hooks';
-import { ask, QuestionRefused } from './ask.ts';
+import { ask } from '../data/ask.ts';
+import { QuestionRefused } from '../data/post.ts';
 
 interface VersionText {
   readonly text?: string;
