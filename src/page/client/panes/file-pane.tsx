@@ -143,23 +143,31 @@ export function FilePane(props: FilePaneProps) {
   );
 }
 
-/** The path, each directory of which leads to it. */
+/** The most directories of a path that are named one by one. */
+const MOST_CRUMBS = 4;
+
+/** The path, each directory of which leads to it. Of a deep one those in the middle share a crumb. */
 function Crumbs({ path, onOpen }: { readonly path: string; readonly onOpen: (path: string) => void }) {
   const [name = '', ...above] = path.slice(1).split('/').reverse();
-  const directories = above.reverse();
+  const directories = above
+    .reverse()
+    .map((directory, index, all) => ({ directory, at: `/${all.slice(0, index + 1).join('/')}` }));
+  const between = directories.slice(1, Math.max(1, directories.length - MOST_CRUMBS + 2));
+  const inner = between.at(-1);
+  const crumbs =
+    between.length < 2 || inner === undefined
+      ? directories
+      : [...directories.slice(0, 1), { ...inner, directory: '…' }, ...directories.slice(1 + between.length)];
   return (
     <>
-      {directories.map((directory, index) => {
-        const at = `/${directories.slice(0, index + 1).join('/')}`;
-        return (
-          <span key={at} class="crumb">
-            <span class="dim">/</span>
-            <button type="button" title={visibleName(at)} onClick={() => onOpen(at)}>
-              <bdi>{visibleName(directory)}</bdi>
-            </button>
-          </span>
-        );
-      })}
+      {crumbs.map(({ directory, at }) => (
+        <span key={at} class="crumb">
+          <span class="dim">/</span>
+          <button type="button" title={visibleName(at)} onClick={() => onOpen(at)}>
+            <bdi>{visibleName(directory)}</bdi>
+          </button>
+        </span>
+      ))}
       <span class="dim">/</span>
       <bdi class="name">{visibleName(name)}</bdi>
     </>

@@ -146,39 +146,44 @@ function Keys({ path, files, foreign, keyPrefix, onOpen }: StorePaneProps) {
           )}
         </p>
       </div>
-      <div
-        ref={place}
-        class="scroll keys"
-        tabIndex={0}
-        data-focus="store"
-        role="listbox"
-        aria-label="Object keys"
-        // A row that was scrolled away is no element that could be named.
-        aria-activedescendant={chosen && laidOut.includes(chosen) ? idOfKey(chosen) : undefined}
-        onKeyDown={press}
-      >
-        <VirtualList place={place} rows={rows} height={KEY_HEIGHT} onSeen={setLaidOut}>
-          {(file, index) => (
-            <div
-              key={file.key}
-              id={idOfKey(file)}
-              class="key-row"
-              role="option"
-              aria-selected={index === at}
-              aria-posinset={index + 1}
-              aria-setsize={rows.length}
-              data-active={index === at}
-              style={{ height: `${KEY_HEIGHT}px` }}
-              onClick={() => onOpen(file.path)}
-              title={file.key}
-            >
-              <span class="name">{file.key}</span>
-              <span class="size">{sizeWords(file.stored)}</span>
-            </div>
-          )}
-        </VirtualList>
-        {rows.length === 0 && <p class="empty">No object. What is written lies here, sealed.</p>}
-      </div>
+      {rows.length === 0 ? (
+        <p class="empty" data-focus="store" tabIndex={-1}>
+          No object. What is written lies here, sealed.
+        </p>
+      ) : (
+        <div
+          ref={place}
+          class="scroll keys"
+          tabIndex={0}
+          data-focus="store"
+          role="listbox"
+          aria-label="Object keys"
+          // A row that was scrolled away is no element that could be named.
+          aria-activedescendant={chosen && laidOut.includes(chosen) ? idOfKey(chosen) : undefined}
+          onKeyDown={press}
+        >
+          <VirtualList place={place} rows={rows} height={KEY_HEIGHT} onSeen={setLaidOut}>
+            {(file, index) => (
+              <div
+                key={file.key}
+                id={idOfKey(file)}
+                class="key-row"
+                role="option"
+                aria-selected={index === at}
+                aria-posinset={index + 1}
+                aria-setsize={rows.length}
+                data-active={index === at}
+                style={{ height: `${KEY_HEIGHT}px` }}
+                onClick={() => onOpen(file.path)}
+                title={file.key}
+              >
+                <span class="name">{file.key}</span>
+                <span class="size">{sizeWords(file.stored)}</span>
+              </div>
+            )}
+          </VirtualList>
+        </div>
+      )}
     </>
   );
 }
