@@ -1,13 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
-import { PROGRAM_ENV } from '../stage/programs.ts';
+import { crashProgram, PROGRAM_ENV } from '../stage/programs.ts';
 import type { LifecycleTask } from './lifecycle-task.ts';
 
-const COMMAND_PROCESS = fileURLToPath(new URL('crash-process.ts', import.meta.url));
-const SESSION_PROCESS = fileURLToPath(new URL('session-process.ts', import.meta.url));
-const LIFECYCLE_PROCESS = fileURLToPath(new URL('lifecycle-process.ts', import.meta.url));
+const COMMAND_PROCESS = crashProgram('crash-process');
+const SESSION_PROCESS = crashProgram('session-process');
+const LIFECYCLE_PROCESS = crashProgram('lifecycle-process');
 
 /** A place between two requests of a process. */
 export interface Boundary {

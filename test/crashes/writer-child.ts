@@ -2,12 +2,11 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
-import { PROGRAM_ENV } from '../stage/programs.ts';
+import { crashProgram, PROGRAM_ENV } from '../stage/programs.ts';
 import { type Deed, deedOf, EDIT_EVERY } from './deeds.ts';
 import type { TenantState } from './tenant-state.ts';
 
-const PROCESS = fileURLToPath(new URL('writer-process.ts', import.meta.url));
+const PROCESS = crashProgram('writer-process');
 
 /** A deed and how it ended: `done`, the code of its failure, or `cut off` by the end of its process. */
 export interface DoneDeed extends Deed {

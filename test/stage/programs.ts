@@ -1,5 +1,5 @@
 import { readdirSync, symlinkSync, writeFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 /**
@@ -11,9 +11,20 @@ export const PROGRAM_ENV: Readonly<Record<string, string | undefined>> = {
   NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
 };
 
-/** The command line that `test/runner/built-cli.ts` has built for this run. */
+/** The command line that `test/runner/built-programs.ts` has built for this run. */
 export const CLI_PROGRAM: string =
   process.env['TEST_CLI'] ?? fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
+
+/** The folder beside the built command line that has the built programs of `test/crashes`. */
+export const PROCESSES = 'processes';
+
+/** Finds the program of that name in `test/crashes`, built for this run or from source. */
+export function crashProgram(name: string): string {
+  const cli = process.env['TEST_CLI'];
+  return cli === undefined
+    ? fileURLToPath(new URL(`../crashes/${name}.ts`, import.meta.url))
+    : join(dirname(cli), PROCESSES, `${name}.js`);
+}
 
 /** Puts an `npx` into a folder for the path that runs the command line, as in a checkout that was built. */
 export function putNpx(folder: string): void {
