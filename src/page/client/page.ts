@@ -11,9 +11,15 @@ async function start(): Promise<void> {
     await exchange(hash.slice(1)).catch(() => false);
   }
   const begun = document.hidden ? undefined : beginWatch();
-  const { show } = await import('./app.tsx');
   const element = document.getElementById('page');
-  if (element !== null) await show(element, begun);
+  if (element === null) return;
+  try {
+    const { show } = await import('./app.tsx');
+    await show(element, begun);
+  } catch {
+    element.textContent =
+      'The page could not be loaded. Is the program that shows it still running? Reload, or start it anew.';
+  }
 }
 
 void start();

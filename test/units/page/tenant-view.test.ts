@@ -166,6 +166,23 @@ describe('what the page asks', () => {
     expect(listsAtFirst).toEqual([0, 1]);
   });
 
+  it.each([99, 100, 101, 999, 1_000, 1_001])('tells each of %i files once', async (count) => {
+    await using agent = await openAgent();
+    await listedOnly(agent, count - 1);
+    await using view = await openView(agent);
+    const { lines } = await ask(view, 'watch', {}, (line, end) => {
+      if (!(line as TreeChange).isPartial) end();
+    });
+    const changes = lines as readonly TreeChange[];
+    const paths = changes.flatMap(({ changed }) => changed.map(({ path }) => path));
+    expect([paths.length, new Set(paths).size, changes.flatMap(({ removed }) => removed)]).toEqual([
+      count,
+      count,
+      [],
+    ]);
+    expect(changes.map(({ whole }) => whole)).toEqual(changes.map((_, index) => index === 0));
+  });
+
   it('leaves out what it listed ten seconds before', async () => {
     const clock = vi.spyOn(performance, 'now');
     await using agent = await openAgent();

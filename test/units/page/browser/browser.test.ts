@@ -529,6 +529,40 @@ describePage('the page in Chromium', ({ browser, stack, show }) => {
     expect(tabs?.y).toBeGreaterThanOrEqual((list?.y ?? 0) + (list?.height ?? 0));
   });
 
+  it('says that it could not be loaded where the app does not come', async () => {
+    const { served, context } = await show(async () => {});
+    const page = await context.newPage();
+    await page.route('**/app.js', (route) => route.abort());
+    await page.goto(served.origin);
+    await page.getByText('The page could not be loaded.').waitFor();
+  });
+
+  it('begins to watch once it is seen, where it was hidden while it was loaded', async () => {
+    const { agent, served, context } = await show(({ memory: { files } }) =>
+      files.write('/memories/a.md', 'a'),
+    );
+    const page = await context.newPage();
+    await page.addInitScript(() => {
+      const seen = { isHidden: true };
+      Object.defineProperty(document, 'hidden', { get: () => seen.isHidden });
+      Object.assign(globalThis, {
+        see: () => {
+          seen.isHidden = false;
+          document.dispatchEvent(new Event('visibilitychange'));
+        },
+      });
+    });
+    const asked: string[] = [];
+    page.on('request', (request) => asked.push(request.url()));
+    await page.goto(served.origin);
+    await page.getByRole('tree').waitFor();
+    await expect.poll(() => asked.some((url) => url.endsWith('/api/facts')), PATIENT).toBe(true);
+    expect(asked.filter((url) => url.endsWith('/api/watch'))).toEqual([]);
+    await agent.memory.files.write('/memories/b.md', 'b');
+    await page.evaluate(() => (globalThis as unknown as { see(): void }).see());
+    await row(page, 'b.md').waitFor();
+  });
+
   it('names the first directory of a deep path, the two above the file, and between them what leads further in', async () => {
     const path = '/memories/customers/north/berlin/bakeries/acme/notes.md';
     const { page } = await show(({ memory: { files } }) => files.write(path, NOTES), { width: 1280 });
