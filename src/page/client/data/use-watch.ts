@@ -49,7 +49,7 @@ async function* startedWith<T>(first: Promise<T>, rest: AsyncIterable<T>): Async
  * when they are as many as those before them, so that a tree is made anew a few times, and not for each page.
  */
 export function useWatch({
-  begun,
+  begun: given,
   onChange,
   onFailure,
   onEnd,
@@ -70,19 +70,25 @@ export function useWatch({
     document.addEventListener('visibilitychange', look);
     return () => document.removeEventListener('visibilitychange', look);
   }, []);
-  const first = useRef(begun);
+  const first = useRef(given);
   useLayoutEffect(() => {
-    if (!isSeen) return undefined;
-    let now = first.current ?? watch();
+    const begun = first.current;
     first.current = undefined;
-    const { ending } = now;
-    const gathered = gathering((change) => latest.current.onChange(change), now.shown);
+    if (!isSeen) {
+      // The page was hidden while it was loaded.
+      begun?.ending.abort();
+      return undefined;
+    }
+    let ongoing = begun ?? watch();
+    const { ending } = ongoing;
+    const gathered = gathering((change) => latest.current.onChange(change), ongoing.shown);
     const go = async (): Promise<void> => {
       for (;;) {
         try {
-          for await (const change of now.changes) {
+          for await (const change of ongoing.changes) {
             await painted();
-            attention.turn({ id: now.id });
+            if (ending.signal.aborted) return;
+            attention.turn({ id: ongoing.id });
             countLook(change.requests);
             gathered(change);
           }
@@ -95,7 +101,7 @@ export function useWatch({
           latest.current.onFailure(error.message);
           await pause(RETRY_MS);
           if (ending.signal.aborted) return;
-          now = watch(ending);
+          ongoing = watch(ending);
         }
       }
     };

@@ -145,6 +145,8 @@ export function FilePane(props: FilePaneProps) {
 
 /** The most directories of a path that are named one by one. */
 const MOST_CRUMBS = 4;
+/** A name of fewer UTF-16 units is never cut. */
+const SHORT_CRUMB = 5;
 
 /** The path, each directory of which leads to it. Of a deep one those in the middle share a crumb. */
 function Crumbs({ path, onOpen }: { readonly path: string; readonly onOpen: (path: string) => void }) {
@@ -161,7 +163,7 @@ function Crumbs({ path, onOpen }: { readonly path: string; readonly onOpen: (pat
   return (
     <>
       {crumbs.map(({ directory, at }) => (
-        <span key={at} class="crumb">
+        <span key={at} class="crumb" data-short={directory.length < SHORT_CRUMB}>
           <span class="dim">/</span>
           <button type="button" title={visibleName(at)} onClick={() => onOpen(at)}>
             <bdi>{visibleName(directory)}</bdi>
