@@ -11,6 +11,7 @@ import { growth } from './growth.ts';
 import { type Findings, type Lab, openLab } from './lab.ts';
 import { longHistory } from './long-history.ts';
 import { manyFiles } from './many-files.ts';
+import { page } from './page.ts';
 import { chartOf } from './report/chart.ts';
 import { withFigures } from './report/document.ts';
 import { type Row, verdictOf } from './report/row.ts';
@@ -54,6 +55,7 @@ const GROUPS: Readonly<
   },
   'stand-still': { about: 'for how long 1 MiB holds the event loop', run: standStill },
   history: { about: 'what a long history costs who looks back', run: longHistory },
+  page: { about: 'the first rows and the whole tree of the page, of 10,000 files beside 100', run: page },
   crypto: { about: 'sealing and opening beside AES-GCM and the AWS Encryption SDK', run: crypto },
 };
 

@@ -6,9 +6,9 @@ import { readEvents, type TurnEvent } from '../../examples/stream/read-events.ts
 import { type StreamServer, startServer } from '../../examples/stream/server.ts';
 import { createAuthorize, signSession } from '../../examples/stream/session.ts';
 import { createTurnStream, type Ended, MOST_BODY_BYTES } from '../../examples/stream/stream-turn.ts';
+import { findChromium, launchChromium } from '../../infra/local/programs/chromium.ts';
 import { createMemoryPool, MemoryError, type MemoryPool } from '../../src/index.ts';
 import { ApiRefusal, type ClaudeScript, createScriptedClaude } from '../../src/testing/index.ts';
-import { findChromium, launchChromium } from '../units/page/chromium.ts';
 
 const NOTE = { command: 'create', path: '/memories/launch.md', file_text: 'May' };
 

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { type Browser, chromium } from 'playwright-core';
-import { type Environment, findCommand } from '../../../infra/local/programs/find-program.ts';
+import { type Environment, findCommand } from './find-program.ts';
 
 /** The shell first: it lays out and runs pages alike, and has no window of its own, which takes more than most tests do. */
 const NAMES = ['chromium-headless-shell', 'chromium', 'chromium-browser', 'google-chrome'];

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import type { Browser, Page } from 'playwright-core';
+import { findChromium, launchChromium, NO_CHROMIUM } from '../../../../infra/local/programs/chromium.ts';
 import { type AgentSite, builtPage, openAgent, servePageOf } from '../../../stage/page-site.ts';
-import { findChromium, launchChromium, NO_CHROMIUM } from '../chromium.ts';
 
 // Takes the pictures of the page that README.md and docs/page.md show: npm run write pictures
 

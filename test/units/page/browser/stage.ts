@@ -1,6 +1,7 @@
 import axe from 'axe-core';
 import type { Browser, BrowserContext, Locator, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe } from 'vitest';
+import { findChromium, launchChromium } from '../../../../infra/local/programs/chromium.ts';
 import type { MemoryOptions } from '../../../../src/open/options/options.ts';
 import type { Asset } from '../../../../src/page/server/serve-page.ts';
 import {
@@ -10,7 +11,6 @@ import {
   type ServedPage,
   servePageOf,
 } from '../../../stage/page-site.ts';
-import { findChromium, launchChromium } from '../chromium.ts';
 
 const SLOW = 120_000;
 export const PATIENT = { timeout: 60_000 };
