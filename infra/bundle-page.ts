@@ -41,7 +41,8 @@ export async function bundlePage(folder: string): Promise<Metafile> {
 
 /** Names the app, and the scripts that it does not run without: the browser fetches them beside the first one. */
 function appScripts({ outputs }: Metafile): readonly string[] {
-  const app = Object.keys(outputs).find((path) => basename(path) === 'app.js') ?? '';
+  const app = Object.keys(outputs).find((path) => basename(path) === 'app.js');
+  if (app === undefined) throw new Error('The bundle has no app.js.');
   const needed = (outputs[app]?.imports ?? []).filter(({ kind }) => kind === 'import-statement');
   return [app, ...needed.map(({ path }) => path)].map((path) => basename(path));
 }

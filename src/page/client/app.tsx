@@ -8,7 +8,7 @@ import { type BegunWatch, GONE, QuestionRefused } from './data/post.ts';
 import { beginClick } from './data/spent.ts';
 import { applied, BARE, type FilesByPath, ROOT, regrown, type TreeBranch } from './data/tree-rows.ts';
 import { useUnseen } from './data/use-unseen.ts';
-import { firstChangeOf, type OngoingWatch, useWatch } from './data/use-watch.ts';
+import { type OngoingWatch, useWatch, withFirstChange } from './data/use-watch.ts';
 import { type FileLook, LOOK_WORDS, type Pane, VIEW_NAMES, VIEWS } from './data/view-state.ts';
 import { FilePane } from './panes/file-pane.tsx';
 import { Health } from './panes/health.tsx';
@@ -53,32 +53,29 @@ function withChange(tree: ShownTree, change: TreeChange): ShownTree {
   return { files, root, foreign, everyMs, restMs, changed: new Set(changed), isLoaded: !change.isPartial };
 }
 
-/** What the app was started with. */
+/** The place to be shown, and what was asked before the app was there. */
 interface Started {
   readonly place: PageAddress;
   readonly facts: Promise<Facts>;
   readonly watch: OngoingWatch | undefined;
-  /** What the watch told at once. */
-  readonly first: TreeChange | undefined;
 }
 
 /** Shows the page in an element, at the place that its address leads to. */
 export async function show(element: HTMLElement, begun: BegunWatch | undefined): Promise<void> {
   const facts = ask('facts', {});
-  // The app hears of a failure.
+  // A failure is handled by the app, once it is there.
   facts.catch(() => {});
   const place = await placeAt(location.hash);
   if (place === undefined) history.replaceState(null, '', '/');
-  const { watch, first } = (begun && (await firstChangeOf(begun))) ?? {};
-  render(<App {...{ facts, watch, first }} place={{ ...START, ...place }} />, element);
+  const watch = begun && (await withFirstChange(begun));
+  render(<App {...{ facts, watch }} place={{ ...START, ...place }} />, element);
 }
 
 function App(started: Started) {
   const [facts, setFacts] = useState<Facts>();
   const [refusal, setRefusal] = useState<QuestionRefused>();
-  const [tree, change] = useReducer(withChange, NO_TREE, (none) =>
-    started.first ? withChange(none, started.first) : none,
-  );
+  const first = started.watch?.first;
+  const [tree, change] = useReducer(withChange, NO_TREE, (none) => (first ? withChange(none, first) : none));
   const [selected, select] = useState(started.place.path);
   const [line, setLine] = useState<number>();
   const [look, setLook] = useState(started.place.look);
@@ -98,7 +95,7 @@ function App(started: Started) {
 
   useEffect(() => void started.facts.then(setFacts, fail), [started.facts, fail]);
   const attention = useWatch({
-    begun: started.watch,
+    given: started.watch,
     onChange(next) {
       setPaused(undefined);
       change(next);

@@ -10,13 +10,15 @@ async function start(): Promise<void> {
     history.replaceState(null, '', '/');
     await exchange(hash.slice(1)).catch(() => false);
   }
-  const begun = document.hidden ? undefined : beginWatch();
   const element = document.getElementById('page');
   if (element === null) return;
+  const begun = document.hidden ? undefined : beginWatch();
   try {
     const { show } = await import('./app.tsx');
     await show(element, begun);
-  } catch {
+  } catch (error) {
+    console.error(error);
+    begun?.ending.abort();
     element.textContent =
       'The page could not be loaded. Is the program that shows it still running? Reload, or start it anew.';
   }

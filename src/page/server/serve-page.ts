@@ -184,7 +184,7 @@ const TYPES: Readonly<Record<string, string>> = {
  */
 export function readAssets(folder: URL): ReadonlyMap<string, Asset> {
   try {
-    return new Map(
+    const assets = new Map(
       readdirSync(folder).map((name) => [
         name === 'index.html' ? '/' : `/${name}`,
         {
@@ -193,6 +193,9 @@ export function readAssets(folder: URL): ReadonlyMap<string, Asset> {
         },
       ]),
     );
+    const missing = ['/', '/page.js', '/app.js', '/page.css'].find((path) => !assets.has(path));
+    if (missing !== undefined) throw new Error(`There is no ${missing}`);
+    return assets;
   } catch (error) {
     throw misconfigured('The files of the page are missing: "npm run build" makes them.', error);
   }

@@ -16,10 +16,12 @@ const MOST_LISTS = 4;
 /** The objects that a first look tells at once: a few more than a screen has rows for. */
 const FIRST_OBJECTS = 100;
 
-/** The time for which the beginning of a listing may be shown first, until the look that follows at once is done. */
+/** The age up to which a listing ahead is shown; the look that follows it corrects it. */
 const AHEAD_MS = 10_000;
+/** The longest wait for a listing ahead. */
+const AHEAD_WAIT_MS = 1_000;
 
-/** The time in which the browser draws what was told first, and has the processor to itself. */
+/** The time for which a look pauses, so that a browser on the same machine can draw what was told first. */
 const DRAWING_MS = 120;
 
 /** The watches of a page, one for each of its windows. */
@@ -57,9 +59,11 @@ export function createWatches(tenant: Tenant): Watches {
       const wishes: Wishes = { open: [], changed: [], hurry() {} };
       all.set(id, wishes);
       try {
-        const found = await ahead;
+        const listed = ahead;
         ahead = undefined;
-        return await watchTree(tenant, asking, { wishes, ahead: found });
+        // A store that is slow is asked anew, so that the page hears of its failure.
+        const found = listed && (await Promise.race([listed, pause(AHEAD_WAIT_MS, asking.signal)]));
+        return await watchTree(tenant, asking, { wishes, ahead: found ?? undefined });
       } finally {
         if (all.get(id) === wishes) all.delete(id);
       }
@@ -130,11 +134,11 @@ async function watchTree(
     for (;;) {
       const { value: stretch } = await pass.next();
       if (stretch === undefined) break;
-      // Each stretch of the first look is shown as it comes, and of the first one its beginning before the rest.
+      // Each stretch of the first look is told as it comes; the first one is told in two parts.
       const parts = to === 'first end' && list.size === 0 ? divided(stretch, FIRST_OBJECTS) : [stretch];
       for (const part of parts) {
         take(work, part);
-        const isMore = part !== stretch || part.objects.length === KEYS_PER_REQUEST;
+        const isMore = part !== parts.at(-1) || stretch.objects.length === KEYS_PER_REQUEST;
         if (isMore && to === 'first end') await tellPart({});
       }
       if (stretch.through === undefined) break;
@@ -155,7 +159,7 @@ async function watchTree(
     if (isFirst && ahead !== undefined && tenant.monotonic() - ahead.at < AHEAD_MS) {
       take(work, ahead.stretch);
       await tellPart(ahead.requests);
-      await pause(DRAWING_MS, signal);
+      if (ahead.stretch.objects.length === FIRST_OBJECTS) await pause(DRAWING_MS, signal);
     }
     const prefixes = isFirst ? [] : list.prefixesOf(work, { changed, open });
     for (const prefix of prefixes) {

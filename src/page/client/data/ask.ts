@@ -66,6 +66,10 @@ export async function ask<N extends QuestionName>(
 /** Yields what a watch tells, without an end. @throws QuestionRefused when it ends after all. */
 export async function* changesOf({ response: asked, ending }: BegunWatch): AsyncGenerator<TreeChange, never> {
   const response = await asked;
+  if (response.status === 503) {
+    const message = 'The program that shows this page has too much to do.';
+    throw new QuestionRefused({ code: 'limit_exceeded', message });
+  }
   if (response.status === 401) throw new QuestionRefused({ code: LOCKED, message: 'Not signed in.' });
   if (!response.ok || response.body === null) throw gone();
   for await (const line of linesOf(response.body, ending.signal)) yield checked(line, QUESTIONS.watch.line);

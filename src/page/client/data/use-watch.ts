@@ -2,7 +2,8 @@ import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { TreeChange } from '../../protocol.ts';
 import { changesOf, LOCKED } from './ask.ts';
 import { type Attention, createAttention } from './attention.ts';
-import { gathering, MOMENT_MS, painted, pause } from './pace.ts';
+import { gathering } from './gathering.ts';
+import { MOMENT_MS, painted, pause } from './pace.ts';
 import { type BegunWatch, beginWatch, GONE, QuestionRefused } from './post.ts';
 import { countLook } from './spent.ts';
 
@@ -12,31 +13,27 @@ const RETRY_MS = 2_000;
 /** A watch, and what it tells from here on. */
 export interface OngoingWatch extends Pick<BegunWatch, 'id' | 'ending'> {
   readonly changes: AsyncIterable<TreeChange>;
-  /** The files that are shown already. */
-  readonly shown: number;
+  /** The first change, where it was taken out of `changes`. */
+  readonly first: TreeChange | undefined;
 }
 
-/** Begins a watch. */
-export function watch(ending = new AbortController()): OngoingWatch {
+function watchAnew(ending = new AbortController()): OngoingWatch {
   const begun = beginWatch(ending);
-  return { id: begun.id, ending, changes: changesOf(begun), shown: 0 };
+  return { id: begun.id, ending, changes: changesOf(begun), first: undefined };
 }
 
 /**
- * Waits a moment for what a watch tells first, and takes it out of the watch where it came: a page with files is then
+ * Waits at most `MOMENT_MS` for the first change of a watch. One that came is told apart, so that a page with files is
  * drawn once.
  */
-export async function firstChangeOf(
-  begun: BegunWatch,
-): Promise<{ readonly watch: OngoingWatch; readonly first: TreeChange | undefined }> {
+export async function withFirstChange(begun: BegunWatch): Promise<OngoingWatch> {
   const { id, ending } = begun;
   const changes = changesOf(begun);
   const pending = changes.next().then(({ value }) => value);
   const first = await Promise.race([pending, pause(MOMENT_MS)]).catch(() => undefined);
-  if (first === undefined)
-    return { watch: { id, ending, changes: startedWith(pending, changes), shown: 0 }, first };
+  if (first === undefined) return { id, ending, changes: startedWith(pending, changes), first };
   countLook(first.requests);
-  return { watch: { id, ending, changes, shown: first.changed.length }, first };
+  return { id, ending, changes, first };
 }
 
 async function* startedWith<T>(first: Promise<T>, rest: AsyncIterable<T>): AsyncGenerator<T> {
@@ -45,17 +42,16 @@ async function* startedWith<T>(first: Promise<T>, rest: AsyncIterable<T>): Async
 }
 
 /**
- * Watches the tree while the page can be seen, and counts what the looks cost. The pages of a first look are passed on
- * when they are as many as those before them, so that a tree is made anew a few times, and not for each page.
+ * Watches the tree while the page can be seen, and counts what the looks cost.
  */
 export function useWatch({
-  begun: given,
+  given,
   onChange,
   onFailure,
   onEnd,
 }: {
-  /** The first one, where the page began it. */
-  readonly begun: OngoingWatch | undefined;
+  /** The first watch, where the page began it. */
+  readonly given: OngoingWatch | undefined;
   readonly onChange: (change: TreeChange) => void;
   /** The store did not answer; it is asked again. */
   readonly onFailure: (message: string) => void;
@@ -68,9 +64,12 @@ export function useWatch({
   useEffect(() => {
     const look = (): void => setSeen(!document.hidden);
     document.addEventListener('visibilitychange', look);
+    // It may have changed since it was rendered.
+    look();
     return () => document.removeEventListener('visibilitychange', look);
   }, []);
   const first = useRef(given);
+  const [gathered] = useState(() => gathering((change) => latest.current.onChange(change), given?.first));
   useLayoutEffect(() => {
     const begun = first.current;
     first.current = undefined;
@@ -79,9 +78,8 @@ export function useWatch({
       begun?.ending.abort();
       return undefined;
     }
-    let ongoing = begun ?? watch();
+    let ongoing = begun ?? watchAnew();
     const { ending } = ongoing;
-    const gathered = gathering((change) => latest.current.onChange(change), ongoing.shown);
     const go = async (): Promise<void> => {
       for (;;) {
         try {
@@ -101,12 +99,12 @@ export function useWatch({
           latest.current.onFailure(error.message);
           await pause(RETRY_MS);
           if (ending.signal.aborted) return;
-          ongoing = watch(ending);
+          ongoing = watchAnew(ending);
         }
       }
     };
     void go();
     return () => ending.abort();
-  }, [isSeen, attention]);
+  }, [isSeen, attention, gathered]);
   return attention;
 }

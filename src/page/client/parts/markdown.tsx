@@ -7,16 +7,24 @@ let loaded: Awaited<ReturnType<typeof load>> | undefined;
 /** A text in Markdown, made of elements. */
 export function Markdown({ text }: { readonly text: string }) {
   const [parser, setParser] = useState(loaded);
+  const [hasFailed, setFailed] = useState(false);
   useEffect(() => {
-    if (loaded !== undefined) return;
     const keep = (module: typeof loaded): void => {
       loaded = module;
       setParser(module);
     };
-    // A server that is gone is told by the watch.
-    load().then(keep, () => {});
+    // It may have come between the rendering and now.
+    if (loaded !== undefined) keep(loaded);
+    else load().then(keep, () => setFailed(true));
   }, []);
   const children = useMemo(() => parser?.markdownElements(text), [parser, text]);
+  if (hasFailed) {
+    return (
+      <p class="failure" role="alert">
+        The text could not be laid out. Reload the page, or look at "Text".
+      </p>
+    );
+  }
   return (
     <div class="markdown" aria-busy={parser === undefined}>
       {children}

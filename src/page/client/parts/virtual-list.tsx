@@ -1,7 +1,7 @@
 import type { ComponentChildren, RefObject } from 'preact';
 import { useEffect, useLayoutEffect, useState } from 'preact/hooks';
 
-/** Rows above and below what is seen; they are others only when half of them was scrolled past. */
+/** Rows above and below what is seen. New ones are laid out once half of them were scrolled past. */
 const SPARE_ROWS = 12;
 
 /**

@@ -6,7 +6,18 @@ import { expect, it } from 'vitest';
 import { MemoryError } from '../../../../src/errors.ts';
 import { type AgentSite, listedOnly } from '../../../stage/page-site.ts';
 import { blocksOf, keepLook, shareOff } from './look.ts';
-import { bytes, content, describePage, find, PATIENT, row, toTree, violationsOf } from './stage.ts';
+import {
+  bytes,
+  content,
+  describePage,
+  dialog,
+  find,
+  PATIENT,
+  row,
+  seldom,
+  toTree,
+  violationsOf,
+} from './stage.ts';
 
 const PNG = Buffer.from(
   'iVBORw0KGgoAAAANSUhEUgAAAAUAAAAFCAYAAACNbyblAAAAHElEQVQI12P4//8/w38GIAXDIBKE0DHxgljNBAAO9TXL0Y4OHwAAAABJRU5ErkJggg==',
@@ -561,6 +572,40 @@ describePage('the page in Chromium', ({ browser, stack, show }) => {
     await agent.memory.files.write('/memories/b.md', 'b');
     await page.evaluate(() => (globalThis as unknown as { see(): void }).see());
     await row(page, 'b.md').waitFor();
+  });
+
+  it('keeps its tree and an open dialog when it is hidden and seen again', async () => {
+    const { page } = await show(
+      async ({ memory: { files } }) => {
+        for (let n = 0; n < 150; n += 1) await files.write(`/memories/f${n}.md`, NOTES);
+      },
+      { canWrite: true },
+    );
+    await row(page, 'f1.md').first().click();
+    await seldom(page, 'Rename');
+    await dialog(page).waitFor();
+    const anew = page.waitForRequest((request) => request.url().endsWith('/api/watch'));
+    await page.evaluate(() => {
+      const counts: string[] = [];
+      const root = document.querySelector('[role="treeitem"] .size');
+      new MutationObserver(() => counts.push(root?.textContent ?? 'gone')).observe(document, {
+        subtree: true,
+        childList: true,
+        characterData: true,
+      });
+      Object.assign(globalThis, { counts });
+      const turn = (hidden: boolean): void => {
+        Object.defineProperty(document, 'hidden', { value: hidden, configurable: true });
+        document.dispatchEvent(new Event('visibilitychange'));
+      };
+      turn(true);
+      setTimeout(() => turn(false), 100);
+    });
+    await anew;
+    await page.waitForTimeout(1_000);
+    const counts = await page.evaluate(() => (globalThis as unknown as { counts: string[] }).counts);
+    expect(counts.filter((count) => count !== '150')).toEqual([]);
+    expect(await dialog(page).count()).toBe(1);
   });
 
   it('names the first directory of a deep path, the two above the file, and between them what leads further in', async () => {
