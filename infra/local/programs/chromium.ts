@@ -3,10 +3,10 @@ import { promisify } from 'node:util';
 import { type Browser, chromium } from 'playwright-core';
 import { type Environment, findCommand } from './find-program.ts';
 
-/** The shell first: it lays out and runs pages alike, and has no window of its own, which takes more than most tests do. */
+/** Names the shell first: it lays out and runs pages alike, and starts without the pages of a browser's own window. */
 const NAMES = ['chromium-headless-shell', 'chromium', 'chromium-browser', 'google-chrome'];
 
-/** How to get one. */
+/** Says how to get a Chromium. */
 export const NO_CHROMIUM =
   'tests in a browser NOT RUN: no Chromium. "apt-get install chromium-headless-shell" brings it; TEST_CHROMIUM may name its program.';
 

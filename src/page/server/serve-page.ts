@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { extname } from 'node:path';
-import { setImmediate } from 'node:timers/promises';
 import { misconfigured } from '../../errors.ts';
+import { letOthersRun } from '../../time.ts';
 import { PLACES } from '../protocol.ts';
 import { failureLine, type Questions } from './answer-questions.ts';
 import type { ServerBounds } from './bounded-server.ts';
@@ -162,7 +162,7 @@ async function answer({ request, response, questions, signal }: Served, input: G
     signal: AbortSignal.any([signal, gone.signal]),
     async send(line: object) {
       // Node sends what was written only when the event loop turns.
-      if (response.write(`${JSON.stringify(line)}\n`)) await setImmediate();
+      if (response.write(`${JSON.stringify(line)}\n`)) await letOthersRun();
       else await once(response, 'drain', { signal: gone.signal });
     },
   };

@@ -62,8 +62,9 @@ export function createWatches(tenant: Tenant): Watches {
         const listed = ahead;
         ahead = undefined;
         // A store that is slow is asked anew, so that the page hears of its failure.
-        const found = listed && (await Promise.race([listed, pause(AHEAD_WAIT_MS, asking.signal)]));
-        return await watchTree(tenant, asking, { wishes, ahead: found ?? undefined });
+        const late = (): Promise<undefined> => pause(AHEAD_WAIT_MS, asking.signal).then(() => undefined);
+        const found = listed && (await Promise.race([listed, late()]));
+        return await watchTree(tenant, asking, { wishes, ahead: found });
       } finally {
         if (all.get(id) === wishes) all.delete(id);
       }

@@ -22,6 +22,11 @@ const REFUSED: ReadonlyMap<number, string> = new Map([
   [503, 'Nothing was changed: the program that shows this page has too much to do. Try again.'],
 ]);
 
+/** The same for a watch, which is asked for again. */
+const WATCH_REFUSED: ReadonlyMap<number, string> = new Map([
+  [503, 'The program that shows this page has too much to do.'],
+]);
+
 /** The shapes of the lines and the result of a question. */
 interface AnswerShapes<N extends QuestionName> {
   readonly line?: Shape<LineOf<N>>;
@@ -47,13 +52,9 @@ export async function ask<N extends QuestionName>(
   { signal, onLine }: AskOptions<LineOf<N>> = {},
 ): Promise<ResultOf<N> & Costed> {
   const { line: shape, result } = SHAPES[name];
-  const response = await postQuestion(name, input, signal);
-  if (response.status === 401) throw new QuestionRefused({ code: LOCKED, message: 'Not signed in.' });
-  const refused = REFUSED.get(response.status);
-  if (refused !== undefined) throw new QuestionRefused({ code: 'limit_exceeded', message: refused });
-  if (!response.ok || response.body === null) throw gone();
+  const body = await bodyOf(postQuestion(name, input, signal), REFUSED);
   let last: unknown;
-  for await (const line of linesOf(response.body, signal)) {
+  for await (const line of linesOf(body, signal)) {
     if (last !== undefined) onLine?.(checked(last, shape));
     last = line;
   }
@@ -65,15 +66,22 @@ export async function ask<N extends QuestionName>(
 
 /** Yields what a watch tells, without an end. @throws QuestionRefused when it ends after all. */
 export async function* changesOf({ response: asked, ending }: BegunWatch): AsyncGenerator<TreeChange, never> {
-  const response = await asked;
-  if (response.status === 503) {
-    const message = 'The program that shows this page has too much to do.';
-    throw new QuestionRefused({ code: 'limit_exceeded', message });
-  }
-  if (response.status === 401) throw new QuestionRefused({ code: LOCKED, message: 'Not signed in.' });
-  if (!response.ok || response.body === null) throw gone();
-  for await (const line of linesOf(response.body, ending.signal)) yield checked(line, QUESTIONS.watch.line);
+  const body = await bodyOf(asked, WATCH_REFUSED);
+  for await (const line of linesOf(body, ending.signal)) yield checked(line, QUESTIONS.watch.line);
   throw gone();
+}
+
+/** Tells what an answer carries. @throws QuestionRefused where it is none; `refused` explains some by their status. */
+async function bodyOf(
+  asked: Promise<Response>,
+  refused: ReadonlyMap<number, string>,
+): Promise<ReadableStream<Uint8Array>> {
+  const { status, ok, body } = await asked;
+  if (status === 401) throw new QuestionRefused({ code: LOCKED, message: 'Not signed in.' });
+  const message = refused.get(status);
+  if (message !== undefined) throw new QuestionRefused({ code: 'limit_exceeded', message });
+  if (!ok || body === null) throw gone();
+  return body;
 }
 
 /** Passes on a line that has the shape. @throws QuestionRefused for any other. */

@@ -34,7 +34,6 @@ export function createAttention(): Attention {
   };
   return {
     turn(to) {
-      if (to.id !== undefined && to.id === attended.id) return;
       attended = { ...attended, ...to };
       clearTimeout(timer);
       timer = setTimeout(tell, PAUSE_MS);

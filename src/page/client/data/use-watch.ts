@@ -1,14 +1,16 @@
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { pause } from '../../../time.ts';
 import type { TreeChange } from '../../protocol.ts';
 import { changesOf, LOCKED } from './ask.ts';
 import { type Attention, createAttention } from './attention.ts';
 import { gathering } from './gathering.ts';
-import { MOMENT_MS, painted, pause } from './pace.ts';
 import { type BegunWatch, beginWatch, GONE, QuestionRefused } from './post.ts';
 import { countLook } from './spent.ts';
 
 /** The time from a failure of the store to the next look. */
 const RETRY_MS = 2_000;
+/** The longest wait for something that is likely to be there at once. */
+const MOMENT_MS = 100;
 
 /** A watch, and what it tells from here on. */
 export interface OngoingWatch extends Pick<BegunWatch, 'id' | 'ending'> {
@@ -30,7 +32,7 @@ export async function withFirstChange(begun: BegunWatch): Promise<OngoingWatch> 
   const { id, ending } = begun;
   const changes = changesOf(begun);
   const pending = changes.next().then(({ value }) => value);
-  const first = await Promise.race([pending, pause(MOMENT_MS)]).catch(() => undefined);
+  const first = await Promise.race([pending, pause(MOMENT_MS).then(() => undefined)]).catch(() => undefined);
   if (first === undefined) return { id, ending, changes: startedWith(pending, changes), first };
   countLook(first.requests);
   return { id, ending, changes, first };
@@ -41,9 +43,7 @@ async function* startedWith<T>(first: Promise<T>, rest: AsyncIterable<T>): Async
   yield* rest;
 }
 
-/**
- * Watches the tree while the page can be seen, and counts what the looks cost.
- */
+/** Watches the tree while the page can be seen, and counts what the looks cost. */
 export function useWatch({
   given,
   onChange,
@@ -107,4 +107,10 @@ export function useWatch({
     return () => ending.abort();
   }, [isSeen, attention, gathered]);
   return attention;
+}
+
+/** Waits until the browser has painted what is there, at most `MOMENT_MS`: a page that cannot be seen is not painted. */
+function painted(): Promise<unknown> {
+  const frame = new Promise<void>((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
+  return Promise.race([frame, pause(MOMENT_MS)]);
 }
