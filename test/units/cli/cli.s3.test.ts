@@ -1,9 +1,15 @@
 import { ListObjectsV2Command } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { CLI_MEMORY_ENV, execLines, runCli } from '../../stage/cli.ts';
-import { createTestBucket, describeOnS3, s3Environment, type TestBucket } from '../../stage/s3.ts';
+import {
+  createTestBucket,
+  describeOnS3,
+  S3_SERVERS,
+  s3Environment,
+  type TestBucket,
+} from '../../stage/s3.ts';
 
-describeOnS3('the CLI', ['minio', 'versitygw'], (server) => {
+describeOnS3('the CLI', S3_SERVERS, (server) => {
   let bucket: TestBucket;
   let env: Readonly<Record<string, string>>;
 

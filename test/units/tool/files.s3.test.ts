@@ -1,8 +1,8 @@
 import { afterAll, beforeAll } from 'vitest';
 import { describeFiles } from '../../contracts/files.ts';
-import { createTestBucket, describeOnS3, type TestBucket } from '../../stage/s3.ts';
+import { createTestBucket, describeOnS3, S3_SERVERS, type TestBucket } from '../../stage/s3.ts';
 
-describeOnS3('memory.files', ['minio', 'versitygw'], (server, name) => {
+describeOnS3('memory.files', S3_SERVERS, (server, name) => {
   let bucket: TestBucket;
   beforeAll(async () => {
     bucket = await createTestBucket(server());

@@ -4,12 +4,12 @@ import { createLayout, parseTenantId } from '../../../src/format/object-keys.ts'
 import { openMemory } from '../../../src/open/open-memory.ts';
 import { openBaseStore } from '../../../src/store/open-store.ts';
 import type { Memory } from '../../../src/tool/memory-tool.ts';
-import { createTestBucket, describeOnS3, type TestBucket } from '../../stage/s3.ts';
+import { createTestBucket, describeOnS3, S3_SERVERS, type TestBucket } from '../../stage/s3.ts';
 
 const ROOT_KEY = new Uint8Array(32).fill(9);
 const PUT_BACK = { error: { code: 'integrity', details: { reason: 'put_back' } } };
 
-describeOnS3('an older version that is put back into the bucket', ['minio', 'versitygw'], (server) => {
+describeOnS3('an older version that is put back into the bucket', S3_SERVERS, (server) => {
   let bucket: TestBucket;
   let base: Awaited<ReturnType<typeof openBaseStore>>;
 

@@ -4,9 +4,9 @@ import { openBaseStore } from '../../../../src/store/open-store.ts';
 import type { ObjectStore } from '../../../../src/store/port.ts';
 import { describeMigration } from '../../../contracts/migration-load.ts';
 import { describeStaleKey } from '../../../contracts/stale-key.ts';
-import { createTestBucket, describeOnS3 } from '../../../stage/s3.ts';
+import { createTestBucket, describeOnS3, S3_SERVERS } from '../../../stage/s3.ts';
 
-describeOnS3('a bucket', ['minio', 'versitygw'], (server) => {
+describeOnS3('a bucket', S3_SERVERS, (server) => {
   const disposables: AsyncDisposable[] = [];
   afterAll(async () => {
     for (const each of disposables.reverse()) await each[Symbol.asyncDispose]();

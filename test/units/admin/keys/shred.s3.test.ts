@@ -9,7 +9,7 @@ import { openMemory } from '../../../../src/open/open-memory.ts';
 import type { MemoryOptions } from '../../../../src/open/options/options.ts';
 import { openS3ObjectStore } from '../../../../src/store/s3/s3-store.ts';
 import type { Memory } from '../../../../src/tool/memory-tool.ts';
-import { createTestBucket, describeOnS3, type TestBucket } from '../../../stage/s3.ts';
+import { createTestBucket, describeOnS3, S3_SERVERS, type TestBucket } from '../../../stage/s3.ts';
 
 const ROOT_KEY = new Uint8Array(32).fill(6);
 const PATHS = ['/memories/a', '/memories/b/c'];
@@ -152,7 +152,7 @@ describeOnS3('shredding a tenant', ['minio'], (server) => {
   });
 });
 
-describeOnS3('shredding a tenant in a bucket without versions', ['minio', 'versitygw'], (server) => {
+describeOnS3('shredding a tenant in a bucket without versions', S3_SERVERS, (server) => {
   it('leaves the marker alone', async () => {
     await using bucket = await createTestBucket(server());
     const { bucket: name, credentials, ...s3 } = bucket.storeOptions;

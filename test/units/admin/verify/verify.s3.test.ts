@@ -4,7 +4,13 @@ import { createLayout, parseTenantId } from '../../../../src/format/object-keys.
 import { openMemory } from '../../../../src/open/open-memory.ts';
 import { openBaseStore } from '../../../../src/store/open-store.ts';
 import { CLI_MEMORY_ENV, type CliRun, runCli } from '../../../stage/cli.ts';
-import { createTestBucket, describeOnS3, s3Environment, type TestBucket } from '../../../stage/s3.ts';
+import {
+  createTestBucket,
+  describeOnS3,
+  S3_SERVERS,
+  s3Environment,
+  type TestBucket,
+} from '../../../stage/s3.ts';
 import { type S3Proxy, startS3Proxy } from '../../../stage/s3-proxy.ts';
 import { interceptStore, noAnswer } from '../../../stage/store-wrappers.ts';
 
@@ -12,7 +18,7 @@ const FROM = '/memories/from.md';
 const TO = '/memories/deep/down/to.md';
 const ROOT_KEY = CLI_MEMORY_ENV['SEALED_MEMORY_ROOT_KEY'] ?? '';
 
-describeOnS3('sealed-memory verify', ['minio', 'versitygw'], (server) => {
+describeOnS3('sealed-memory verify', S3_SERVERS, (server) => {
   let bucket: TestBucket;
   let proxy: S3Proxy;
   let env: Readonly<Record<string, string>>;

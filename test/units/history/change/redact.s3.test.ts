@@ -6,7 +6,7 @@ import { openS3ObjectStore } from '../../../../src/store/s3/s3-store.ts';
 import { pause } from '../../../../src/time.ts';
 import { drawsOf } from '../../../runner/draws.ts';
 import { amount } from '../../../runner/thorough.ts';
-import { createTestBucket, describeOnS3, type TestBucket } from '../../../stage/s3.ts';
+import { createTestBucket, describeOnS3, S3_SERVERS, type TestBucket } from '../../../stage/s3.ts';
 import { whereTextIs } from '../../../stage/traces.ts';
 import { createVersionedBucket } from '../../../stage/versioned-bucket.ts';
 
@@ -63,7 +63,7 @@ describeOnS3('redact, in a bucket that keeps versions', ['minio'], (server) => {
   });
 });
 
-describeOnS3('redact, in a bucket without versions', ['minio', 'versitygw'], (server) => {
+describeOnS3('redact, in a bucket without versions', S3_SERVERS, (server) => {
   it('takes the text out of the record', async () => {
     await using bucket = await createTestBucket(server());
     const options = optionsOn(bucket);
