@@ -39,15 +39,12 @@ const SLOW = 240_000;
 export const limit: LimitFunction = pLimit(4);
 
 /**
- * What becomes of a directory whose rename or delete is cut off, by death or by a long sleep: at every request, or at
- * every third and the last.
+ * What becomes of a directory whose rename or delete is cut off, by death or by a long sleep: at every
+ * `step`th change and at the last.
  */
 export function describeCrashes(
   title: string,
-  {
-    newSite,
-    everyRequest,
-  }: { readonly newSite: (tenant: string) => CrashSite; readonly everyRequest: boolean },
+  { newSite, step }: { readonly newSite: (tenant: string) => CrashSite; readonly step: number },
 ): void {
   describe.concurrent(`${title}, with processes that end anywhere`, { timeout: SLOW }, () => {
     const children: CrashChild[] = [];
@@ -89,7 +86,7 @@ export function describeCrashes(
       );
 
     const chosen = (boundaries: readonly Boundary[]): readonly Boundary[] =>
-      boundaries.filter((_, i) => everyRequest || i % 3 === 0 || i === boundaries.length - 1);
+      boundaries.filter((_, i) => i % step === 0 || i === boundaries.length - 1);
 
     beforeAll(async () => {
       renameRequests = await requestsOf('whole-rename', RENAME);

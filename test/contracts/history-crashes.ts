@@ -33,14 +33,11 @@ const TEXTS = ['a', 'a and', 'a and more', 'b'];
 const SLOW = 240_000;
 
 /**
- * That processes of a tenant that keeps history may end beside any request, or every third, and leave no hole in it.
+ * That processes of a tenant that keeps history may end beside every `step`th change and the last, and leave no hole in it.
  */
 export function describeHistoryCrashes(
   title: string,
-  {
-    newSite,
-    everyRequest,
-  }: { readonly newSite: (tenant: string) => CrashSite; readonly everyRequest: boolean },
+  { newSite, step }: { readonly newSite: (tenant: string) => CrashSite; readonly step: number },
 ): void {
   describe.concurrent(`the history of a tenant on ${title}, with processes that end anywhere`, {
     timeout: SLOW,
@@ -89,7 +86,7 @@ export function describeHistoryCrashes(
       );
     };
     const chosen: Choice = (boundaries) =>
-      boundaries.filter((_, i) => everyRequest || i % 3 === 0 || i === boundaries.length - 1);
+      boundaries.filter((_, i) => i % step === 0 || i === boundaries.length - 1);
 
     it.each(Object.entries(DEEDS))('killed at %s', async (title, command) => {
       const name = `killed-${title.replaceAll(' ', '-')}`;
@@ -120,7 +117,7 @@ export function describeHistoryCrashes(
         const first = boundaries.filter(
           ({ name, request }) => boundaries.findLast((other) => other.request < request)?.name !== name,
         );
-        return everyRequest ? first : first.filter(({ side }) => side === 'after');
+        return step === 1 ? first : first.filter(({ side }) => side === 'after');
       };
       const halted = await haltAtEach('frozen', command, { signal: 'SIGSTOP', choose });
       await sleep(LEASE_OVER_MS);

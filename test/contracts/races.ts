@@ -26,7 +26,7 @@ export interface RaceOptions {
 
 const INSERT_LINES = fileURLToPath(new URL('./insert-lines.ts', import.meta.url));
 const LINES = 50;
-const CLASHES = amount({ usual: 20, thorough: 200 });
+const CLASHES = amount({ usual: 10, thorough: 200 });
 /**
  * The loser below waits up to 3 s, so several clashes are played at a time; so few that requests are answered within 3
  * s.

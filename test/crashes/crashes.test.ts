@@ -5,14 +5,14 @@ import { join } from 'node:path';
 import { afterAll, describe } from 'vitest';
 import { type CrashSite, describeCrashes } from '../contracts/crashes.ts';
 import { describeHistoryCrashes } from '../contracts/history-crashes.ts';
-import { THOROUGH } from '../runner/thorough.ts';
+import { amount } from '../runner/thorough.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'sealed-memory-crashes-'));
 const rootKey = randomBytes(32).toString('base64');
 afterAll(() => rmSync(directory, { recursive: true }));
 
 const sites = {
-  everyRequest: true,
+  step: amount({ usual: 5, thorough: 1 }),
   newSite: (tenant: string): CrashSite => {
     const store = `sqlite:${join(directory, `${tenant}.db`)}`;
     return {
@@ -29,5 +29,5 @@ const sites = {
 // Side by side, because most of the time they wait for leases to run out.
 describe.concurrent('directories, and what history keeps of them,', () => {
   describeCrashes('SQLite', sites);
-  describeHistoryCrashes('SQLite', { ...sites, everyRequest: THOROUGH });
+  describeHistoryCrashes('SQLite', { ...sites, step: amount({ usual: 7, thorough: 1 }) });
 });

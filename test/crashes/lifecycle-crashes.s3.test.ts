@@ -15,6 +15,6 @@ describeOnS3('tenants in a bucket that keeps versions', ['minio'], (server) => {
   afterAll(() => bucket?.remove());
 
   const newSite = (site: LifecycleSite): CrashSite => siteInBucket(bucket, 'lifecycle')(site);
-  describeLifecycleCrashes('one bucket', { newSite, kills: amount({ usual: 2, thorough: 6 }) });
+  describeLifecycleCrashes('one bucket', { newSite, kills: amount({ usual: 1, thorough: 6 }) });
   describeLifecycleLife('one bucket', newSite);
 });

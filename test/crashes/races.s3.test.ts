@@ -2,9 +2,9 @@ import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll } from 'vitest';
 import { openMemory } from '../../src/open/open-memory.ts';
 import { describeRaces } from '../contracts/races.ts';
-import { createTestBucket, describeOnS3, s3Environment, type TestBucket } from '../stage/s3.ts';
+import { createTestBucket, describeOnS3, S3_SERVERS, s3Environment, type TestBucket } from '../stage/s3.ts';
 
-describeOnS3('memories', ['minio', 'versitygw'], (server) => {
+describeOnS3('memories', S3_SERVERS, (server) => {
   let bucket: TestBucket;
   beforeAll(async () => {
     bucket = await createTestBucket(server());

@@ -5,7 +5,7 @@ import { STORE_KINDS } from '../stage/test-tree.ts';
 import { type Answer, DEEDS, killTurn, SCRIPTS } from './killed-turns.ts';
 
 /** The turns of each of the four cases. Where each is killed is drawn, of all requests of its script. */
-const TURNS = amount({ usual: 250, thorough: 1_000 });
+const TURNS = amount({ usual: 60, thorough: 1_000 });
 
 describe.each([
   { history: 'off', keepsHistory: false },
