@@ -20,8 +20,15 @@ import { openSqliteObjectStore } from '../../src/store/sqlite/sqlite-store.ts';
 import type { Memory } from '../../src/tool/memory-tool.ts';
 import { openWork } from '../../src/tree/tenant.ts';
 
-/** The files of the page, as they are packed. */
-export async function builtPage(): Promise<ReadonlyMap<string, Asset>> {
+let built: Promise<ReadonlyMap<string, Asset>> | undefined;
+
+/** The files of the page, as they are packed: built once for all files of tests that share a process. */
+export function builtPage(): Promise<ReadonlyMap<string, Asset>> {
+  built ??= buildPage();
+  return built;
+}
+
+async function buildPage(): Promise<ReadonlyMap<string, Asset>> {
   const folder = mkdtempSync(join(tmpdir(), 'sealed-memory-page-'));
   try {
     await bundlePage(folder);

@@ -1,5 +1,5 @@
-import axe from 'axe-core';
 import type { Page } from 'playwright-core';
+import { loadAxe } from './stage.ts';
 
 /** What lies over other controls by intention: a dialog, the bar with the act of a long plan, and an offer to undo. */
 const OVERLAYS = 'dialog, .act-bar, .thrown';
@@ -118,14 +118,15 @@ export async function contrastFaultsOn(page: Page): Promise<readonly string[]> {
     return isAny;
   }, NEW_LOOK);
   if (!isNew) return [];
-  if (!(await page.evaluate(() => 'axe' in globalThis))) await page.evaluate(axe.source);
+  await loadAxe(page);
   return page.evaluate(async (mark) => {
     const loaded = globalThis as unknown as {
       axe: {
         run(of: string, options: object): Promise<{ violations: { nodes: { html: string }[] }[] }>;
       };
     };
-    const { violations } = await loaded.axe.run(`[${mark}]`, { runOnly: ['color-contrast'] });
+    const options = { runOnly: ['color-contrast'], resultTypes: ['violations'] };
+    const { violations } = await loaded.axe.run(`[${mark}]`, options);
     return violations.flatMap(({ nodes }) => nodes.map(({ html }) => `has too little contrast: ${html}`));
   }, NEW_LOOK);
 }

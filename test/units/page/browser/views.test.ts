@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { THOROUGH } from '../../../runner/thorough.ts';
 import { contrastFaultsOn, layoutFaultsOn } from './layout-faults.ts';
 import { describePage, violationsOf } from './stage.ts';
 import { filesOfViews, VIEWS, WITH_HISTORY } from './views.ts';
@@ -9,6 +10,9 @@ const WIDTHS = [480, 1024, 1280, 1600] as const;
 /** All views in one walk: a busy machine may take its time. */
 const WALK = { timeout: 600_000 };
 const THEMES = ['light', 'dark'] as const;
+/** Whether axe is asked: in the usual run of one pane at a time, and of all beside each other where they have least room. */
+const isAsked = (width: number, theme: (typeof THEMES)[number]): boolean =>
+  THOROUGH || width === 1280 || (width === 480 && theme === 'light');
 
 describePage('every view of the page, in Chromium', ({ browser, stack, show }) => {
   it(
@@ -24,7 +28,7 @@ describePage('every view of the page, in Chromium', ({ browser, stack, show }) =
       const look = async (name: string, on = page): Promise<void> => {
         for (const width of WIDTHS) {
           const faults = [...(await layoutFaultsOn(on, width))];
-          for (const colorScheme of THEMES) {
+          for (const colorScheme of THEMES.filter((theme) => isAsked(width, theme))) {
             await on.emulateMedia({ colorScheme });
             // Contrast is all that a theme changes.
             const told = colorScheme === 'light' ? await violationsOf(on) : await contrastFaultsOn(on);
