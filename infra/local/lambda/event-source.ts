@@ -22,7 +22,8 @@ export interface EventSourceOptions {
   readonly onError: (error: unknown) => void;
 }
 
-const PAUSE_MS = 100;
+/** The pause after a queue that was empty, which grows from look to look: a queue that stays empty costs little. */
+const PAUSE_MS = { first: 100, last: 800 } as const;
 const PAUSE_AFTER_ERROR_MS = 1_000;
 
 /**
@@ -33,6 +34,7 @@ export function startEventSource(options: EventSourceOptions): AsyncDisposable {
   const stopping = new AbortController();
   const running = new Set<Promise<void>>();
   const poll = async (): Promise<void> => {
+    let pauseMs: number = PAUSE_MS.first;
     while (!stopping.signal.aborted) {
       if (running.size >= options.maxConcurrency) {
         await Promise.race(running);
@@ -43,8 +45,11 @@ export function startEventSource(options: EventSourceOptions): AsyncDisposable {
         return undefined;
       });
       if (messages === undefined) await pause(PAUSE_AFTER_ERROR_MS, stopping.signal);
-      else if (messages.length === 0) await pause(PAUSE_MS, stopping.signal);
-      else {
+      else if (messages.length === 0) {
+        await pause(pauseMs, stopping.signal);
+        pauseMs = Math.min(2 * pauseMs, PAUSE_MS.last);
+      } else {
+        pauseMs = PAUSE_MS.first;
         const work = deliver(options, messages).catch(options.onError);
         running.add(work);
         void work.finally(() => running.delete(work));
