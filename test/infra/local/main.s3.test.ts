@@ -52,11 +52,7 @@ describe.skipIf(pieces === undefined)('npm run cloud', { timeout: 180_000 }, () 
   });
   afterEach(() => rm(folder, { recursive: true }));
 
-  it('shows conversations, receipts and ciphertext of three tenants, and ends', async () => {
-    const child = runCloud([], folder);
-    const output = text(child.stdout);
-    expect(await once(child, 'exit')).toEqual([0, null]);
-    const shown = await output;
+  function expectTour(shown: string): void {
     for (const tenant of ['acme', 'globex', 'initech']) {
       expect(shown).toContain(`── Tenant ${tenant} `);
       expect(shown).toMatch(new RegExp(`^ +\\d+ {2}…[0-9a-f]{8} {2}local/keyrings/${tenant}$`, 'm'));
@@ -64,8 +60,7 @@ describe.skipIf(pieces === undefined)('npm run cloud', { timeout: 180_000 }, () 
     expect(shown.match(/^receipts: done, done; sealed answers: 2$/gm)).toHaveLength(3);
     expect(shown.match(/^checked: /gm)).toHaveLength(3);
     expect(shown).not.toContain('NOT TRUE');
-    await expectNothingLeft(folder);
-  });
+  }
 
   it.each(THOROUGH ? [0, 3_000] : [3_000])(
     'stops all it started when it is interrupted while it starts, %d ms in',
@@ -83,23 +78,6 @@ describe.skipIf(pieces === undefined)('npm run cloud', { timeout: 180_000 }, () 
       await expectNothingLeft(folder);
     },
   );
-
-  it('leaves nothing behind when its terminal is closed', async () => {
-    const command = `'${process.execPath}' '${MAIN}' --stay`;
-    const { ANTHROPIC_API_KEY: _, ...env } = process.env;
-    // The terminal is closed with the process that holds it.
-    const terminal = spawn('script', ['-q', '-c', command, '/dev/null'], { env: { ...env, TMPDIR: folder } });
-    onTestFinished(() => void terminal.kill('SIGKILL'));
-    let shown = '';
-    terminal.stdout.on('data', (chunk: Buffer) => {
-      shown += chunk.toString();
-    });
-    await expect.poll(() => shown, { timeout: 120_000 }).toContain('Tenant acme');
-    expect(processesIn(folder).length).toBeGreaterThan(3);
-    terminal.kill('SIGKILL');
-    await expect.poll(() => processesIn(folder), { timeout: 30_000 }).toEqual([]);
-    await expectNothingLeft(folder);
-  });
 
   it('names all that is missing before it begins anything', async () => {
     const child = spawn(process.execPath, [MAIN], {
@@ -123,6 +101,7 @@ describe.skipIf(pieces === undefined)('npm run cloud', { timeout: 180_000 }, () 
     });
     await expect.poll(() => shown, { timeout: 120_000 }).toMatch(/Going on until Ctrl-C[\s\S]*grep ''\n/);
     expect(child.exitCode).toBeNull();
+    expectTour(shown);
     const printed = shown.split(/Going on until Ctrl-C.*\n/)[1] ?? '';
     const bin = join(folder, 'bin');
     mkdirSync(bin);
@@ -147,6 +126,34 @@ describe.skipIf(pieces === undefined)('npm run cloud', { timeout: 180_000 }, () 
     expect(typed.stdout).toContain('Answer in one sentence.');
     expect(typed.stdout).toMatch(/\n\/memories\n[\s\S]*\.md:1:[^\n]*Kestrel/);
   }
+
+  // The usual run takes the tour once, with --stay.
+  if (!THOROUGH) return;
+
+  it('shows conversations, receipts and ciphertext of three tenants, and ends', async () => {
+    const child = runCloud([], folder);
+    const output = text(child.stdout);
+    expect(await once(child, 'exit')).toEqual([0, null]);
+    expectTour(await output);
+    await expectNothingLeft(folder);
+  });
+
+  it('leaves nothing behind when its terminal is closed', async () => {
+    const command = `'${process.execPath}' '${MAIN}' --stay`;
+    const { ANTHROPIC_API_KEY: _, ...env } = process.env;
+    // The terminal is closed with the process that holds it.
+    const terminal = spawn('script', ['-q', '-c', command, '/dev/null'], { env: { ...env, TMPDIR: folder } });
+    onTestFinished(() => void terminal.kill('SIGKILL'));
+    let shown = '';
+    terminal.stdout.on('data', (chunk: Buffer) => {
+      shown += chunk.toString();
+    });
+    await expect.poll(() => shown, { timeout: 120_000 }).toContain('Tenant acme');
+    expect(processesIn(folder).length).toBeGreaterThan(3);
+    terminal.kill('SIGKILL');
+    await expect.poll(() => processesIn(folder), { timeout: 30_000 }).toEqual([]);
+    await expectNothingLeft(folder);
+  });
 });
 
 it('says what it does when asked for help', async () => {
