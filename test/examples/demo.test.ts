@@ -1,20 +1,20 @@
 import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { copyFile, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { copyFile, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { startDemoClaude } from '../../examples/demo/demo-claude.ts';
-import { bundleCli } from '../../infra/bundle-cli.ts';
 import { openMemory } from '../../src/index.ts';
 import type { ResultOf } from '../../src/page/protocol.ts';
 import type { ScriptedReply } from '../../src/testing/claude/reply.ts';
 import { runCli } from '../stage/cli.ts';
 import { askRaw, linesIn, signIn } from '../stage/page-site.ts';
-import { printedCommands, runDemo, SECRET_WORDS, startDemo } from './demo-process.ts';
+import { putNpx } from '../stage/programs.ts';
+import { type DemoRun, printedCommands, runDemo, SECRET_WORDS, startDemo } from './demo-process.ts';
 
 const TIMEOUT = 60_000;
 
@@ -30,15 +30,23 @@ beforeEach(async () => {
 afterEach(() => rm(directory, { recursive: true }));
 
 describe('npm run demo', { timeout: TIMEOUT }, () => {
-  it('plays two conversations in two processes, says who plays Claude, and checks its claims', async () => {
-    const { code, stdout, stderr } = await runDemo('main.ts', { env: place });
+  /** One run, which the first tests look at, each by itself. */
+  let run: DemoRun;
+  let runs: string;
+  beforeAll(async () => {
+    runs = await mkdtemp(join(tmpdir(), 'sealed-memory-test-'));
+    run = await runDemo('main.ts', { env: { TMPDIR: runs } });
+  }, TIMEOUT);
+  afterAll(() => rm(runs, { recursive: true }));
 
+  it('plays two conversations in two processes, says who plays Claude, and checks its claims', () => {
+    const { code, stdout, stderr } = run;
     expect(stderr).toBe('');
     expect(code).toBe(0);
     expect(stdout).toMatch(
       /Claude {4}a script at http:\/\/127\.0\.0\.1:\d+, as ANTHROPIC_API_KEY is not set/,
     );
-    expect(stdout.replaceAll(/\s+/g, '')).toContain(`Storesqlite:${directory}/sealed-memory-demo-`);
+    expect(stdout.replaceAll(/\s+/g, '')).toContain(`Storesqlite:${runs}/sealed-memory-demo-`);
     expect(stdout).toMatch(/Tenant {4}demo-[0-9a-f]{12} \(made for this run\)/);
     expect(stdout.replaceAll(/\s+/g, '')).toContain('root.key(madeforthisrun;onlyyoumayreadit)');
     const processes = [...stdout.matchAll(/Conversation (\w+), process (\d+)/g)];
@@ -55,13 +63,12 @@ describe('npm run demo', { timeout: TIMEOUT }, () => {
   });
 
   it('prints beside the commands what lies in the store, where no word of the memory can be found', async () => {
-    const { stdout } = await runDemo('main.ts', { env: place });
-
+    const { stdout } = run;
     const right = stdout.split('\n').flatMap((line) => line.split(' │ ')[1] ?? []);
     expect(right.filter((cell) => /^[+~-] data\//.test(cell))).toHaveLength(7);
     expect(right.filter((cell) => /^ {2}[\w-]{43}\/?$/.test(cell)).length).toBeGreaterThanOrEqual(7);
     expect(right.filter((cell) => /^ {2}\d+ bytes: … (?:[0-9a-f]{2} ){8}…$/.test(cell))).toHaveLength(7);
-    const database = await readAllBelow(directory);
+    const database = await readAllBelow(runs);
     expect(database.includes('tenants/demo-')).toBe(true);
     for (const word of SECRET_WORDS) {
       expect(right.join('\n')).not.toContain(word);
@@ -70,7 +77,7 @@ describe('npm run demo', { timeout: TIMEOUT }, () => {
   });
 
   it('ends with a search of the file that finds nothing, and with commands that run as printed', async () => {
-    const { stdout } = await runDemo('main.ts', { env: place });
+    const { stdout } = run;
     const search = /^\$ (cat .* \| strings \| grep -ciE '.*')\n0$/m.exec(stdout)?.[1] ?? '';
     expect(search).toContain('Kestrel');
     const without = search.replace('| strings |', '|').replace('grep -ciE', 'grep -aciE');
@@ -94,12 +101,12 @@ describe('npm run demo', { timeout: TIMEOUT }, () => {
   });
 
   it('says at the end where its folder is, and what removes it', async () => {
-    const { stdout } = await runDemo('main.ts', { env: place });
-    const [folder = ''] = await readdir(directory);
-    const said = `\nWhat was made for this run stays in ${join(directory, folder)}\nTo remove it: (.*)\n$`;
-    const [, removal = ''] = new RegExp(said).exec(stdout) ?? [];
+    const [folder = ''] = await readdir(runs);
+    const said = `\nWhat was made for this run stays in ${join(runs, folder)}\nTo remove it: (.*)\n$`;
+    const [, removal = ''] = new RegExp(said).exec(run.stdout) ?? [];
+    // The last look at the run.
     expect(spawnSync('sh', ['-c', removal], { encoding: 'utf8' })).toMatchObject({ status: 0, stderr: '' });
-    expect(await readdir(directory)).toEqual([]);
+    expect(await readdir(runs)).toEqual([]);
   });
 
   it('leaves no folder where nothing was stored', async () => {
@@ -110,10 +117,7 @@ describe('npm run demo', { timeout: TIMEOUT }, () => {
   });
 
   it('shows the memory on a page, with a planted script in it', { timeout: 120_000 }, async () => {
-    await bundleCli(join(directory, 'cli'));
-    await symlink(resolve('node_modules'), join(directory, 'node_modules'));
-    const line = `shift; exec '${process.execPath}' '${join(directory, 'cli/main.cjs')}' "$@"`;
-    await writeFile(join(directory, 'npx'), `#!/bin/sh\n${line}\n`, { mode: 0o755 });
+    putNpx(directory);
     const env = { ...place, PATH: `${directory}:${process.env['PATH']}` };
     const demo = startDemo('main.ts', { args: ['--page', '--no-browser'], env });
     const [address] = await demo.printed(/http:\/\/127\.0\.0\.1:\d+\/#\S{43}/);
