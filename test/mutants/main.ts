@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { relative } from 'node:path';
 import { readCall, refuseCall } from '../../infra/local/terminal/program-call.ts';
 import { ROOMS, roomOf, sourcesOf } from './rooms.ts';
-import { type MutantRun, runMutants } from './run.ts';
+import type { MutantRun } from './run.ts';
 import { percent, recordDraw, recordedScores, recordScores, type Scores, share, sum } from './scores.ts';
 
 const USAGE = `npm run prove mutants -- [ROOM|FILE ...] [--since COMMIT] [--minutes N] [--jobs N] [--static]
@@ -49,6 +49,8 @@ async function main(): Promise<void> {
   const endsAtMs = values.minutes === undefined ? undefined : Date.now() + minutes * 60_000;
   const wanted = byRoom(values.since === undefined ? named(positionals) : touchedSince(values.since));
   if (wanted.size === 0) console.log('No file in a room whose mutants are counted.');
+  // Stryker takes a second to load, which a call that is refused does not wait for.
+  const { runMutants } = await import('./run.ts');
   let [isGood, isStopped] = [true, false];
   for (const [room, files] of wanted) {
     if (isStopped) {
