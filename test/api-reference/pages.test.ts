@@ -1,11 +1,13 @@
-import { readFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { headingsOf, linksOf } from '../docs/pages.ts';
+import { THOROUGH } from '../runner/thorough.ts';
 import { arrangePages, sectionTexts } from './arrange.ts';
 import { exportsOfEntryPoints } from './exports.ts';
 import { GROUPS } from './groups.ts';
-import { API_PAGES, entryPages, readPage } from './main.ts';
+import { API_PAGES, entryPages, pagesBelow, readPage, writeApiPages } from './main.ts';
 
 const EXPORTS = exportsOfEntryPoints();
 const PAGES = Object.entries(entryPages());
@@ -92,3 +94,23 @@ Takes [\`MemoryServerOptions\`](#memoryserveroptions).
     );
   });
 });
+
+// TypeDoc reads all types for half a minute; the names that the pages list are held to the code above in every run.
+if (THOROUGH) {
+  it('docs/api is what npm run write api makes of the code', { timeout: 600_000 }, async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'sealed-memory-api-'));
+    try {
+      await writeApiPages(folder);
+      const [kept, made] = await Promise.all([pagesBelow(API_PAGES), pagesBelow(folder)]);
+      expect(Object.keys(made).length).toBeGreaterThan(10);
+      // What a type is joined with is written out.
+      expect(Object.values(made).filter((page) => /& `?object\b/.test(page))).toEqual([]);
+      const differing = [...new Set([...Object.keys(kept), ...Object.keys(made)])].filter(
+        (page) => kept[page] !== made[page],
+      );
+      expect(differing, 'npm run write api writes these pages').toEqual([]);
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+}
