@@ -140,6 +140,14 @@ export const SURVIVORS: readonly Survivor[] = [
     why: 'Nothing is settled before the first walk, which any number but 0 begins.',
   },
   {
+    file: 'src/store/s3/sdk/clients.ts',
+    mutator: 'ConditionalExpression',
+    line: 'if (size < BEGINNING_BYTES) chunks.push(chunk.slice(0, BEGINNING_BYTES - size));',
+    becomes: 'true',
+    reason: 'cost only',
+    why: 'The root of a document is told by its first kilobyte, whatever is kept of the rest.',
+  },
+  {
     file: 'src/store/settle.ts',
     mutator: 'ConditionalExpression',
     line: "return mode !== 'create' && found.etag === mode.ifMatch ? 'base' : 'replaced';",

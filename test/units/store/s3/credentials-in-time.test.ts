@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import type { ObjectKey } from '../../../../src/format/object-keys.ts';
-import type { S3Connections } from '../../../../src/store/s3/connection.ts';
+import { credentialsInTime, type S3Connections } from '../../../../src/store/s3/connection.ts';
 import { openS3ObjectStore } from '../../../../src/store/s3/s3-store.ts';
 import { S3_CLIENTS } from '../../../stage/s3-clients.ts';
 
@@ -32,6 +32,13 @@ it.each(S3_CLIENTS)('credentials that never come are missing after five seconds:
     code: 'access_denied',
     message: expect.stringMatching('^No credentials for the object store were found'),
   });
+});
+
+it('credentials that came, or did not, leave no timer behind', async () => {
+  await credentialsInTime(async () => 'came')();
+  const failing = async (): Promise<never> => expect.unreachable('by the test');
+  await expect(credentialsInTime(failing)()).rejects.toThrow('by the test');
+  expect(vi.getTimerCount()).toBe(0);
 });
 
 it.each(S3_CLIENTS)('credentials for AWS are waited for as long as the AWS SDK does: %s', async (client) => {

@@ -51,6 +51,23 @@ describe('a COMMIT that fails for an unknown reason', () => {
     expect(reserved()).toBe(whole);
   });
 
+  it('takes the reserve again behind work that came through on it, and gives up the lock', async () => {
+    const path = join(folder, 'memory.db');
+    const onReserve = (database: Statements): void => {
+      if (note(database) === 1) throw Object.assign(new Error('full, says the test'), { errcode: 13 });
+      expect(existsSync(`${path}-reserve`)).toBe(false);
+    };
+    await connection.write(onReserve);
+    expect(used).toHaveLength(2);
+    expect(statSync(`${path}-reserve`).size).toBe(1_310_720);
+    const other = createSqliteConnection({ path, busyTimeoutMs: 0 });
+    try {
+      await other.write(() => {});
+    } finally {
+      other.close();
+    }
+  });
+
   it('leaves the reserve of another process alone that has the lock', async () => {
     const path = join(folder, 'memory.db');
     connection.close();

@@ -1,10 +1,12 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { Readable } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { MemoryError } from '../../../../../src/errors.ts';
 import type { ObjectKey } from '../../../../../src/format/object-keys.ts';
 import { type ETag, isResentConflict, type ObjectStore } from '../../../../../src/store/port.ts';
 import type { S3StoreOptions } from '../../../../../src/store/s3/connection.ts';
+import { readDocument } from '../../../../../src/store/s3/lean/answers.ts';
 import { openS3ObjectStore } from '../../../../../src/store/s3/s3-store.ts';
 
 const KEY = 'data/file' as ObjectKey;
@@ -190,6 +192,29 @@ describe('a listing', () => {
     };
     await expect(listing()).rejects.toMatchObject({ code: 'misconfigured' });
     expect(urls).toHaveLength(3);
+  });
+});
+
+describe('a document', () => {
+  const documentOf = (statusCode: number, body: Readable) =>
+    readDocument({ statusCode, headers: {}, body }, ({ text }) => text);
+
+  it.each([
+    [200, 'a text'],
+    [299, 'a text'],
+    [300, undefined],
+    [301, undefined],
+  ])('behind status %i is %s', async (statusCode, text) => {
+    const read = documentOf(statusCode, Readable.from([Buffer.from('a text')])).catch(() => undefined);
+    expect(await read).toBe(text);
+  });
+
+  it('whose body fails with something else than an error fails with that', async () => {
+    const failing = async function* (): AsyncGenerator<Uint8Array> {
+      yield Buffer.from('a');
+      throw 'a word';
+    };
+    await expect(documentOf(404, Readable.from(failing()))).rejects.toBe('a word');
   });
 });
 
