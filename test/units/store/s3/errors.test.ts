@@ -51,6 +51,7 @@ describe('s3Failure', () => {
     [308, 'another region'],
     [400, 'did not answer as S3 does'],
     [501, 'did not answer as S3 does'],
+    [408, 'stopped waiting'],
     [429, 'fewer requests'],
     [503, 'failed'],
   ])('says of an answer of status %i: %s', (status, words) => {

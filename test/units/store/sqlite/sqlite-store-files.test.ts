@@ -223,6 +223,9 @@ describe('a SQLite store in a file', () => {
       expect(await store.delete(keys.map((key) => ({ key })))).toEqual([
         { key: keys[0], error: expect.objectContaining({ code: 'unavailable' }) },
       ]);
+      // What is alone in its batch is not tried once more.
+      refusals = 3;
+      await expect(store.delete([{ key: KEY }])).rejects.toMatchObject({ code: 'unavailable' });
     } finally {
       spy.mockRestore();
     }
