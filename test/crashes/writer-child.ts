@@ -30,13 +30,11 @@ export function startWriter(given: {
   readonly ttlMs: number;
   /** What it does of its deeds: all of them, or edits of the shared files alone. */
   readonly deeds?: 'all' | 'edits';
-  /** Milliseconds between two deeds. */
-  readonly pauseMs?: number;
 }): WriterChild {
-  const { env, name, ttlMs, deeds = 'all', pauseMs = 15 } = given;
+  const { env, name, ttlMs, deeds = 'all' } = given;
   const stride = deeds === 'all' ? 1 : EDIT_EVERY;
   const deed = (number: number): Deed => deedOf(name, number * stride);
-  const child = spawn(process.execPath, [PROCESS, name, String(ttlMs), String(stride), String(pauseMs)], {
+  const child = spawn(process.execPath, [PROCESS, name, String(ttlMs), String(stride)], {
     env: { ...PROGRAM_ENV, ...env },
     stdio: ['pipe', 'pipe', 'inherit'],
   });

@@ -111,17 +111,17 @@ const WORKS: Readonly<Record<string, Work>> = {
   'an insert': (text) => insertAfterLine(text, text.split('\n').length - 1, text),
 };
 
-/** Milliseconds of the processor. */
-async function timeOf(work: Work, text: string): Promise<number> {
-  const taken = watchProcessor();
-  await work(text);
-  return taken();
-}
-
-/** The least of some runs, which ends as soon as it is short enough: what else goes on only adds to it. */
-async function leastTime(work: Work, text: string, { runs = 5, enough = 0 } = {}): Promise<number> {
+/**
+ * Milliseconds of the processor, the least of some runs: what else goes on only adds to it. Less than `enough` ends
+ * them.
+ */
+async function leastTime(work: Work, text: string, enough = 0): Promise<number> {
   let least = Number.POSITIVE_INFINITY;
-  for (let run = 0; run < runs && least > enough; run += 1) least = Math.min(least, await timeOf(work, text));
+  for (let run = 0; run < 5 && least > enough; run += 1) {
+    const taken = watchProcessor();
+    await work(text);
+    least = Math.min(least, taken());
+  }
   return least;
 }
 
@@ -138,13 +138,10 @@ describe.each(Object.keys(WORKS))('%s', (name) => {
       await work(textOf(text, size));
       // Another machine's noise passes; what grows with the square does not.
       for (let attempt = 0; attempt < 4; attempt += 1) {
-        const doubled = textOf(text, 2 * size);
-        twice = await timeOf(work, doubled);
+        twice = await leastTime(work, textOf(text, 2 * size), 3 * TELLING_MS);
         if (twice <= 3 * TELLING_MS) return;
-        once = await leastTime(work, textOf(text, size), { runs: 3 });
-        if (twice > 3 * once)
-          twice = await leastTime(work, doubled, { enough: 3 * Math.max(once, TELLING_MS) });
-        if (twice <= 3 * Math.max(once, TELLING_MS)) return;
+        once = await leastTime(work, textOf(text, size));
+        if (twice <= 3 * once) return;
         size *= 2;
       }
       expect(twice / once).toBeLessThanOrEqual(3);
@@ -155,7 +152,7 @@ describe.each(Object.keys(WORKS))('%s', (name) => {
 
 describe.each(Object.keys(STEPS))('%s', (name) => {
   it.each(Object.keys(TEXTS))('of %s lets others run for each 64 KiB', async (text) => {
-    const given = textOf(text, 4 * KIB_64);
+    const given = textOf(text, 8 * KIB_64);
     const bytes = new TextEncoder().encode(given).length;
     // One line is taken at once by what goes from line to line.
     const steps = /search|comparison/.test(name) && !given.includes('\n') ? 0 : Math.floor(bytes / KIB_64);

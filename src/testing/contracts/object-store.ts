@@ -20,6 +20,8 @@ const BODY: Uint8Array = Uint8Array.of(1, 2, 3);
 const RACERS = 20;
 /** The number of objects that are written at once where many are. */
 const AT_ONCE = 32;
+/** A create waits seconds for a delete: so few race at once that a busy server answers in time. */
+const RACES_AT_ONCE = 10;
 
 /** A store's differences from what every store does. */
 export interface StoreConformance {
@@ -126,12 +128,9 @@ function placeBelow(prefix: string, store: ObjectStore): CasePlace {
         page.objects.map((object) => object.key.slice(request.prefix.length)),
       ),
     async fill(under, names) {
-      for (let at = 0; at < names.length; at += AT_ONCE) {
-        const batch = names.slice(at, at + AT_ONCE);
-        await Promise.all(
-          batch.map((name) => place.create(`${under}${name}` as ObjectKey, bytesOf(`content of ${name}`))),
-        );
-      }
+      await inBatches(AT_ONCE, names, (name) =>
+        place.create(`${under}${name}` as ObjectKey, bytesOf(`content of ${name}`)),
+      );
     },
   };
   return place;
@@ -484,10 +483,7 @@ const WRITING: readonly StoreCase[] = [
         if ('etag' in created) sameBytes(left, bytesOf('created'));
         else equal(left, undefined);
       };
-      // A create waits seconds for a delete: so few at once that a busy server answers in time.
-      for (let begun = 0; begun < rounds; begun += 10) {
-        await Promise.all(Array.from({ length: Math.min(10, rounds - begun) }, race));
-      }
+      await inBatches(RACES_AT_ONCE, Array.from({ length: rounds }), race);
     },
   },
   {
@@ -752,6 +748,15 @@ const LISTING: readonly StoreCase[] = [
     },
   },
 ];
+
+/** Does the work for each, so many at a time. */
+async function inBatches<T>(
+  size: number,
+  all: readonly T[],
+  work: (each: T) => Promise<unknown>,
+): Promise<void> {
+  for (let at = 0; at < all.length; at += size) await Promise.all(all.slice(at, at + size).map(work));
+}
 
 async function change(store: ObjectStore, changes: Changes, request?: { readonly sendBy?: SendBound }) {
   return store.changeAll?.(changes, request);
