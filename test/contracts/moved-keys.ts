@@ -25,8 +25,6 @@ import type { LifecycleSite } from './lifecycle-crashes.ts';
 
 const WRITERS = amount({ usual: 4, thorough: 8 });
 const WRITER_TTL_MS = 400;
-/** Leaves eight processes the time to start beside each other on two cores. */
-const PAUSE_MS = 100;
 /** A try at length takes six minutes on two cores that do nothing else. */
 const SLOW = 1_200_000;
 
@@ -92,13 +90,7 @@ export function describeMovedKeys(
       const deeds: DoneDeed[] = [];
       let begun = 0;
       const seat = (): Seat => {
-        const writer = startWriter({
-          env,
-          name: `writer-${begun++}`,
-          ttlMs: WRITER_TTL_MS,
-          deeds: 'edits',
-          pauseMs: PAUSE_MS,
-        });
+        const writer = startWriter({ env, name: `writer-${begun++}`, ttlMs: WRITER_TTL_MS, deeds: 'edits' });
         started.push(writer);
         return { writer, since: settings };
       };
@@ -150,7 +142,6 @@ export function describeMovedKeys(
 
       configure(OLD_ROOT);
       const seats: Seat[] = Array.from({ length: WRITERS }, seat);
-      let tried = 0;
       let killed = 0;
       const moves = [
         [OLD_ROOT, his.rootKey],
@@ -165,7 +156,6 @@ export function describeMovedKeys(
           (_, index) => index % step === move % step,
         );
         // Back and forth, so that each has something to do.
-        tried += places.length;
         for (const [index, boundary] of places.entries()) {
           const keys = index % 2 === 0 ? [from, to] : [to, from];
           const { signal } = await rewrap(keys, { signal: 'SIGKILL', at: boundary });
@@ -182,8 +172,7 @@ export function describeMovedKeys(
 
       const state = await stateOf(siteOf(next.rootKey).options);
       expect(failed).toEqual([]);
-      expect(tried).toBeGreaterThanOrEqual(amount({ usual: 2, thorough: 6 }));
-      expect(killed).toBeGreaterThan(tried / 2);
+      expect(killed).toBeGreaterThanOrEqual(amount({ usual: 2, thorough: 6 }));
       expect(written).toEqual(new Set(['put keyring']));
       expect(judgeDeeds(deeds, state)).toEqual({ refused: [], lost: [], doubled: [], unmoved: [] });
       expect(deeds.filter(({ outcome }) => outcome === 'done').length).toBeGreaterThan(WRITERS * 3);
