@@ -6,6 +6,7 @@ import { inspect } from 'node:util';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import type { ObjectKey } from '../../../src/format/object-keys.ts';
 import { openFolderObjectStore } from '../../../src/store/folder.ts';
+import { openFile } from '../../../src/store/folder-files.ts';
 
 let failing: string | undefined;
 /** The deed of another process between the look at a file and its opening. */
@@ -109,6 +110,14 @@ it.each<[string, () => void]>([
   };
   await expect(store.get(KEY)).rejects.toMatchObject(denied);
   expect(opened.map(({ fd }) => fd)).toEqual(opened.map(() => -1));
+});
+
+it('a file that became a folder after it was looked at is not opened', async () => {
+  afterLook = () => {
+    rmSync(join(folder, 'a'));
+    mkdirSync(join(folder, 'a'));
+  };
+  await expect(openFile(folder, ['a'])).rejects.toMatchObject(denied);
 });
 
 it('a file that went after it was looked at is no object', async () => {

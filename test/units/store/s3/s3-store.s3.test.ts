@@ -28,7 +28,7 @@ describeEachClient('the contract', ['minio', 'versitygw'], ({ server, name, clie
       bucket = await createTestBucket(server());
       return guardDeletes(openS3ObjectStore({ ...bucket.storeOptions, client }));
     },
-    // Each client and each server has its thousand objects once, in a usual run MinIO alone.
+    // Each client and each server has its thousand objects once; a usual run has them through the lean client on MinIO.
     { lacks: (THOROUGH ? isSdk && isGateway : isSdk || isGateway) ? ['speed'] : [] },
   );
 });

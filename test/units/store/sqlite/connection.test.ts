@@ -28,6 +28,10 @@ describe('a COMMIT that fails for an unknown reason', () => {
     database.exec('COMMIT');
   };
 
+  const full = (): Error => Object.assign(new Error('full, says the test'), { errcode: 13 });
+  const reserved = (): number | undefined =>
+    statSync(join(folder, 'memory.db-reserve'), { throwIfNoEntry: false })?.size;
+
   it('leaves the outcome of a write unknown, and the connection is opened again', async () => {
     await expect(connection.write(spoil)).rejects.toMatchObject({ code: 'outcome_unknown' });
     await connection.read(note);
@@ -37,12 +41,10 @@ describe('a COMMIT that fails for an unknown reason', () => {
   });
 
   it('leaves the reserve to the next write, because the lock is gone with the connection', async () => {
-    const reserved = (): number | undefined =>
-      statSync(join(folder, 'memory.db-reserve'), { throwIfNoEntry: false })?.size;
     await connection.write(() => {});
     const whole = reserved();
     const spoilOnReserve = (database: Statements): void => {
-      if (note(database) === 1) throw Object.assign(new Error('full, says the test'), { errcode: 13 });
+      if (note(database) === 1) throw full();
       spoil(database);
     };
     await expect(connection.write(spoilOnReserve)).rejects.toMatchObject({ code: 'outcome_unknown' });
@@ -52,15 +54,14 @@ describe('a COMMIT that fails for an unknown reason', () => {
   });
 
   it('takes the reserve again behind work that came through on it, and gives up the lock', async () => {
-    const path = join(folder, 'memory.db');
     const onReserve = (database: Statements): void => {
-      if (note(database) === 1) throw Object.assign(new Error('full, says the test'), { errcode: 13 });
-      expect(existsSync(`${path}-reserve`)).toBe(false);
+      if (note(database) === 1) throw full();
+      expect(reserved()).toBeUndefined();
     };
     await connection.write(onReserve);
     expect(used).toHaveLength(2);
-    expect(statSync(`${path}-reserve`).size).toBe(1_310_720);
-    const other = createSqliteConnection({ path, busyTimeoutMs: 0 });
+    expect(reserved()).toBe(1_310_720);
+    const other = createSqliteConnection({ path: join(folder, 'memory.db'), busyTimeoutMs: 0 });
     try {
       await other.write(() => {});
     } finally {
@@ -85,7 +86,7 @@ describe('a COMMIT that fails for an unknown reason', () => {
       rmSync(`${path}-reserve`);
     });
     const failAsFull = (): void => {
-      throw Object.assign(new Error('full, says the test'), { errcode: 13 });
+      throw full();
     };
     try {
       await expect(connection.write(failAsFull)).rejects.toMatchObject({ code: 'unavailable' });
