@@ -11,6 +11,7 @@ import {
   type CrashChild,
   describeBoundary,
   type Fate,
+  someOf,
   startCrashChild,
 } from '../crashes/crash-child.ts';
 
@@ -39,8 +40,8 @@ const SLOW = 240_000;
 export const limit: LimitFunction = pLimit(4);
 
 /**
- * What becomes of a directory whose rename or delete is cut off, by death or by a long sleep: at every
- * `step`th change and at the last.
+ * What becomes of a directory whose rename or delete is cut off, by death or by a long sleep: at every `step`th
+ * change and at the last.
  */
 export function describeCrashes(
   title: string,
@@ -85,9 +86,6 @@ export function describeCrashes(
         ),
       );
 
-    const chosen = (boundaries: readonly Boundary[]): readonly Boundary[] =>
-      boundaries.filter((_, i) => i % step === 0 || i === boundaries.length - 1);
-
     beforeAll(async () => {
       renameRequests = await requestsOf('whole-rename', RENAME);
       deleteRequests = await requestsOf('whole-delete', DELETE);
@@ -100,7 +98,7 @@ export function describeCrashes(
       const halted = await haltAtEach(
         'killed-rename',
         RENAME,
-        fatesOf('SIGKILL', chosen(boundariesOf(renameRequests))),
+        fatesOf('SIGKILL', someOf(boundariesOf(renameRequests), step)),
       );
       for (const { site, child, where } of halted) {
         expect((await child.ended).signal, where).toBe('SIGKILL');
@@ -135,7 +133,7 @@ export function describeCrashes(
       const halted = await haltAtEach(
         'killed-delete',
         DELETE,
-        fatesOf('SIGKILL', chosen(boundariesOf(deleteRequests))),
+        fatesOf('SIGKILL', someOf(boundariesOf(deleteRequests), step)),
       );
       for (const { site, child, where } of halted) {
         expect((await child.ended).signal, where).toBe('SIGKILL');
@@ -153,7 +151,7 @@ export function describeCrashes(
     });
 
     it('has a process that slept through its lease spoil nothing of what others did meanwhile', async () => {
-      const fates = fatesOf('SIGSTOP', chosen(distinct(boundariesOf(renameRequests))));
+      const fates = fatesOf('SIGSTOP', someOf(distinct(boundariesOf(renameRequests)), step));
       const halted = await haltAtEach('frozen-rename', RENAME, fates);
       await sleep(LEASE_OVER_MS);
       await Promise.all(

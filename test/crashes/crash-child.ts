@@ -126,6 +126,11 @@ export function everyBoundaryOf(requests: readonly string[]): readonly Boundary[
   ]);
 }
 
+/** Every `step`th boundary, from the first one on, and the last. */
+export function someOf(boundaries: readonly Boundary[], step: number): readonly Boundary[] {
+  return boundaries.filter((_, i) => i % step === 0 || i === boundaries.length - 1);
+}
+
 export function describeBoundary({ request, side, name }: Boundary): string {
   return `${side} request ${request}, ${name}`;
 }

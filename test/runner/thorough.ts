@@ -4,6 +4,11 @@ export const THOROUGH: boolean = process.env['TEST_THOROUGH'] === '1';
 /** The inner loop: a sample of what `npm test` tries. */
 export const QUICK: boolean = process.env['TEST_QUICK'] === '1';
 
+/** What is tried of these: the first one in a usual run, all with `TEST_THOROUGH=1`. */
+export function firstOrAll<T>(each: readonly T[]): readonly T[] {
+  return THOROUGH ? each : each.slice(0, 1);
+}
+
 /** How much is tried in a usual run, and how much with `TEST_THOROUGH=1`. */
 export function amount({ usual, thorough }: { readonly usual: number; readonly thorough: number }): number {
   return THOROUGH ? thorough : usual;

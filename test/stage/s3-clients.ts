@@ -1,4 +1,4 @@
-import { THOROUGH } from '../runner/thorough.ts';
+import { firstOrAll } from '../runner/thorough.ts';
 import { describeOnS3, type S3Server, type S3ServerName } from './s3.ts';
 
 /** The clients that a store of S3 can send its requests through; what is tested of one is tested of the other. */
@@ -20,7 +20,7 @@ export function describeEachClient(
   }) => void,
 ): void {
   for (const client of S3_CLIENTS) {
-    const asked = client === 'sdk' && !THOROUGH ? names.slice(0, 1) : names;
+    const asked = client === 'sdk' ? firstOrAll(names) : names;
     describeOnS3(`${title} through the client ${client}`, asked, (server, name) =>
       body({ server, name, client }),
     );

@@ -1,12 +1,12 @@
 import { describe, inject } from 'vitest';
 import { type S3Server, type S3ServerName, serverTitle } from '../../infra/local/servers/s3-server.ts';
-import { THOROUGH } from '../runner/thorough.ts';
+import { firstOrAll } from '../runner/thorough.ts';
 
 export { createTestBucket, type TestBucket } from '../../infra/local/servers/fresh-bucket.ts';
 export type { S3Server, S3ServerName } from '../../infra/local/servers/s3-server.ts';
 
 /** MinIO, and with `TEST_THOROUGH=1` VersityGW besides; the contract of the object store runs on both in every run. */
-export const S3_SERVERS: readonly S3ServerName[] = THOROUGH ? ['minio', 'versitygw'] : ['minio'];
+export const S3_SERVERS: readonly S3ServerName[] = firstOrAll(['minio', 'versitygw']);
 
 /** The server of that name, or undefined when this run has none. */
 export function findS3Server(name: S3ServerName): S3Server | undefined {

@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { findCommand } from '../../../infra/local/programs/find-program.ts';
-import { THOROUGH } from '../../runner/thorough.ts';
+import { firstOrAll, THOROUGH } from '../../runner/thorough.ts';
 import { putNpx } from '../../stage/programs.ts';
 import { localPieces } from '../local-pieces.ts';
 
@@ -62,7 +62,7 @@ describe.skipIf(pieces === undefined)('npm run cloud', { timeout: 180_000 }, () 
     expect(shown).not.toContain('NOT TRUE');
   }
 
-  it.each(THOROUGH ? [0, 3_000] : [3_000])(
+  it.each(firstOrAll([3_000, 0]))(
     'stops all it started when it is interrupted while it starts, %d ms in',
     async (milliseconds) => {
       const child = runCloud(['--stay'], folder);

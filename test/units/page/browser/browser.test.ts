@@ -4,7 +4,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, it } from 'vitest';
 import { MemoryError } from '../../../../src/errors.ts';
-import { THOROUGH } from '../../../runner/thorough.ts';
+import { firstOrAll } from '../../../runner/thorough.ts';
 import { type AgentSite, listedOnly } from '../../../stage/page-site.ts';
 import { blocksOf, keepLook, shareOff } from './look.ts';
 import {
@@ -265,7 +265,7 @@ describePage('the page in Chromium', ({ browser, stack, show }) => {
     expect([...kept, ...asked].join(' ')).not.toMatch(/acme|customers|plans|kestrel|memories/i);
   });
 
-  it.each(THOROUGH ? (['light', 'dark'] as const) : (['light'] as const))(
+  it.each(firstOrAll(['light', 'dark'] as const))(
     'folds what the store holds to a strip, which costs nothing: %s',
     async (colorScheme) => {
       const { page } = await show(someFiles, { colorScheme });
@@ -422,7 +422,7 @@ describePage('the page in Chromium', ({ browser, stack, show }) => {
       .toContain('customers');
   });
 
-  it.each(THOROUGH ? (['light', 'dark'] as const) : (['dark'] as const))(
+  it.each(firstOrAll(['dark', 'light'] as const))(
     'goes to a file, a view or an act by words of its name, with Ctrl-K: %s',
     async (colorScheme) => {
       const { page } = await show(someFiles, { colorScheme, canWrite: true });

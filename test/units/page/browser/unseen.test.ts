@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
-import { THOROUGH } from '../../../runner/thorough.ts';
+import { firstOrAll } from '../../../runner/thorough.ts';
 import type { AgentSite } from '../../../stage/page-site.ts';
 import { button, content, describePage, find, PATIENT, row, violationsOf } from './stage.ts';
 
@@ -31,7 +31,7 @@ const badgeOf = (page: Page) =>
 const EACH_BOX = ['LRO', 'PDF', 'ZWSP', `TAG "${ORDER}"`];
 
 describePage('what cannot be seen in a text, in Chromium', ({ show }) => {
-  it.each(THOROUGH ? (['light', 'dark'] as const) : (['dark'] as const))(
+  it.each(firstOrAll(['dark', 'light'] as const))(
     'is boxed in every look of a file, with tags read out, and counted above it and in the tree: %s',
     async (colorScheme) => {
       const { page, strays } = await show(someFiles, { memory: WITH_HISTORY, colorScheme });

@@ -10,7 +10,7 @@ const WIDTHS = [480, 1024, 1280, 1600] as const;
 /** All views in one walk: a busy machine may take its time. */
 const WALK = { timeout: 600_000 };
 const THEMES = ['light', 'dark'] as const;
-/** Whether axe is asked: in the usual run of one pane at a time, and of all beside each other where they have least room. */
+/** Tells whether axe is asked: in the usual run of one pane at a time, and of all where they have least room. */
 const isAsked = (width: number, theme: (typeof THEMES)[number]): boolean =>
   THOROUGH || width === 1280 || (width === 480 && theme === 'light');
 
