@@ -1,6 +1,3 @@
-import { mkdtemp } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import type { Environment } from '../programs/find-program.ts';
 import { type GuardedChild, spawnGuarded } from '../programs/guarded-process.ts';
 import { FunctionError } from './function-error.ts';
@@ -141,12 +138,11 @@ export async function startProcess(
 ): Promise<FunctionProcess> {
   const { name, region, memoryMb, onLine } = options;
   const api = await startRuntimeApi(`arn:aws:lambda:${region}:123456789012:function:${name}`);
-  const directory = await mkdtemp(join(tmpdir(), 'sealed-memory-function-'));
   let rest = '';
   const child = spawnGuarded({
     program: process.execPath,
-    arguments: [options.runtimeClient],
-    directory,
+    arguments: () => [options.runtimeClient],
+    folder: 'sealed-memory-function',
     env: {
       ...options.env,
       _HANDLER: options.handler,

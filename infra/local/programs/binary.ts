@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Attempt, S3ServerName } from '../servers/s3-server.ts';
 import type { FoundProgram } from './find-program.ts';
@@ -54,11 +53,16 @@ export function startVersitygw(found: FoundProgram): Promise<Attempt> {
   return start('versitygw', found, (credentials) =>
     startGuarded({
       program: found.path,
+      within: ['data', 'versions'],
       arguments: ({ address, directory }) => {
-        const [data, versions] = [join(directory, 'data'), join(directory, 'versions')];
-        for (const folder of [data, versions]) mkdirSync(folder);
         const gateway = ['--quiet', '--port', address, '--health', '/healthy'];
-        return [...gateway, 'posix', '--versioning-dir', versions, data];
+        return [
+          ...gateway,
+          'posix',
+          '--versioning-dir',
+          join(directory, 'versions'),
+          join(directory, 'data'),
+        ];
       },
       env: { ROOT_ACCESS_KEY: credentials.accessKeyId, ROOT_SECRET_KEY: credentials.secretAccessKey },
       healthPath: '/healthy',

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdtemp } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,21 +10,24 @@ import type { Environment } from './find-program.ts';
 const START_WITHIN_MS = 30_000;
 
 /**
- * The script of a shell in a process group of its own, which runs the server and watches a pipe that only this process
- * holds open. However this process ends (Ctrl-C and SIGKILL included), the pipe closes, and the shell stops the server
- * and removes its folder. A line `kill` in the pipe asks for SIGKILL at once: the shell does that as well, so that the
- * folder goes although this process may end meanwhile. The shell itself writes no message: one into the closed pipe
- * would end it too early.
+ * The script of a shell in a process group of its own, which makes the server's folder, runs the server and watches a
+ * pipe that only this process holds open. However this process ends (Ctrl-C and SIGKILL included), the pipe closes, and
+ * the shell stops the server and removes the folder: there is no folder without a shell that removes it. A line `kill`
+ * in the pipe asks for SIGKILL at once: the shell does that as well, so that the folder goes although this process may
+ * end meanwhile. At last the shell ends its whole group, with the watcher that may still sleep and would hold this
+ * process's pipes open. The shell itself writes no message: one into the closed pipe would end it too early.
  */
 const GUARD = `
-directory=$1; shift
+directory=$1; within=$2; shift 2
 exec 3<&0 4>&2 2>/dev/null
+mkdir -m 700 "$directory" 2>&4 || exit 1
+for name in $within; do mkdir "$directory/$name"; done
 "$@" </dev/null 3<&- 2>&4 4>&- & server=$!
 exec 4>&-
-{ read -r how <&3; [ "$how" = kill ] || { kill "$server"; sleep 5; }; kill -9 "$server"; } & watcher=$!
+{ read -r how <&3; [ "$how" = kill ] || { kill "$server"; sleep 5; }; kill -9 "$server"; } &
 wait "$server"
-kill "$watcher"
 rm -rf "$directory"
+kill -9 0
 `;
 
 /** A program under the guard. */
@@ -38,18 +41,23 @@ export interface GuardedChild {
 }
 
 /**
- * Starts a program that ends with this process, whatever becomes of this process, and whose `directory` is then
- * removed.
+ * Starts a program that ends with this process, whatever becomes of this process, in a fresh folder, whose name begins
+ * with `folder` and which goes with the program.
  */
 export function spawnGuarded(options: {
   readonly program: string;
-  readonly arguments: readonly string[];
+  readonly arguments: (directory: string) => readonly string[];
   readonly env: Environment;
-  readonly directory: string;
+  readonly folder: string;
+  /** The folders to make within it, by names without a space. */
+  readonly within?: readonly string[] | undefined;
   readonly onOutput: (chunk: Buffer) => void;
 }): GuardedChild {
-  const { directory, onOutput } = options;
-  const child = spawn('sh', ['-c', GUARD, 'sh', directory, options.program, ...options.arguments], {
+  const { onOutput } = options;
+  const directory = join(tmpdir(), `${options.folder}-${randomUUID()}`);
+  const command = [options.program, ...options.arguments(directory)];
+  const within = (options.within ?? []).join(' ');
+  const child = spawn('sh', ['-c', GUARD, 'sh', directory, within, ...command], {
     detached: true,
     stdio: ['pipe', 'pipe', 'pipe'],
     env: { PATH: process.env['PATH'], HOME: directory, ...options.env },
@@ -84,20 +92,21 @@ export interface GuardedProcess extends Omit<GuardedChild, 'ended'> {
 export async function startGuarded(options: {
   readonly program: string;
   readonly arguments: (place: { readonly address: string; readonly directory: string }) => readonly string[];
+  /** The folders to make in the fresh one, by names without a space. */
+  readonly within?: readonly string[];
   readonly env: Environment;
   readonly healthPath: string;
   readonly address?: string;
   /** Ends the waiting, and the server. */
   readonly signal?: AbortSignal | undefined;
 }): Promise<GuardedProcess> {
-  const directory = await mkdtemp(join(tmpdir(), 'sealed-memory-test-'));
   const address = options.address ?? `127.0.0.1:${await freePort()}`;
   let output = '';
   let hasEnded = false;
   const { ended, stop, kill } = spawnGuarded({
     ...options,
-    arguments: options.arguments({ address, directory }),
-    directory,
+    arguments: (directory) => options.arguments({ address, directory }),
+    folder: 'sealed-memory-test',
     onOutput(chunk) {
       output = (output + chunk.toString()).slice(-2000);
     },

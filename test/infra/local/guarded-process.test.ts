@@ -102,23 +102,51 @@ describe('startGuarded', () => {
     },
   );
 
-  /** A process that starts the server as `guarded` and then runs `rest`. */
-  async function runStarter(rest: string) {
+  it('leaves no folder though its starter ends as soon as there is one', async () => {
+    const starter = await spawnStarter(
+      `while (readdirSync(${JSON.stringify(scratch)}).length === 1) await setImmediate();
+       process.exit()`,
+    );
+    await once(starter, 'exit');
+    await vi.waitFor(async () => expect(await readdir(scratch)).toEqual(['starter.ts']), { timeout: 10_000 });
+  });
+
+  it('holds its starter up no longer than it runs', async () => {
+    const starter = await runStarter(
+      'process.stdin.once("data", async () => (await guarded.stop(), process.stdin.destroy()))',
+    );
+    starter.stdin.write('stop');
+    await once(starter, 'exit', { signal: AbortSignal.timeout(4_000) });
+  });
+
+  /** A process that begins to start the server, in the promise `starting`, and then runs `rest`. */
+  async function spawnStarter(rest: string) {
     const script = join(scratch, 'starter.ts');
     await writeFile(
       script,
-      `import { startGuarded } from ${JSON.stringify(GUARDED_PROCESS.href)};
-       const guarded = await startGuarded({
+      `import { readdirSync } from 'node:fs';
+       import { setImmediate } from 'node:timers/promises';
+       import { startGuarded } from ${JSON.stringify(GUARDED_PROCESS.href)};
+       const starting = startGuarded({
          program: process.execPath,
          arguments: ({ address, directory }) => ['-e', ${JSON.stringify(SERVER)}, address, directory],
          env: {},
          healthPath: '/',
        });
-       console.log(guarded.url);
        ${rest};`,
     );
     const starter = spawn(process.execPath, [script], { stdio: ['pipe', 'pipe', 'inherit'] });
     onTestFinished(() => void starter.kill('SIGKILL'));
+    return starter;
+  }
+
+  /** A process that has started the server as `guarded` and then runs `rest`. */
+  async function runStarter(rest: string) {
+    const starter = await spawnStarter(
+      `const guarded = await starting;
+       console.log(guarded.url);
+       ${rest}`,
+    );
     const [chunk] = await once(starter.stdout, 'data');
     const url = String(chunk).trim();
     expect(await isUp(url)).toBe(true);

@@ -40,8 +40,9 @@ function runCloud(arguments_: readonly string[], folder: string) {
 /** A guard may end, and remove its folder, a moment after the program. */
 async function expectNothingLeft(folder: string): Promise<void> {
   await expect.poll(() => processesIn(folder), { timeout: 5_000 }).toEqual([]);
-  const folders = async () => (await readdir(folder)).filter((name) => name.startsWith('sealed-memory'));
-  await expect.poll(folders, { timeout: 5_000 }).toEqual([]);
+  const left = async () =>
+    (await readdir(folder, { recursive: true })).filter((path) => path.startsWith('sealed-memory'));
+  await expect.poll(left, { timeout: 10_000 }).toEqual([]);
 }
 
 describe.skipIf(pieces === undefined)('npm run cloud', { timeout: 180_000 }, () => {
