@@ -142,10 +142,26 @@ export const SURVIVORS: readonly Survivor[] = [
   {
     file: 'src/store/s3/sdk/clients.ts',
     mutator: 'ConditionalExpression',
+    line: '...(options.endpoint === undefined ? {} : { endpoint: options.endpoint }),',
+    becomes: 'false',
+    reason: 'equivalent',
+    why: 'The SDK takes an endpoint that is undefined for one that was not given.',
+  },
+  {
+    file: 'src/store/s3/sdk/clients.ts',
+    mutator: 'ConditionalExpression',
     line: 'if (size < BEGINNING_BYTES) chunks.push(chunk.slice(0, BEGINNING_BYTES - size));',
     becomes: 'true',
     reason: 'cost only',
     why: 'The root of a document is told by its first kilobyte, whatever is kept of the rest.',
+  },
+  {
+    file: 'src/store/s3/wire.ts',
+    mutator: 'ConditionalExpression',
+    line: "return mode === 'overwrite' ? {} : { IfMatch: mode.ifMatch };",
+    becomes: 'false',
+    reason: 'equivalent',
+    why: 'A word has no `ifMatch`, and a header without a value is sent by neither client.',
   },
   {
     file: 'src/store/settle.ts',

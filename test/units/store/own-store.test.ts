@@ -144,7 +144,7 @@ describe('a store of the caller’s', () => {
     },
   );
 
-  it('is told that a listing ends early', async () => {
+  it('is told that a listing ends early, and waited for', async () => {
     let isEnded = false;
     const base = openSqliteObjectStore({ path: ':memory:' });
     const store = heldToPort({
@@ -153,6 +153,7 @@ describe('a store of the caller’s', () => {
         try {
           for (;;) yield { objects: [], servedAt: 0 };
         } finally {
+          await new Promise(setImmediate);
           isEnded = true;
         }
       },

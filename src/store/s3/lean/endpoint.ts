@@ -93,7 +93,7 @@ function customUrl(parameters: EndpointParameters, endpoint: string): string {
  */
 function isPathStyle({ bucket, forcePathStyle }: EndpointParameters, scheme: Scheme): boolean {
   return (
-    forcePathStyle || !isVirtualHostableS3Bucket(bucket, scheme === 'http') || /(\d+\.){3}\d+/.test(bucket)
+    forcePathStyle || !isVirtualHostableS3Bucket(bucket, scheme === 'http') || /(\d+\.){3}\d/.test(bucket)
   );
 }
 

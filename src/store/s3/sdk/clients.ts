@@ -56,7 +56,7 @@ export function watchRequests(client: S3Client, watch: RequestWatch): void {
   client.middlewareStack.add(
     (next, context) => async (args) => {
       const { hostname } = args.request as HttpAttempt;
-      const operation = String(context['commandName']).replace(/Command$/, '');
+      const operation = String(context['commandName']).replace('Command', '');
       let result: Awaited<ReturnType<typeof next>> | undefined;
       await watched(watch, { operation, hostname }, async () => {
         result = await next(args);
@@ -64,7 +64,7 @@ export function watchRequests(client: S3Client, watch: RequestWatch): void {
       });
       return result as Awaited<ReturnType<typeof next>>;
     },
-    { step: 'deserialize', priority: 'low', name: 'watchRequests' },
+    { step: 'deserialize', priority: 'low' },
   );
 }
 

@@ -12,6 +12,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { ObjectKey } from '../../../../src/format/object-keys.ts';
+import { makeDatabaseFile } from '../../../../src/store/sqlite/database-file.ts';
 import { openSqliteObjectStore } from '../../../../src/store/sqlite/sqlite-store.ts';
 
 const KEY = 'data/file' as ObjectKey;
@@ -93,6 +94,12 @@ describe('the path of a database', () => {
     }
     expect(readdirSync(join(folder, 'real'))).toEqual(['empty.db']);
     expect(readdirSync(folder)).not.toContain('made.db');
+  });
+
+  it('is told where no file can be made, as a directory that went meanwhile', () => {
+    expect(() => makeDatabaseFile(join(folder, 'none/made.db'))).toThrow(
+      expect.objectContaining({ code: 'misconfigured' }),
+    );
   });
 
   it('is meant from the working directory in which the store was opened', async () => {
