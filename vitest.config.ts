@@ -5,7 +5,7 @@ import { ClosingLines } from './test/runner/closing-lines.ts';
 import { seedOfRun } from './test/runner/draws.ts';
 import { sourcesOfEntryPoints } from './test/runner/entry-points.ts';
 import { LongestFirst } from './test/runner/longest-first.ts';
-import { filesThatRunAlone, slowFiles } from './test/runner/test-files.ts';
+import { filesThatRunAlone, repeatedContracts, slowFiles } from './test/runner/test-files.ts';
 import { plantBugs } from './test/seeded-bugs/plant.ts';
 
 // Workers and the programs they start keep what Node compiled: a start costs half.
@@ -14,7 +14,14 @@ process.env['NODE_COMPILE_CACHE'] ??= resolve('node_modules/.cache/compiled');
 // One seed a run, which the workers take from here.
 process.env['TEST_SEED'] = String(seedOfRun(process.env));
 
-const leftOut = ['test/**/*.s3.test.ts', ...(process.env['TEST_QUICK'] === '1' ? slowFiles() : [])];
+// Whoever names files or folders of tests has them all.
+const isWhole = !process.argv.slice(2).some((word) => word.startsWith('test/'));
+const leftToCi = isWhole && process.env['TEST_THOROUGH'] !== '1' ? repeatedContracts() : [];
+const leftOut = [
+  'test/**/*.s3.test.ts',
+  ...leftToCi,
+  ...(process.env['TEST_QUICK'] === '1' ? slowFiles() : []),
+];
 const alone = [...filesThatRunAlone()];
 const ofHosts = ['test/units/hosts/**/*.test.ts'];
 
@@ -31,7 +38,7 @@ export default defineConfig({
     })),
   },
   test: {
-    reporters: ['default', new ClosingLines()],
+    reporters: ['default', new ClosingLines({ leftOut: leftToCi.length })],
     // On two cores Vitest would take one: half of what tests do is to wait for processes, servers and leases.
     maxWorkers: Math.max(3, availableParallelism() - 1),
     sequence: { sequencer: LongestFirst },
@@ -80,6 +87,7 @@ export default defineConfig({
         test: {
           name: 's3',
           include: ['test/**/*.s3.test.ts'],
+          exclude: leftToCi,
           globalSetup: [
             'test/runner/built-programs.ts',
             'test/runner/global-setup.ts',

@@ -6,7 +6,7 @@ import { ClosingLines } from '../runner/closing-lines.ts';
 export default defineConfig({
   root: fileURLToPath(new URL('../..', import.meta.url)),
   test: {
-    reporters: ['default', new ClosingLines()],
+    reporters: ['default', new ClosingLines({ leftOut: 0 })],
     include: [
       'test/units/agent/**/*.test.ts',
       'test/units/cdk/**/*.test.ts',

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { S3Server } from '../../infra/local/servers/s3-server.ts';
-import { closingLines, type RunSummary, seedLines } from './closing-lines.ts';
+import { closingLines, leftOutLines, type RunSummary, seedLines } from './closing-lines.ts';
 
 const minio: S3Server = {
   name: 'minio',
@@ -25,6 +25,15 @@ describe('seedLines', () => {
       'Drawn with TEST_SEED=7, which repeats the draws.',
     ]);
     expect(seedLines(summary, '7')).toEqual([]);
+  });
+});
+
+describe('leftOutLines', () => {
+  it('tell how many suites a run left out, where it did', () => {
+    expect(leftOutLines(0)).toEqual([]);
+    expect(leftOutLines(9)).toEqual([
+      'Left to TEST_THOROUGH=1, as in CI: 9 suites that repeat others in a bucket or through exec.',
+    ]);
   });
 });
 

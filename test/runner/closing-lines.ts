@@ -11,14 +11,20 @@ export interface RunSummary {
 }
 
 /**
- * Writes the last lines of a run: the seed of its draws where a test failed, what ran on which S3 server, and
- * `N passed, N failed, N skipped`.
+ * Writes the last lines of a run: the seed of its draws where a test failed, how many suites were left out, what ran on
+ * which S3 server, and `N passed, N failed, N skipped`.
  * When no server was there the very last line says `S3 suites NOT RUN` and how to get one. Where
  * `TEST_SUMMARY_FILE` is set the counts go there too, as JSON.
  */
 export class ClosingLines implements Reporter {
+  readonly #leftOut: number;
   #vitest: Vitest | undefined;
   #lines: readonly string[] = [];
+
+  /** `leftOut` suites of this run are left to `TEST_THOROUGH=1`. */
+  constructor({ leftOut }: { readonly leftOut: number }) {
+    this.#leftOut = leftOut;
+  }
 
   onInit(vitest: Vitest): void {
     this.#vitest = vitest;
@@ -39,7 +45,11 @@ export class ClosingLines implements Reporter {
       inCi: process.env['CI'] === 'true' || process.env['CI'] === '1',
     });
     if (closing.fails) process.exitCode = 1;
-    this.#lines = [...seedLines(summary, process.env['TEST_SEED']), ...closing.lines];
+    this.#lines = [
+      ...seedLines(summary, process.env['TEST_SEED']),
+      ...leftOutLines(this.#leftOut),
+      ...closing.lines,
+    ];
     const file = process.env['TEST_SUMMARY_FILE'];
     if (file) writeFileSync(file, `${JSON.stringify(summary)}\n`);
     if (vitest.config.watch) this.#print();
@@ -74,6 +84,13 @@ function summarize(modules: readonly TestModule[], unhandled: readonly Serialize
 /** How the draws of a run that failed are repeated. */
 export function seedLines({ failed }: RunSummary, seed: string | undefined): readonly string[] {
   return failed > 0 && seed !== undefined ? [`Drawn with TEST_SEED=${seed}, which repeats the draws.`] : [];
+}
+
+/** Says what a run leaves to `TEST_THOROUGH=1`. */
+export function leftOutLines(suites: number): readonly string[] {
+  return suites > 0
+    ? [`Left to TEST_THOROUGH=1, as in CI: ${suites} suites that repeat others in a bucket or through exec.`]
+    : [];
 }
 
 /** The lines in order, and whether they report something that must fail a run of passing tests. */

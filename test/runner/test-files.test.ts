@@ -1,7 +1,7 @@
-import { existsSync, globSync } from 'node:fs';
+import { existsSync, globSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { LONGEST } from './longest-first.ts';
-import { filesThatRunAlone, slowFiles } from './test-files.ts';
+import { filesThatRunAlone, repeatedContracts, slowFiles } from './test-files.ts';
 
 describe('slowFiles', () => {
   it('names tests that start processes, be it through other files, and no others', () => {
@@ -19,6 +19,32 @@ describe('slowFiles', () => {
 
   it.each(slowFiles())('leaves out what is there: %s', (path) => {
     expect(globSync(path)).not.toEqual([]);
+  });
+});
+
+describe('repeatedContracts', () => {
+  const contractsOf = (file: string) =>
+    [...readFileSync(file, 'utf8').matchAll(/^import \{([^}]*)\} from '[^']*\/contracts\/[^']*'/gm)]
+      .flatMap(([, names = '']) => names.split(','))
+      .map((name) => name.trim())
+      .filter((name) => name.startsWith('describe'));
+  const repeated = repeatedContracts();
+
+  it('names suites that have no test of their own', () => {
+    expect(repeated).toContain('test/crashes/crashes.s3.test.ts');
+    expect(repeated).toContain('test/units/tool/memory-tool.exec.test.ts');
+    expect(repeated).not.toContain('test/units/store/s3/s3-store.s3.test.ts');
+    expect(repeated).not.toContain('test/infra/local/cloud.s3.test.ts');
+  });
+
+  const declaredElsewhere = new Set(
+    globSync('test/**/*.test.ts')
+      .filter((file) => !repeated.includes(file))
+      .flatMap(contractsOf),
+  );
+  it.each(repeated)('names none whose contract a usual run leaves out: %s', (file) => {
+    expect(contractsOf(file)).not.toEqual([]);
+    for (const contract of contractsOf(file)) expect(declaredElsewhere).toContain(contract);
   });
 });
 

@@ -45,6 +45,17 @@ export function slowFiles(): readonly string[] {
   return [...TAKES_LONG, ...unitFiles(({ imports }) => imports.includes('node:child_process'))];
 }
 
+/**
+ * The test files that declare contracts alone, for a bucket or for `exec`, while others declare them for SQLite and the
+ * library: `TEST_THOROUGH=1` takes them besides.
+ */
+export function repeatedContracts(): readonly string[] {
+  return globSync('test/**/*.{s3,exec}.test.ts').filter((file) => {
+    const text = readFileSync(file, 'utf8');
+    return /from '[./]*\/contracts\//.test(text) && !/\bit(?:\.\w+)*\(/.test(text);
+  });
+}
+
 /** The test files that want a process of their own, because of what they leave behind in it. */
 export function filesThatRunAlone(): readonly string[] {
   return unitFiles(({ file, text }) => file.startsWith('test/') && STAYS_BEHIND.test(text));
