@@ -5,7 +5,7 @@ import { ClosingLines } from './test/runner/closing-lines.ts';
 import { seedOfRun } from './test/runner/draws.ts';
 import { sourcesOfEntryPoints } from './test/runner/entry-points.ts';
 import { LongestFirst } from './test/runner/longest-first.ts';
-import { filesThatRunAlone, repeatedContracts, slowFiles } from './test/runner/test-files.ts';
+import { filesAtLength, filesThatRunAlone, slowFiles } from './test/runner/test-files.ts';
 import { plantBugs } from './test/seeded-bugs/plant.ts';
 
 // Workers and the programs they start keep what Node compiled: a start costs half.
@@ -16,10 +16,10 @@ process.env['TEST_SEED'] = String(seedOfRun(process.env));
 
 // Whoever names files or folders of tests has them all.
 const isWhole = !process.argv.slice(2).some((word) => word.startsWith('test/'));
-const leftToCi = isWhole && process.env['TEST_THOROUGH'] !== '1' ? repeatedContracts() : [];
+const atLength = isWhole && process.env['TEST_THOROUGH'] !== '1' ? filesAtLength() : [];
 const leftOut = [
   'test/**/*.s3.test.ts',
-  ...leftToCi,
+  ...atLength,
   ...(process.env['TEST_QUICK'] === '1' ? slowFiles() : []),
 ];
 const alone = [...filesThatRunAlone()];
@@ -38,7 +38,7 @@ export default defineConfig({
     })),
   },
   test: {
-    reporters: ['default', new ClosingLines({ leftOut: leftToCi.length })],
+    reporters: ['default', new ClosingLines({ leftOut: atLength.length })],
     // On two cores Vitest would take one: half of what tests do is to wait for processes, servers and leases.
     maxWorkers: Math.max(3, availableParallelism() - 1),
     sequence: { sequencer: LongestFirst },
@@ -87,7 +87,7 @@ export default defineConfig({
         test: {
           name: 's3',
           include: ['test/**/*.s3.test.ts'],
-          exclude: leftToCi,
+          exclude: [...atLength],
           globalSetup: [
             'test/runner/built-programs.ts',
             'test/runner/global-setup.ts',

@@ -12,8 +12,8 @@ import { objectKinds } from './object-kinds.ts';
 import { tenantKinds } from './tenant-kinds.ts';
 
 /** How often each kind is tried; `ATTACK_ATTEMPTS` tries more, and another `TEST_SEED` others. */
-const ATTEMPTS = Number(process.env['ATTACK_ATTEMPTS'] ?? amount({ usual: 8, thorough: 200 }));
-const CONTROLS = amount({ usual: 4, thorough: 8 });
+const ATTEMPTS = Number(process.env['ATTACK_ATTEMPTS'] ?? amount({ usual: 4, thorough: 200 }));
+const CONTROLS = amount({ usual: 2, thorough: 8 });
 const LEAST_KINDS = 20;
 const SEED = `attacks ${seedOfRun(process.env)}`;
 
@@ -24,8 +24,8 @@ for (const names of ['encrypted', 'plain'] as const satisfies readonly NameMode[
     beforeAll(async () => {
       site = await openAttackSite(server(), {
         names,
-        victims: amount({ usual: 4, thorough: 8 }),
-        lanesEach: amount({ usual: 2, thorough: 4 }),
+        victims: amount({ usual: 2, thorough: 8 }),
+        lanesEach: amount({ usual: 1, thorough: 4 }),
       });
     }, 180_000);
     afterAll(() => site?.[Symbol.asyncDispose]());

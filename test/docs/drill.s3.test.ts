@@ -3,7 +3,6 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, it, vi } from 'vitest';
-import { THOROUGH } from '../runner/thorough.ts';
 import { createTestBucket, describeOnS3, s3Environment, type TestBucket } from '../stage/s3.ts';
 import { takeDrill } from './drill.ts';
 
@@ -31,19 +30,17 @@ describeOnS3('the drill of docs/drill.md', ['minio'], (server) => {
   });
 });
 
-if (THOROUGH) {
-  it('the drill of docs/drill.md leads from the log to what came of it, back, and out', {
-    timeout: 300_000,
-  }, async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'sealed-memory-drill-store-'));
-    try {
-      await takeDrill({
-        SEALED_MEMORY_STORE: `sqlite:${join(folder, 'memory.sqlite')}`,
-        SEALED_MEMORY_TENANT: 'acme',
-        SEALED_MEMORY_ROOT_KEY: randomBytes(32).toString('base64'),
-      });
-    } finally {
-      rmSync(folder, { recursive: true });
-    }
-  });
-}
+it('the drill of docs/drill.md leads from the log to what came of it, back, and out', {
+  timeout: 300_000,
+}, async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'sealed-memory-drill-store-'));
+  try {
+    await takeDrill({
+      SEALED_MEMORY_STORE: `sqlite:${join(folder, 'memory.sqlite')}`,
+      SEALED_MEMORY_TENANT: 'acme',
+      SEALED_MEMORY_ROOT_KEY: randomBytes(32).toString('base64'),
+    });
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, describe, expect, it } from 'vitest';
+import { firstOrAll } from '../runner/thorough.ts';
 
 const SCRIPT = fileURLToPath(new URL('./full-disk.ts', import.meta.url));
 const SLOW = 120_000;
@@ -46,7 +47,7 @@ describe.skipIf(MOUNTING === undefined && !inCi)('a memory on a disk without a b
     whole: true,
   };
 
-  it.each(['5m', '8m'])(
+  it.each(firstOrAll(['5m', '8m']))(
     'of %s lets files be deleted, and others take their place',
     { timeout: SLOW },
     (size) => {
@@ -55,7 +56,7 @@ describe.skipIf(MOUNTING === undefined && !inCi)('a memory on a disk without a b
     },
   );
 
-  it.each(['5m', '8m'])(
+  it.each(firstOrAll(['5m', '8m']))(
     'of %s lets files be deleted into the history out of the reserve, which is whole before anything else grows',
     { timeout: SLOW },
     (size) => {
@@ -64,7 +65,7 @@ describe.skipIf(MOUNTING === undefined && !inCi)('a memory on a disk without a b
     },
   );
 
-  it.each(['off', 'on'] as const)(
+  it.each(firstOrAll(['on', 'off'] as const))(
     'lets every file be deleted by itself, with history %s',
     { timeout: SLOW },
     (history) => {
@@ -81,12 +82,16 @@ describe.skipIf(MOUNTING === undefined && !inCi)('a memory on a disk without a b
     expect(runOn('8m', 'actors', 'on')).toEqual({ deleted: { done: 20 }, named: 20, redacted: 'done' });
   });
 
-  it.each(['off', 'on'] as const)('lets files expire, with history %s', { timeout: SLOW }, (history) => {
-    const { files, marked, deleted, records = 0, findings } = runOn('5m', 'expires', history) as Expiry;
-    expect(files).toBeGreaterThan(60);
-    expect([marked, deleted, findings]).toEqual([files, files, []]);
-    expect(records > files).toBe(history === 'on');
-  });
+  it.each(firstOrAll(['on', 'off'] as const))(
+    'lets files expire, with history %s',
+    { timeout: SLOW },
+    (history) => {
+      const { files, marked, deleted, records = 0, findings } = runOn('5m', 'expires', history) as Expiry;
+      expect(files).toBeGreaterThan(60);
+      expect([marked, deleted, findings]).toEqual([files, files, []]);
+      expect(records > files).toBe(history === 'on');
+    },
+  );
 
   it('lets the history expire once what is in reserve is used up, and files be deleted again', {
     timeout: SLOW,
@@ -97,7 +102,7 @@ describe.skipIf(MOUNTING === undefined && !inCi)('a memory on a disk without a b
     expect([records, again]).toEqual([2 * first, 100]);
   });
 
-  it.each(['off', 'on'] as const)(
+  it.each(firstOrAll(['on', 'off'] as const))(
     'and three processes that write leaves the reserve whole, but for what records of the history take: %s',
     { timeout: SLOW },
     (history) => {

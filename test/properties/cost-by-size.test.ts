@@ -12,6 +12,7 @@ import { sensitiveInformation } from '../../src/policy/index.ts';
 import { parseLines } from '../../src/sessions/page.ts';
 import { inTurns } from '../../src/time.ts';
 import { fingerprintOf, parseTurnText } from '../../src/worker/turn/turn-message.ts';
+import { oneIn } from '../runner/thorough.ts';
 import { roundsDuring, watchProcessor } from '../stage/measures.ts';
 
 /*
@@ -125,12 +126,15 @@ async function leastTime(work: Work, text: string, enough: number): Promise<numb
   return least;
 }
 
+const numbered = (works: Readonly<Record<string, Work>>) =>
+  Object.keys(works).map((name, at) => ({ name, at }));
+
 /** Below this a ratio tells of the clock and of what runs beside. */
 const TELLING_MS = 4;
 
-describe.each(Object.keys(WORKS))('%s', (name) => {
+describe.each(numbered(WORKS))('$name', ({ name, at }) => {
   const work = WORKS[name] ?? find;
-  it.each(Object.keys(TEXTS))(
+  it.each(oneIn(3, Object.keys(TEXTS), at))(
     'of twice as many %s takes three times as long at most',
     async (text) => {
       let size = 2 * KIB_64;
@@ -149,8 +153,8 @@ describe.each(Object.keys(WORKS))('%s', (name) => {
   );
 });
 
-describe.each(Object.keys(STEPS))('%s', (name) => {
-  it.each(Object.keys(TEXTS))('of %s lets others run for each 64 KiB', async (text) => {
+describe.each(numbered(STEPS))('$name', ({ name, at }) => {
+  it.each(oneIn(3, Object.keys(TEXTS), at))('of %s lets others run for each 64 KiB', async (text) => {
     const given = textOf(text, 4 * KIB_64);
     const bytes = new TextEncoder().encode(given).length;
     // One line is taken at once by what goes from line to line.

@@ -32,7 +32,7 @@ describe('leftOutLines', () => {
   it('tell how many suites a run left out, where it did', () => {
     expect(leftOutLines(0)).toEqual([]);
     expect(leftOutLines(9)).toEqual([
-      'Left to TEST_THOROUGH=1, as in CI: 9 suites that repeat others in a bucket or through exec.',
+      '9 suites are left to CI and to TEST_THOROUGH=1; test/runner/test-files.ts says which and why.',
     ]);
   });
 });

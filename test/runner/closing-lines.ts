@@ -89,7 +89,9 @@ export function seedLines({ failed }: RunSummary, seed: string | undefined): rea
 /** Says what a run leaves to `TEST_THOROUGH=1`. */
 export function leftOutLines(suites: number): readonly string[] {
   return suites > 0
-    ? [`Left to TEST_THOROUGH=1, as in CI: ${suites} suites that repeat others in a bucket or through exec.`]
+    ? [
+        `${suites} suites are left to CI and to TEST_THOROUGH=1; test/runner/test-files.ts says which and why.`,
+      ]
     : [];
 }
 

@@ -1,7 +1,7 @@
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { LONGEST } from './longest-first.ts';
-import { filesThatRunAlone, repeatedContracts, slowFiles } from './test-files.ts';
+import { filesAtLength, filesThatRunAlone, repeatedContracts, slowFiles } from './test-files.ts';
 
 describe('slowFiles', () => {
   it('names tests that start processes, be it through other files, and no others', () => {
@@ -22,7 +22,7 @@ describe('slowFiles', () => {
   });
 });
 
-describe('repeatedContracts', () => {
+describe('what a run at length takes besides', () => {
   const contractsOf = (file: string) =>
     [...readFileSync(file, 'utf8').matchAll(/^import \{([^}]*)\} from '[^']*\/contracts\/[^']*'/gm)]
       .flatMap(([, names = '']) => names.split(','))
@@ -37,9 +37,16 @@ describe('repeatedContracts', () => {
     expect(repeated).not.toContain('test/infra/local/cloud.s3.test.ts');
   });
 
+  const atLength = filesAtLength();
+  it('names what is there, and each file once', () => {
+    expect(atLength).toContain('test/package.test.ts');
+    expect(new Set(atLength).size).toBe(atLength.length);
+    for (const file of atLength) expect(existsSync(file), file).toBe(true);
+  });
+
   const declaredElsewhere = new Set(
     globSync('test/**/*.test.ts')
-      .filter((file) => !repeated.includes(file))
+      .filter((file) => !atLength.includes(file))
       .flatMap(contractsOf),
   );
   it.each(repeated)('names none whose contract a usual run leaves out: %s', (file) => {

@@ -45,9 +45,32 @@ export function slowFiles(): readonly string[] {
   return [...TAKES_LONG, ...unitFiles(({ imports }) => imports.includes('node:child_process'))];
 }
 
+/** What `TEST_THOROUGH=1` takes besides, by the reason for which a usual run does without. */
+const AT_LENGTH: Readonly<Record<string, readonly string[]>> = {
+  'They judge the tests, and not the code.': [
+    'test/mutants/main.test.ts',
+    'test/seeded-bugs/runs/{simulation,suites}.test.ts',
+  ],
+  'They go on where a suite beside them begins.': [
+    'test/simulation/{crashes,kept,rollback}.test.ts',
+    'test/units/page/browser/{long,unseen,views}.test.ts',
+  ],
+  'They follow a page to its end.': ['test/docs/drill.s3.test.ts'],
+  'They try what is published once more, packed and installed.': [
+    'test/npm-programs.test.ts',
+    'test/package.test.ts',
+    'test/units/cli/npx.test.ts',
+  ],
+};
+
+/** The test files of a run with `TEST_THOROUGH=1` alone. */
+export function filesAtLength(): readonly string[] {
+  return [...repeatedContracts(), ...Object.values(AT_LENGTH).flatMap((globs) => globSync([...globs]))];
+}
+
 /**
  * The test files that declare contracts alone, for a bucket or for `exec`, while others declare them for SQLite and the
- * library: `TEST_THOROUGH=1` takes them besides.
+ * library.
  */
 export function repeatedContracts(): readonly string[] {
   return globSync('test/**/*.{s3,exec}.test.ts').filter((file) => {

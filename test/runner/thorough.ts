@@ -9,6 +9,11 @@ export function firstOrAll<T>(each: readonly T[]): readonly T[] {
   return THOROUGH ? each : each.slice(0, 1);
 }
 
+/** What is tried of these: in a usual run one of every `n`, from the `from`th on, all with `TEST_THOROUGH=1`. */
+export function oneIn<T>(n: number, each: readonly T[], from = 0): readonly T[] {
+  return THOROUGH ? each : each.filter((_, i) => i % n === from % n);
+}
+
 /** How much is tried in a usual run, and how much with `TEST_THOROUGH=1`. */
 export function amount({ usual, thorough }: { readonly usual: number; readonly thorough: number }): number {
   return THOROUGH ? thorough : usual;

@@ -1,5 +1,5 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import {
-  DeleteObjectCommand,
   ListObjectVersionsCommand,
   type ListObjectVersionsCommandOutput,
   type ObjectLockRetentionMode,
@@ -7,6 +7,7 @@ import {
   PutObjectLegalHoldCommand,
   PutObjectRetentionCommand,
 } from '@aws-sdk/client-s3';
+import { deleteAll } from '../../infra/local/servers/fresh-bucket.ts';
 import { createTestBucket, type S3Server, type TestBucket } from './s3.ts';
 
 /** A fresh bucket that keeps older versions; removing it removes those as well. */
@@ -43,7 +44,9 @@ export interface LockableBucket extends TestBucket {
 
 /** The time of a lock that nobody can take back, by which the bucket itself can be removed again. */
 const COMPLIANCE_MS = 10_000;
-/** Below what a hook may take: a suite leaves thousands of versions, each of which takes a request. */
+/** The pause before versions that are locked are tried again. */
+const LOCKED_PAUSE_MS = 500;
+/** Below what a hook may take: a suite leaves thousands of versions. */
 const LONGEST_REMOVAL_MS = 55_000;
 
 /** A fresh bucket made for locks, which keeps older versions; removing it unlocks and removes those as well. */
@@ -91,14 +94,13 @@ function removedWithVersions(created: TestBucket, unlock = async (): Promise<voi
     const deadline = performance.now() + LONGEST_REMOVAL_MS;
     for (;;) {
       const page: ListObjectVersionsCommandOutput = await client.send(
-        new ListObjectVersionsCommand({ Bucket, MaxKeys: 200 }),
+        new ListObjectVersionsCommand({ Bucket, MaxKeys: 1_000 }),
       );
       const versions = [...(page.Versions ?? []), ...(page.DeleteMarkers ?? [])];
       // A version that was being written while they were listed is removed at the next look.
       if (versions.length === 0 && (await isRemoved(created))) return;
-      await Promise.allSettled(
-        versions.map((version) => client.send(new DeleteObjectCommand({ Bucket, ...nameOf(version) }))),
-      );
+      const staying = versions.length > 0 ? await deleteAll(client, Bucket, versions) : 0;
+      if (staying > 0) await sleep(LOCKED_PAUSE_MS);
       if (performance.now() > deadline) throw new Error('versions of the bucket stay');
     }
   };

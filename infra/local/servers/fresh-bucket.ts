@@ -3,7 +3,7 @@ import {
   CreateBucketCommand,
   type CreateBucketCommandInput,
   DeleteBucketCommand,
-  DeleteObjectCommand,
+  DeleteObjectsCommand,
   ListObjectsV2Command,
   S3Client,
 } from '@aws-sdk/client-s3';
@@ -57,11 +57,21 @@ async function emptyBucket(client: S3Client, bucket: string): Promise<void> {
   for (;;) {
     const { Contents: objects = [] } = await client.send(new ListObjectsV2Command({ Bucket: bucket }));
     if (objects.length === 0) return;
-    for (let i = 0; i < objects.length; i += 32) {
-      const batch = objects.slice(i, i + 32);
-      await Promise.all(
-        batch.map(({ Key }) => client.send(new DeleteObjectCommand({ Bucket: bucket, Key }))),
-      );
-    }
+    await deleteAll(client, bucket, objects);
   }
+}
+
+/** Deletes objects, or versions, in one request: at most 1,000. Gives how many of them stay. */
+export async function deleteAll(
+  client: S3Client,
+  bucket: string,
+  objects: readonly { readonly Key?: string | undefined; readonly VersionId?: string | undefined }[],
+): Promise<number> {
+  const Objects = objects.map(({ Key = '', VersionId }) => ({
+    Key,
+    ...(VersionId !== undefined && { VersionId }),
+  }));
+  const Delete = { Objects, Quiet: true };
+  const { Errors = [] } = await client.send(new DeleteObjectsCommand({ Bucket: bucket, Delete }));
+  return Errors.length;
 }

@@ -10,6 +10,7 @@ import { openSqliteObjectStore } from '../../../src/store/sqlite/sqlite-store.ts
 import { ApiRefusal } from '../../../src/testing/claude/api-refusal.ts';
 import { createReplies } from '../../../src/worker/queue/replies.ts';
 import type { WorkerOptions } from '../../../src/worker/worker.ts';
+import { oneIn } from '../../runner/thorough.ts';
 import { interceptStore } from '../../stage/store-wrappers.ts';
 import { createFastQueue, type FastQueue } from './fast-queue.ts';
 
@@ -168,27 +169,33 @@ async function start(
   return site;
 }
 
-describe.each(Object.entries(OUTAGES))('for as long as %s', (_, [code, outage]) => {
-  it.each([
-    { fifo: false, over: HOUR, count: 3 },
-    { fifo: false, over: 10 * HOUR, count: 1 },
-    { fifo: true, over: HOUR, count: 3 },
-    { fifo: true, over: 10 * HOUR, count: 3 },
-  ])('a turn waits, and is answered a quarter of an hour behind it: %o', async ({ fifo, over, count }) => {
-    const { queue, worker } = await start(outage, { over, fifo });
-    const turns = [0, 1, 2].slice(0, count).map(turnOf);
-    for (const turn of turns) queue.put(turn, fifo ? turn.tenant : undefined);
-    await queue.run(worker.worker.handler, 3 * DAY);
-    expect(queue.deadLetters).toEqual([]);
-    expect(queue.dropped).toEqual([]);
-    const answered = queue.replies.map(({ body }) => JSON.parse(body).turn as string);
-    expect(answered.toSorted()).toEqual(turns.map(({ turn }) => turn));
-    // Both of one tenant, and so of one group.
-    if (fifo) expect(answered.indexOf('turn-0')).toBeLessThan(answered.indexOf('turn-2'));
-    for (const { at } of queue.replies) expect(at).toBeLessThanOrEqual(over + 15 * MINUTE);
-    expect(codesOf(worker.lines)).toContain(code);
-    expect(worker.lines.join()).not.toMatch(/canary|question/);
-  });
+const WAITS = [
+  { fifo: false, over: HOUR, count: 3 },
+  { fifo: false, over: 10 * HOUR, count: 1 },
+  { fifo: true, over: HOUR, count: 3 },
+  { fifo: true, over: 10 * HOUR, count: 3 },
+];
+const EACH_OUTAGE = Object.entries(OUTAGES).map(([name, told], at) => ({ name, told, at }));
+
+describe.each(EACH_OUTAGE)('for as long as $name', ({ told: [code, outage], at }) => {
+  it.each(oneIn(2, WAITS, at))(
+    'a turn waits, and is answered a quarter of an hour behind it: %o',
+    async ({ fifo, over, count }) => {
+      const { queue, worker } = await start(outage, { over, fifo });
+      const turns = [0, 1, 2].slice(0, count).map(turnOf);
+      for (const turn of turns) queue.put(turn, fifo ? turn.tenant : undefined);
+      await queue.run(worker.worker.handler, 3 * DAY);
+      expect(queue.deadLetters).toEqual([]);
+      expect(queue.dropped).toEqual([]);
+      const answered = queue.replies.map(({ body }) => JSON.parse(body).turn as string);
+      expect(answered.toSorted()).toEqual(turns.map(({ turn }) => turn));
+      // Both of one tenant, and so of one group.
+      if (fifo) expect(answered.indexOf('turn-0')).toBeLessThan(answered.indexOf('turn-2'));
+      for (const { at } of queue.replies) expect(at).toBeLessThanOrEqual(over + 15 * MINUTE);
+      expect(codesOf(worker.lines)).toContain(code);
+      expect(worker.lines.join()).not.toMatch(/canary|question/);
+    },
+  );
 });
 
 it.each([

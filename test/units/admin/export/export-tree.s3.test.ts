@@ -5,6 +5,7 @@ import { PutObjectCommand } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { NameMode } from '../../../../src/format/names.ts';
 import { openMemory, openTenant } from '../../../../src/open/open-memory.ts';
+import { firstOrAll } from '../../../runner/thorough.ts';
 import { type CliRun, runCli } from '../../../stage/cli.ts';
 import { digestOf, textsIn } from '../../../stage/object-folder.ts';
 import {
@@ -84,7 +85,7 @@ describe.skipIf(missing !== undefined && !inCi)('a backup made with the AWS comm
       findings: [],
     };
 
-    describe.each(MODES)('with %s names', (names) => {
+    describe.each(firstOrAll(MODES))('with %s names', (names) => {
       const prefix = `live/${names}`;
       const place = (name: string): string => join(home, `${names}-${name}`);
       beforeAll(async () => {
