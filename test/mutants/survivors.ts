@@ -246,7 +246,7 @@ export const SURVIVORS: readonly Survivor[] = [
     file: 'src/tree/confirmed-put.ts',
     mutator: 'OptionalChaining',
     line: 'const keyId = readHeader(bytes)?.keyId;',
-    reason: 'unreachable by type',
+    reason: 'equivalent',
     why: 'Bytes that this process has sealed have a header.',
   },
   {
@@ -254,7 +254,7 @@ export const SURVIVORS: readonly Survivor[] = [
     mutator: 'ConditionalExpression',
     line: 'return keyring !== undefined && keyId !== undefined && equalBytes(keyring.keys.active.keyId, keyId);',
     becomes: 'true',
-    reason: 'unreachable by type',
+    reason: 'equivalent',
     why: 'Bytes that this process has sealed name their key.',
   },
   {
@@ -269,7 +269,7 @@ export const SURVIVORS: readonly Survivor[] = [
     file: 'src/tree/remove.ts',
     mutator: 'OptionalChaining',
     line: 'for (const [path, id, bound] of saved) await work.saver?.savedInVain(unhurried, path, { id, bound });',
-    reason: 'unreachable by type',
+    reason: 'equivalent',
     why: 'Files are saved by a saver alone.',
   },
   {
@@ -292,7 +292,7 @@ export const SURVIVORS: readonly Survivor[] = [
     mutator: 'ConditionalExpression',
     line: 'if (entry === undefined || ageMs <= LEASE_MS) return false;',
     becomes: 'false',
-    reason: 'unreachable by type',
+    reason: 'equivalent',
     why: 'Both callers have seen an entry in the register.',
   },
   {
@@ -384,14 +384,14 @@ export const SURVIVORS: readonly Survivor[] = [
     line: 'if (text.length < SHORTEST_TEXT || text.length > LONGEST_TEXT) return undefined;',
     becomes: 'false',
     reason: 'cost only',
-    why: 'A text of another length is refused by its keyed hash or as a segment, after more work.',
+    why: 'A text of another length is refused by its form, its keyed hash or as a segment, after more work.',
   },
   {
     file: 'src/format/segments.ts',
     mutator: 'LogicalOperator',
     line: 'if (text.length < SHORTEST_TEXT || text.length > LONGEST_TEXT) return undefined;',
     reason: 'cost only',
-    why: 'A text of another length is refused by its keyed hash or as a segment, after more work.',
+    why: 'A text of another length is refused by its form, its keyed hash or as a segment, after more work.',
   },
   {
     file: 'src/history/trace/trace.ts',
@@ -444,7 +444,7 @@ export const SURVIVORS: readonly Survivor[] = [
     line: 'for (let last = alike.at(-1); last !== undefined && last.mtime > version.mtime; last = alike.at(-1)) {',
     becomes: 'true',
     reason: 'equivalent',
-    why: 'The first version that asked stays in the list, and ends the walk because it is not later.',
+    why: 'The earliest written of the versions that asked stays in the list, and ends the walk because none is earlier.',
   },
   {
     file: 'src/history/trace/trace.ts',
@@ -542,7 +542,7 @@ export const SURVIVORS: readonly Survivor[] = [
     file: 'src/history/save/version-saver.ts',
     mutator: 'OptionalChaining',
     line: 'path: files.length === 1 && files[0]?.[0] === at ? at : WHOLE_TREE,',
-    reason: 'unreachable by type',
+    reason: 'equivalent',
     why: 'A list of one file has a first one.',
   },
   {
@@ -598,7 +598,7 @@ export const SURVIVORS: readonly Survivor[] = [
     mutator: 'StringLiteral',
     line: "const [name = '', inner] = row.option.split('.');",
     becomes: '"Stryker was here!"',
-    reason: 'unreachable by type',
+    reason: 'equivalent',
     why: 'The first part of a split text is always there.',
   },
   {
@@ -614,7 +614,7 @@ export const SURVIVORS: readonly Survivor[] = [
     mutator: 'StringLiteral',
     line: "const [name = '', member] = option.split('.');",
     becomes: '"Stryker was here!"',
-    reason: 'unreachable by type',
+    reason: 'equivalent',
     why: 'The first part of a split text is always there.',
   },
   {
@@ -622,7 +622,7 @@ export const SURVIVORS: readonly Survivor[] = [
     mutator: 'StringLiteral',
     line: "const [group = ''] = option.split('.');",
     becomes: '"Stryker was here!"',
-    reason: 'unreachable by type',
+    reason: 'equivalent',
     why: 'The first part of a split text is always there.',
   },
   {
@@ -653,7 +653,7 @@ export const SURVIVORS: readonly Survivor[] = [
     file: 'src/history/past/model.ts',
     mutator: 'OptionalChaining',
     line: 'const firstBound = ({ id, bound }: PastVersion): bigint => bindingsOf(id)[0]?.bound ?? bound;',
-    reason: 'unreachable by type',
+    reason: 'equivalent',
     why: 'Each version of which a sighting tells has a binding.',
   },
   {
