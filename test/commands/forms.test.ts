@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { describe, expect, it } from 'vitest';
+import { oneIn } from '../runner/thorough.ts';
 import { openPlace } from './place.ts';
 import { play, readTranscripts } from './play.ts';
 import { runLine } from './shell.ts';
@@ -51,11 +52,19 @@ async function endOf(line: string) {
 }
 
 describe('a path that a person typed', { timeout: 60_000 }, () => {
-  describe.each(Object.entries({ ...FORMS, ...FORMS_OF_PEOPLE }))('with %s', (_, form) => {
-    it.each(transcripts)('leads to the same, and is answered the same: $title', async (transcript) => {
-      const { wanted, got } = await play(transcript, (line) => retyped(line, form));
-      expect(got).toBe(wanted);
-    });
+  const forms = Object.entries({ ...FORMS, ...FORMS_OF_PEOPLE }).map(([name, form], at) => ({
+    name,
+    form,
+    at,
+  }));
+  describe.each(forms)('with $name', ({ form, at }) => {
+    it.each(oneIn(2, transcripts, at))(
+      'leads to the same, and is answered the same: $title',
+      async (transcript) => {
+        const { wanted, got } = await play(transcript, (line) => retyped(line, form));
+        expect(got).toBe(wanted);
+      },
+    );
   });
 
   it('is tried of each verb that takes one', async () => {

@@ -12,7 +12,7 @@ const rootKey = randomBytes(32).toString('base64');
 afterAll(() => rmSync(directory, { recursive: true }));
 
 const sites = {
-  step: amount({ usual: 5, thorough: 1 }),
+  step: amount({ usual: 7, thorough: 1 }),
   newSite: (tenant: string): CrashSite => {
     const store = `sqlite:${join(directory, `${tenant}.db`)}`;
     return {
@@ -29,5 +29,5 @@ const sites = {
 // Side by side, because most of the time they wait for leases to run out.
 describe.concurrent('directories, and what history keeps of them,', () => {
   describeCrashes('SQLite', sites);
-  describeHistoryCrashes('SQLite', { ...sites, step: amount({ usual: 7, thorough: 1 }) });
+  describeHistoryCrashes('SQLite', { ...sites, step: amount({ usual: 11, thorough: 1 }) });
 });

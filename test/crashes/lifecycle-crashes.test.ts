@@ -11,5 +11,5 @@ const directory = mkdtempSync(join(tmpdir(), 'sealed-memory-lifecycle-'));
 afterAll(() => rmSync(directory, { recursive: true }));
 
 const newSite = siteInDirectory(directory);
-describeLifecycleCrashes('SQLite', { newSite, kills: amount({ usual: 2, thorough: 10 }) });
+describeLifecycleCrashes('SQLite', { newSite, kills: amount({ usual: 1, thorough: 10 }) });
 describeLifecycleLife('SQLite', newSite);

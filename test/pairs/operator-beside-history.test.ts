@@ -144,7 +144,7 @@ function withoutRenamer({ past, ...rest }: Outcome): Outcome {
 }
 
 /** Before so many requests of each deed, spread over all of it, an operator comes. */
-const MEETINGS = Number(process.env['PAIRS_MEETINGS'] ?? amount({ usual: 3, thorough: 6 }));
+const MEETINGS = Number(process.env['PAIRS_MEETINGS'] ?? amount({ usual: 2, thorough: 6 }));
 
 describe.each(STORE_KINDS)('on a %s store, at any request', (kind) => {
   const pairs = Object.entries(DEEDS).flatMap(([deed, run]) =>

@@ -53,13 +53,14 @@ const AT_LENGTH: Readonly<Record<string, readonly string[]>> = {
   ],
   'They go on where a suite beside them begins.': [
     'test/simulation/{crashes,kept,rollback}.test.ts',
-    'test/units/page/browser/{long,unseen,views}.test.ts',
+    'test/units/page/browser/{changes,long,unseen,views}.test.ts',
   ],
   'They follow a page to its end.': ['test/docs/drill.s3.test.ts'],
   'They try what is published once more, packed and installed.': [
     'test/npm-programs.test.ts',
     'test/package.test.ts',
     'test/units/cli/npx.test.ts',
+    'test/units/index.test.ts',
   ],
 };
 

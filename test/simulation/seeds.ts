@@ -22,7 +22,7 @@ export const CI_SEEDS: Readonly<Record<Theme['name'], number>> = {
 
 /** Those of this run. */
 export function seedsOf(theme: Theme['name']): number {
-  return amount({ usual: Math.ceil(CI_SEEDS[theme] / 5), thorough: CI_SEEDS[theme] });
+  return amount({ usual: Math.ceil(CI_SEEDS[theme] / 8), thorough: CI_SEEDS[theme] });
 }
 
 /** How many of each theme CI runs of a tenant that keeps history, and of one in which a process takes back as well. */

@@ -23,7 +23,7 @@ for (const storeClass of CLASSES) {
 
 describe('a network and a server that fail at every fourth request', () => {
   for (const { name: themeName } of THEMES) {
-    const seeds = amount({ usual: 10, thorough: 50 });
+    const seeds = amount({ usual: 6, thorough: 50 });
     it(`make no answer untrue: ${themeName}, ${seeds} seeds`, { timeout: 120_000 }, async () => {
       for (let seed = 1; seed <= seeds; seed++) {
         for (const storeClass of CLASSES) {
@@ -37,7 +37,7 @@ describe('a network and a server that fail at every fourth request', () => {
 
 describe('a network that delivers later than anything is waited for', () => {
   const THEMES_THEN = ['one file', 'files', 'changing keys'] as const;
-  const SEEDS = 60;
+  const SEEDS = amount({ usual: 20, thorough: 60 });
 
   it('loses nothing on a guarded store', { timeout: 60_000 }, async () => {
     for (const themeName of THEMES_THEN) {

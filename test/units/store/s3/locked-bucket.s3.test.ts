@@ -6,6 +6,7 @@ import { sealedSize } from '../../../../src/format/sizes.ts';
 import { openAdmin } from '../../../../src/open/open-admin.ts';
 import { openMemory } from '../../../../src/open/open-memory.ts';
 import { openS3ObjectStore } from '../../../../src/store/s3/s3-store.ts';
+import { firstOrAll } from '../../../runner/thorough.ts';
 import { invocationOf } from '../../../stage/invocation.ts';
 import { describeOnS3, s3Environment, type TestBucket } from '../../../stage/s3.ts';
 import { describeEachClient } from '../../../stage/s3-clients.ts';
@@ -72,33 +73,36 @@ async function shred(bucket: LockableBucket, client?: 'lean' | 'sdk') {
 }
 
 describeEachClient('a locked bucket', ['minio'], ({ server, client }) => {
-  it.each(LOCKS)('under %s fails a redaction and a shred, which say how much stays', async (how) => {
-    await using bucket = await createLockableBucket(server());
-    await stock(bucket);
-    await bucket.lock(how, () => true);
-    const texts = await textIn(bucket);
-    await expect(redact(bucket, client)).rejects.toMatchObject({
-      code: 'access_denied',
-      message: expect.stringMatching(
-        /^the text is out of the history, but \d+ older versions of files .*object lock/,
-      ),
-      details: {
-        reason: 'versions_left',
-        versions: 4,
-        removed: 0,
-        paths: expect.arrayContaining([PATH]),
-      },
-    });
-    expect(await textIn(bucket)).toBe(texts);
+  it.each(client === 'sdk' ? firstOrAll(LOCKS) : LOCKS)(
+    'under %s fails a redaction and a shred, which say how much stays',
+    async (how) => {
+      await using bucket = await createLockableBucket(server());
+      await stock(bucket);
+      await bucket.lock(how, () => true);
+      const texts = await textIn(bucket);
+      await expect(redact(bucket, client)).rejects.toMatchObject({
+        code: 'access_denied',
+        message: expect.stringMatching(
+          /^the text is out of the history, but \d+ older versions of files .*object lock/,
+        ),
+        details: {
+          reason: 'versions_left',
+          versions: 4,
+          removed: 0,
+          paths: expect.arrayContaining([PATH]),
+        },
+      });
+      expect(await textIn(bucket)).toBe(texts);
 
-    // The marker lies over the last keyring, which is locked like those before it.
-    await expect(shred(bucket, client)).rejects.toMatchObject({
-      code: 'access_denied',
-      message: expect.stringContaining('the keys are out of use, but 3 older versions of the keyring'),
-      details: { reason: 'versions_left', versions: 3, removed: 0 },
-    });
-    expect(await keyringsIn(bucket)).toBe(3);
-  });
+      // The marker lies over the last keyring, which is locked like those before it.
+      await expect(shred(bucket, client)).rejects.toMatchObject({
+        code: 'access_denied',
+        message: expect.stringContaining('the keys are out of use, but 3 older versions of the keyring'),
+        details: { reason: 'versions_left', versions: 3, removed: 0 },
+      });
+      expect(await keyringsIn(bucket)).toBe(3);
+    },
+  );
 });
 
 describeOnS3('a bucket of which one version is locked', ['minio'], (server) => {
