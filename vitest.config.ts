@@ -14,9 +14,12 @@ process.env['NODE_COMPILE_CACHE'] ??= resolve('node_modules/.cache/compiled');
 // One seed a run, which the workers take from here.
 process.env['TEST_SEED'] = String(seedOfRun(process.env));
 
-// Whoever names files or folders of tests has them all.
-const isWhole = !process.argv.slice(2).some((word) => word.startsWith('test/'));
-const atLength = isWhole && process.env['TEST_THOROUGH'] !== '1' ? filesAtLength() : [];
+// A word of the command that is a part of a file's path takes the file in.
+const words = process.argv.slice(2).filter((word) => word !== 'run');
+const atLength =
+  process.env['TEST_THOROUGH'] === '1'
+    ? []
+    : filesAtLength().filter((file) => !words.some((word) => file.includes(word)));
 const leftOut = [
   'test/**/*.s3.test.ts',
   ...atLength,
