@@ -6,6 +6,7 @@ import { seedOfRun } from './test/runner/draws.ts';
 import { sourcesOfEntryPoints } from './test/runner/entry-points.ts';
 import { LongestFirst } from './test/runner/longest-first.ts';
 import { filesAtLength, filesThatRunAlone, slowFiles } from './test/runner/test-files.ts';
+import { QUICK, THOROUGH } from './test/runner/thorough.ts';
 import { plantBugs } from './test/seeded-bugs/plant.ts';
 
 // Workers and the programs they start keep what Node compiled: a start costs half.
@@ -16,22 +17,15 @@ process.env['TEST_SEED'] = String(seedOfRun(process.env));
 
 // A word of the command that is a part of a file's path takes the file in.
 const words = process.argv.slice(2).filter((word) => word !== 'run');
-const atLength =
-  process.env['TEST_THOROUGH'] === '1'
-    ? []
-    : filesAtLength().filter((file) => !words.some((word) => file.includes(word)));
+const atLength = THOROUGH ? [] : filesAtLength().filter((file) => !words.some((word) => file.includes(word)));
 /** A run of named files or projects is told of nothing that it did not want. */
 const isWhole = words.every((word) => word.startsWith('-'));
-const leftOut = [
-  'test/**/*.s3.test.ts',
-  ...atLength,
-  ...(process.env['TEST_QUICK'] === '1' ? slowFiles() : []),
-];
+const leftOut = ['test/**/*.s3.test.ts', ...atLength, ...(QUICK ? slowFiles() : [])];
 const alone = [...filesThatRunAlone()];
 const ofHosts = ['test/units/hosts/**/*.test.ts'];
 
 /** What hangs ends; what is slow, at length on a busy machine, may take its time. */
-const LIMIT_MS = process.env['TEST_THOROUGH'] === '1' ? 120_000 : 60_000;
+const LIMIT_MS = THOROUGH ? 120_000 : 60_000;
 
 export default defineConfig({
   plugins: [plantBugs()],

@@ -76,7 +76,8 @@ def main(*arguments):
     if "--some" in arguments:
         count, seed = arguments[arguments.index("--some") + 1:][:2]
         chosen = random.Random(seed).sample(chosen, min(int(count), len(chosen)))
-    unfit = [rule for rule in rules() if source_of(rule[2]).count(rule[3]) != 1]
+    sources = {name: source_of(name) for name in MODULES}
+    unfit = [rule for rule in rules() if sources[rule[2]].count(rule[3]) != 1]
     outcomes = [(rule, NO_CHANGE) for rule in unfit] + run([rule for rule in chosen if rule not in unfit])
     wrong = [f"{told.get(outcome, 'ended badly')}: {rule[0]}: {rule[1]}" for rule, outcome in outcomes if outcome != NOTICED]
     if wrong:

@@ -57,7 +57,8 @@ async function emptyBucket(client: S3Client, bucket: string): Promise<void> {
   for (;;) {
     const { Contents: objects = [] } = await client.send(new ListObjectsV2Command({ Bucket: bucket }));
     if (objects.length === 0) return;
-    await deleteAll(client, bucket, objects);
+    const staying = await deleteAll(client, bucket, objects);
+    if (staying > 0) throw new Error(`${staying} objects of the bucket stay`);
   }
 }
 

@@ -42,7 +42,7 @@ async function expectNothingLeft(folder: string): Promise<void> {
   await expect.poll(() => processesIn(folder), { timeout: 5_000 }).toEqual([]);
   const left = async () =>
     (await readdir(folder, { recursive: true })).filter((path) => path.startsWith('sealed-memory'));
-  await expect.poll(left, { timeout: 10_000 }).toEqual([]);
+  await expect.poll(left, { timeout: 5_000 }).toEqual([]);
 }
 
 describe.skipIf(pieces === undefined)('npm run cloud', { timeout: 180_000 }, () => {
