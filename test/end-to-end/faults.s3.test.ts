@@ -55,7 +55,7 @@ const SPOILS: Readonly<Record<string, Toxic>> = {
 };
 const EDITED_THROUGH = Object.entries(SPOILS).filter((_, at) => THOROUGH || at < 3);
 const LEASE_OVER_MS = 12_000;
-const SLOW = 120_000;
+const SLOW = 300_000;
 
 const programs = inject('faultPrograms');
 const opened: Memory[] = [];
@@ -204,7 +204,10 @@ function newPlace(bucket: TestBucket): Place {
   };
 }
 
-/** Spoils the way again and again for moments, so that work can begin, break off and come to an end. */
+/**
+ * Spoils the way again and again for moments, so that work can begin, break off and come to an end. Each moment between
+ * two is 3 % longer than the one before, so that a busy machine gets as far as an idle one.
+ */
 async function whileSpoilt<T>(way: SpoilableWay, toxic: Toxic, work: () => Promise<T>): Promise<T> {
   const working = work();
   let isDone = false;
@@ -216,11 +219,11 @@ async function whileSpoilt<T>(way: SpoilableWay, toxic: Toxic, work: () => Promi
       isDone = true;
     },
   );
-  while (!isDone) {
+  for (let healedMs = 100; !isDone; healedMs *= 1.03) {
     await way.spoil(toxic);
     await Promise.race([done, sleep(150)]);
     await way.heal();
-    await Promise.race([done, sleep(100)]);
+    await Promise.race([done, sleep(healedMs)]);
   }
   return working;
 }

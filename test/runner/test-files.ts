@@ -55,6 +55,9 @@ const AT_LENGTH: Readonly<Record<string, readonly string[]>> = {
     'test/simulation/{crashes,kept,rollback}.test.ts',
     'test/units/page/browser/{changes,long,unseen,views}.test.ts',
   ],
+  'They start the whole cloud, of which some parts are built first.': [
+    'test/infra/local/{cloud,main}.s3.test.ts',
+  ],
   'They follow a page to its end.': ['test/docs/drill.s3.test.ts'],
   'They try what is published once more, packed and installed.': [
     'test/npm-programs.test.ts',
