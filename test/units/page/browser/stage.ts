@@ -106,8 +106,12 @@ export function describePage(name: string, tests: (stage: Stage) => void): void 
         Object.assign(globalThis, { shifted });
         new PerformanceObserver((list) => {
           for (const entry of list.getEntries() as unknown as readonly Shift[]) {
-            const moved = entry.hadRecentInput ? [] : entry.sources;
-            shifted.push(...moved.map(({ node }) => (node instanceof Element ? node.outerHTML : 'a text')));
+            const moved = entry.hadRecentInput ? [] : entry.sources.map(({ node }) => node);
+            // The words of an age end where they ended, and begin elsewhere when it grows from 9 s to 10 s.
+            const astray = moved.filter((node) => node?.parentElement?.className !== 'age');
+            shifted.push(
+              ...astray.map((node) => (node instanceof Element ? node.outerHTML : (node?.textContent ?? ''))),
+            );
           }
         }).observe({ type: 'layout-shift', buffered: true } as PerformanceObserverInit);
       });
