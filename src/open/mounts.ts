@@ -50,7 +50,8 @@ export async function openMounts(
     readonly known?: (tenant: TenantId) => Pick<TenantWiring, 'guard' | 'sightings'>;
   },
 ): Promise<OpenMounts> {
-  const openOne = async ({ at, settings, tenant, given, current }: OpenableMount): Promise<OpenedMount> => {
+  const openOne = async (point: OpenableMount): Promise<OpenedMount> => {
+    const { at, settings, tenant, given, current, expires } = point;
     const isBeside = given.store === undefined && given.s3 === undefined;
     const { credentials } = settings;
     const view = await current?.of();
@@ -66,6 +67,8 @@ export async function openMounts(
         tenant,
         credentials,
         cache: shared.openCache(),
+        // The days of the mounted tenant may be in its own settings, and those of the memory around it be others.
+        ...(expires === true && { recordsReads: true }),
       });
     const parts = await wire(view?.settings ?? settings);
     const followed = current && view && followKeys(current, { keys: view.keys, parts, wire });

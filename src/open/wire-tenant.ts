@@ -104,6 +104,10 @@ export interface TenantWiring {
   readonly cache?: VersionCache | undefined;
   /** The process's memory of the tenant's keyring so far. */
   readonly guard?: RollbackGuard | undefined;
+  /**
+   * True: reads are recorded, so that files in use do not expire. Absent: they are where days of expiry are set.
+   */
+  readonly recordsReads?: boolean | undefined;
   /** Hears that this process has begun the tenant, in the place of the logger, whose lines name no tenant. */
   readonly onBegun?: (() => void) | undefined;
   /** The order of commands that other memories of the tenant in this process share. */
@@ -179,6 +183,7 @@ export async function wireTenant(wiring: TenantWiring): Promise<OpenTenant> {
   const { guard = createRollbackGuard(), order = createCommandOrder() } = wiring;
   const { wording, onExists, names, expireAfterDays, limits, toolError } = settings;
   const historyDays = settings.history.days;
+  const { recordsReads = expireAfterDays !== undefined } = wiring;
   const { logger = CONSOLE_LOGGER } = settings;
   const { cache = createVersionCaches(settings.cache.bytes)() } = wiring;
   const layout = createLayout({ prefix: settings.prefix, tenant });
@@ -227,7 +232,7 @@ export async function wireTenant(wiring: TenantWiring): Promise<OpenTenant> {
     pause,
     logger,
     loadSaver: async () => (await import('../history/save/version-saver.ts')).VERSION_SAVER,
-    ...(expireAfterDays !== undefined && { accessRecords: createAccessRecords() }),
+    ...(recordsReads && { accessRecords: createAccessRecords() }),
     concurrency: settings.concurrency,
     concurrentBytes: CONCURRENT_BYTES,
   };

@@ -243,6 +243,24 @@ describe('a file that was written 40 days ago', () => {
         options: { ...MOUNTING, readOnly: true },
       },
     ],
+    [
+      'a read through a writable mount of a memory whose own files do not expire',
+      {
+        use: ({ files }) => files.read('/memories/handbook/rules.md'),
+        options: { ...MOUNTING, tenants: (id) => (id === 'acme' ? { expires: false } : undefined) },
+      },
+    ],
+    [
+      'a read through a writable mount whose tenant alone has days',
+      {
+        use: ({ files }) => files.read('/memories/handbook/rules.md'),
+        options: {
+          ...MOUNTING,
+          expireAfterDays: undefined,
+          tenants: (id) => (id === 'org' ? { expireAfterDays: 30 } : undefined),
+        },
+      },
+    ],
   ])('is kept by %s', async (_way, use) => {
     expect(await survives(use)).toBe(true);
   });
