@@ -4,6 +4,7 @@ import type { SQSBatchResponse, SQSEvent } from 'aws-lambda';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { timeOf } from '../../../../infra/local/lambda/local-worker.ts';
 import { MemoryError } from '../../../../src/errors.ts';
+import { SHRED_MARKER } from '../../../../src/format/keyring-bytes.ts';
 import type { ObjectKey } from '../../../../src/format/object-keys.ts';
 import { openTenant } from '../../../../src/open/open-memory.ts';
 import { createMemoryPool } from '../../../../src/open/pool.ts';
@@ -292,6 +293,17 @@ describe('of its tenants the expiry function', () => {
         of: 3,
       }),
     ]);
+  });
+
+  it('has nothing left of one that was shredded, and raises no alarm', async () => {
+    await fill('acme', 'bolt');
+    await store.put('keyrings/bolt' as ObjectKey, SHRED_MARKER, { mode: 'overwrite' });
+    const { busy, ...counts } = NOTHING;
+    expect(await deliver([task('acme', 2), task('bolt', 2)], { checkpoints: true })).toEqual([]);
+    expect(logged().filter(({ tenant }) => tenant === 'bolt')).toEqual([
+      expect.objectContaining({ level: 'info', shredded: true, busy, ...counts, run: RUN, of: 2 }),
+    ]);
+    expect(logged()).toContainEqual(expect.objectContaining({ tenant: 'acme', marked: 1 }));
   });
 
   it('passes over one that it may not become', async () => {
