@@ -11,6 +11,7 @@ import { nameFileCode } from '../../store/failures.ts';
 import { parseStoreLocation } from '../../store/open-store.ts';
 import { KEYS_PER_REQUEST } from '../../store/port.ts';
 import type { FileStat } from '../../tool/files.ts';
+import type { Policy } from '../../tree/admission/policy.ts';
 import { createLanes, prefetched } from '../run/ahead.ts';
 import { type ChosenVerb, CONTINUES, type Invocation } from '../run/invocation.ts';
 import { type FileRun, runOnFiles, worded } from '../run/memory.ts';
@@ -41,8 +42,8 @@ export function declareImport(program: Command, run: ChosenVerb<typeof runImport
 }
 
 /**
- * Writes every file of a folder into the memory, byte by byte. A file that lies there with the same bytes is passed
- * over, so a run that was cut off is simply run again. What is there is listed first, so that nothing is sent to find
+ * Writes every file of a folder into the memory, byte by byte. A file that lies there with the same bytes, or as the
+ * policy writes them, is passed over, so a run that was cut off is simply run again. What is there is listed first, so that nothing is sent to find
  * that out. Links and special files are left. Resolves to 1 when a file was left.
  */
 export function runImport(
@@ -53,6 +54,7 @@ export function runImport(
   const importAll = async (run: FileRun): Promise<number> => {
     const {
       limits: { fileBytes: most },
+      policy,
       readOnly,
     } = readSettings(run.options);
     if (readOnly) refuseUnlessMounted(path, run.options);
@@ -79,7 +81,7 @@ export function runImport(
         if ('left' in read) return read;
         const isTaken = taken.has(target);
         const listed = isTaken ? undefined : there.get(target);
-        const outcome = await importFile(run, { ...read, target, force, isTaken, listed });
+        const outcome = await importFile(run, { ...read, target, force, policy, isTaken, listed });
         if (typeof outcome === 'string' || 'redacted' in outcome) taken.add(target);
         return outcome;
       });
@@ -246,12 +248,15 @@ async function importFile(
     bytes,
     target,
     force,
+    policy,
     isTaken,
     listed,
   }: {
     readonly bytes: Uint8Array;
     readonly target: string;
     readonly force: boolean;
+    /** The file at the path may be one that it has redacted. */
+    readonly policy: Policy | undefined;
     /**
      * Another file of the folder was imported to that path: names that differ in their form of Unicode are one path.
      */
@@ -265,9 +270,15 @@ async function importFile(
     const { redacted } = await worded(input, () => files.write(target, bytes, { mode, signal }));
     return redacted === undefined ? 'written' : { redacted };
   };
-  const isSame = async (): Promise<boolean> => {
+  const isThere = async (content: Uint8Array): Promise<boolean> => {
+    // A file of the same size may be the same; that tells its content alone.
+    if (listed !== undefined && listed.size !== content.length) return false;
     const there = await files.read(target, { signal });
-    return there !== undefined && sameBytes(there.bytes, bytes);
+    return there !== undefined && sameBytes(there.bytes, content);
+  };
+  const isThereRedacted = async (): Promise<boolean> => {
+    const verdict = await policy?.({ path: target, content: bytes, signal });
+    return typeof verdict === 'object' && 'redact' in verdict && isThere(verdict.redact);
   };
   if (listed === undefined) {
     try {
@@ -276,8 +287,7 @@ async function importFile(
       if (!hasCode(error, 'already_exists') || hasReason(error, 'below_file')) throw error;
     }
   }
-  // A file of the same size may be the same; that tells its content alone.
-  if ((listed === undefined || listed.size === bytes.length) && (await isSame())) return 'same';
+  if ((await isThere(bytes)) || (await isThereRedacted())) return 'same';
   if (isTaken)
     return { left: 'has the path of a file that was imported: the names differ in accents typed apart' };
   if (!force) return { left: `differs from ${target}; --force replaces that` };

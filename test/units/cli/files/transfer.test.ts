@@ -157,6 +157,28 @@ describe('sealed-memory import and export', { timeout: 120_000 }, () => {
     ]);
   });
 
+  it('import passes over what lies there as a policy has left it', async () => {
+    const from = write(join(folder, 'in'), {
+      'a.md': Buffer.from('Ask ada@example.org'),
+      'b.md': Buffer.from('plain'),
+    });
+    flags = { ...flags, policy: 'email,redact' };
+    const run = (force: boolean) =>
+      said((invocation) => runImport({ from, path: '/memories' }, { force }, invocation));
+    expect((await run(false)).text).toContain('2 files written');
+    for (const force of [false, true]) {
+      const again = await run(force);
+      expect(again).toMatchObject({ code: 0, text: expect.stringContaining('0 files written') });
+      expect(again.text).toContain('2 there already');
+    }
+    writeFileSync(join(from, 'a.md'), 'Ask eve@example.org soon');
+    expect(await run(false)).toMatchObject({
+      code: 1,
+      text: expect.stringContaining('--force replaces that'),
+    });
+    expect((await run(true)).text).toContain('1 file written');
+  });
+
   it("export makes a folder that the SDK's filesystem tool goes on with, and import takes its work", async () => {
     await importFrom(write(join(folder, 'in')));
     const theirs = join(folder, 'theirs');
