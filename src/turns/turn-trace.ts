@@ -14,14 +14,15 @@ const LONGEST_ACTOR = 256;
 const HASH_CHARACTERS = 43;
 
 /**
- * Names the actor on whose behalf a turn writes: `turn ` and its id. An id of more than 251 characters is cut to 207,
- * with `~` and its SHA-256 in base64url behind it.
+ * Names the actor on whose behalf a turn writes: `turn ` and its id. An id of more than 251 characters is cut to 207, or
+ * to 206 in front of a surrogate pair, with `~` and its SHA-256 in base64url behind it.
  */
 export function turnActor(turn: string): string {
   const actor = `turn ${turn}`;
   if (actor.length <= LONGEST_ACTOR) return actor;
   const hash = createHash('sha256').update(turn).digest('base64url');
-  return `${actor.slice(0, LONGEST_ACTOR - HASH_CHARACTERS - 1)}~${hash}`;
+  const start = actor.slice(0, LONGEST_ACTOR - HASH_CHARACTERS - 1);
+  return `${start.isWellFormed() ? start : start.slice(0, -1)}~${hash}`;
 }
 
 /** Reads the trace of a turn; undefined for anything else. */

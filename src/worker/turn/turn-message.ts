@@ -86,7 +86,7 @@ export function parseTurnMessage(value: unknown): TurnMessage {
   if (digest !== undefined && fields['messages'] === undefined) throw refused('a digest goes with messages');
   return {
     tenant: readTenant(fields['tenant']),
-    turn: readText('turn', fields['turn'], MAX_ID_CHARACTERS),
+    turn: readTurn(fields['turn']),
     messages: readMessages(fields),
     ...(sealedPrompt !== undefined && {
       sealedPrompt: readText('sealedPrompt', sealedPrompt, MAX_SEALED_CHARACTERS),
@@ -112,6 +112,13 @@ function readTenant(value: unknown): TenantId {
   } catch {
     throw refused('tenant must match [a-z0-9][a-z0-9-]{0,62}');
   }
+}
+
+/** Reads the id of a turn, which names an actor: half of a surrogate pair has no bytes that tell it from others. */
+function readTurn(value: unknown): string {
+  const turn = readText('turn', value, MAX_ID_CHARACTERS);
+  if (turn.isWellFormed()) return turn;
+  throw refused('turn must be well-formed Unicode');
 }
 
 function readText(name: string, value: unknown, longest: number): string {

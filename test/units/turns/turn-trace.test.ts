@@ -10,6 +10,7 @@ import { openMemory } from '../../../src/index.ts';
 import type { ObjectStore } from '../../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { ApiRefusal } from '../../../src/testing/claude/api-refusal.ts';
+import { checkActor } from '../../../src/tree/tenant.ts';
 import { MOST_TOUCHES } from '../../../src/tree/touches.ts';
 import { parseTurnTrace, turnActor } from '../../../src/turns/turn-trace.ts';
 import { openAnswers, type TurnAnswer } from '../../../src/worker/turn/turn-answer.ts';
@@ -166,6 +167,13 @@ describe('turnActor', () => {
     const hash = createHash('sha256').update(turn).digest('base64url');
     expect(turnActor(turn)).toBe(`turn ${'x'.repeat(206)}y~${hash}`);
     expect(turnActor(turn)).toHaveLength(256);
+  });
+
+  it('cuts no letter of a long id in two', () => {
+    const turn = `${'x'.repeat(206)}😀${'y'.repeat(44)}`;
+    const hash = createHash('sha256').update(turn).digest('base64url');
+    expect(turnActor(turn)).toBe(`turn ${'x'.repeat(206)}~${hash}`);
+    expect(() => checkActor(turnActor(turn), 'actor')).not.toThrow();
   });
 });
 

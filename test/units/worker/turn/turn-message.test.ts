@@ -60,6 +60,7 @@ describe('parseTurnMessage', () => {
     ['an empty turn', { ...TURN, turn: '' }],
     ['a turn that is too long', { ...TURN, turn: 'x'.repeat(257) }],
     ['a number as turn', { ...TURN, turn: 1 }],
+    ['a turn with half of a letter', { ...TURN, turn: 'x\ud83d' }],
     ['neither messages nor prompt', { ...TURN, prompt: undefined }],
     ['both messages and prompt', { ...TURN, messages: [{ role: 'user', content: 'x' }] }],
     ['an empty prompt', { ...TURN, prompt: '' }],
