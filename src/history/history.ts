@@ -250,7 +250,7 @@ export function createHistory(
       const { ifUnchanged, ...options } = acting(given);
       const { path, version, bytes } = await readVersion(tenant, options, nameIn(name));
       if (isHidden(path)) throw hidden();
-      const current = await tree.readVersion(path, options);
+      const current = await tree.readVersion(path, { ...options, ofAnySize: true });
       if (ifUnchanged !== undefined && (current?.etag ?? null) !== ifUnchanged) {
         const code = ifUnchanged === null ? 'already_exists' : 'version_conflict';
         throw new MemoryError(code, 'The file is no longer what was named.', { retry: 'never' });

@@ -1,6 +1,7 @@
 import { hasCode, MemoryError, misconfigured } from '../errors.ts';
 import type { OpenedObject } from '../format/object.ts';
 import type { Layout, ObjectKey } from '../format/object-keys.ts';
+import { MAX_CONTENT_BYTES } from '../format/sizes.ts';
 import type { RandomBytes } from '../format/sodium.ts';
 import type { KeyringCache, LoadedKeyring } from '../keys/keyring-cache.ts';
 import type { MemoryPath } from '../language/path.ts';
@@ -149,6 +150,11 @@ export interface Work {
   readonly call: Omit<KeptCall, 'keptOnly'>;
   /** The history's part in every write, for a tenant that keeps history. */
   readonly saver?: HistorySaver | undefined;
+}
+
+/** Makes work that reads files above the configured limit, too: those that it must move or look at as they are. */
+export function withoutLimit<W extends Work>(work: W): W {
+  return { ...work, tenant: { ...work.tenant, maxFileBytes: MAX_CONTENT_BYTES } };
 }
 
 /** Loads the keyring for a command; undefined for a tenant that has none. */

@@ -18,6 +18,7 @@ import {
   refuseWriting,
   type Tenant,
   type Work,
+  withoutLimit,
 } from './tenant.ts';
 import { versionName } from './touches.ts';
 import { type WalkedEntry, walkDirectory } from './walk-directory.ts';
@@ -39,8 +40,14 @@ export interface Tree {
   wasDirectory(path: MemoryPath): boolean;
   /** Tells whether the path is a directory even when it is empty, as the root is. No request. */
   isAlwaysDirectory(path: MemoryPath): boolean;
-  /** Reads the file as `read` does, with the ETag and the id of its version. */
-  readVersion(path: MemoryPath, options?: CallOptions): Promise<FileVersion | undefined>;
+  /**
+   * Reads the file as `read` does, with the ETag and the id of its version. `ofAnySize`: above the file limit, too, for
+   * a caller that takes the version away.
+   */
+  readVersion(
+    path: MemoryPath,
+    options?: CallOptions & { readonly ofAnySize?: boolean },
+  ): Promise<FileVersion | undefined>;
   /**
    * Finds the file or the directory at the path; undefined when the path holds neither. The root is always a directory.
    */
@@ -167,7 +174,7 @@ export function createTree(context: Tenant): Tree {
   const readVersion: Tree['readVersion'] = async (path, options = {}) => {
     if (path === MEMORY_ROOT) return undefined;
     return reading(options, async (work) => {
-      const found = await reviewFile(work, path);
+      const found = await reviewFile(options.ofAnySize ? withoutLimit(work) : work, path);
       if (found === undefined) return undefined;
       if (context.readOnly !== true) await context.accessRecords?.record(work, path);
       options.onTouch?.({ kind: 'read', path, version: versionName(found) });

@@ -140,7 +140,7 @@ async function versionAt(
   version: string,
   call: CallOptions,
 ): Promise<FileVersion> {
-  const found = await tree.readVersion(path, call);
+  const found = await tree.readVersion(path, { ...call, ofAnySize: true });
   if (found !== undefined && toBase64url(found.id) === version) return found;
   throw changedMeanwhile();
 }

@@ -71,9 +71,12 @@ export async function judgePlan(
 async function bytesWritten(
   { tenant, call: { signal } }: Work,
   texts: Texts,
-  { path, to, toVersion }: Change,
+  { path, fromVersion, to, toVersion }: Change,
 ): Promise<number> {
-  if (to !== undefined) await admitName(tenant, to, { signal });
+  if (to !== undefined) {
+    refuseTooLarge(tenant, { length: texts.sizeOf(fromVersion) });
+    await admitName(tenant, to, { signal });
+  }
   if (toVersion === undefined) return 0;
   const size = texts.sizeOf(toVersion);
   refuseTooLarge(tenant, { length: size });

@@ -1,18 +1,17 @@
 import { unlessDamaged } from '../../errors.ts';
-import { MAX_CONTENT_BYTES } from '../../format/sizes.ts';
 import { MEMORY_ROOT } from '../../language/path.ts';
 import { eachConcurrently } from '../../tree/concurrency.ts';
 import { listDirectory } from '../../tree/list-directory.ts';
 import { readListed } from '../../tree/read-file.ts';
-import type { Work } from '../../tree/tenant.ts';
+import { type Work, withoutLimit } from '../../tree/tenant.ts';
 import { idOf } from '../save/history-record.ts';
 import { readWholePast } from './read.ts';
 
 /**
  * Collects the hashes (base64url) of all actors that files and history name. Undefined: one of these cannot be opened.
  */
-export async function readNamedWriters({ tenant, ...rest }: Work): Promise<ReadonlySet<string> | undefined> {
-  const work = { ...rest, tenant: { ...tenant, maxFileBytes: MAX_CONTENT_BYTES } };
+export async function readNamedWriters(given: Work): Promise<ReadonlySet<string> | undefined> {
+  const work = withoutLimit(given);
   const { versions, leaves, files, damaged } = await readWholePast(work);
   let isWhole = damaged.files.length + damaged.records.length === 0;
   const named = new Set<string | undefined>(leaves.map(({ by }) => by));

@@ -8,7 +8,7 @@ import { filesIn, type ListedEntry, warnOfForeign } from '../../tree/list-direct
 import { pagesBelow } from '../../tree/list-objects.ts';
 import { readFile, readListed, type SealedVersion } from '../../tree/read-file.ts';
 import { type ListedId, listIds, pagesOfIds } from '../../tree/records/list-ids.ts';
-import type { CallOptions, Work } from '../../tree/tenant.ts';
+import { type CallOptions, type Work, withoutLimit } from '../../tree/tenant.ts';
 import {
   boundOfRecord,
   historyHash,
@@ -230,7 +230,7 @@ function createReading(work: Work): PastReader {
   const visit = async (path: MemoryPath): Promise<void> => {
     if (unread.has(path)) return;
     // The file is read first: a version that is replaced meanwhile is then listed.
-    if (path !== WHOLE_TREE) await addFile(collector, path, readFile(work, path));
+    if (path !== WHOLE_TREE) await addFile(collector, path, readFile(withoutLimit(work), path));
     unread.set(path, await listIds(work, 'history', `${historyHash(work, path)}_`));
   };
   const read = async (path: MemoryPath, isAsked: (id: string) => boolean): Promise<boolean> => {
@@ -334,7 +334,7 @@ async function addFiles(
 ): Promise<boolean> {
   let isWhole = true;
   const addOne = async (file: ListedEntry): Promise<void> => {
-    const found = await addFile(collector, file.path, readListed(work, file));
+    const found = await addFile(collector, file.path, readListed(withoutLimit(work), file));
     if (found !== 'damaged' && found !== file.etag) isWhole = false;
     onRead();
   };

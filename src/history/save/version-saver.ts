@@ -17,6 +17,7 @@ import {
   type ListedFile,
   uncancelled,
   type Work,
+  withoutLimit,
 } from '../../tree/tenant.ts';
 import { nameActor, noted, writerOf } from './actors.ts';
 import {
@@ -330,8 +331,4 @@ async function readLeaving(work: Work, files: readonly ListedFile[]): Promise<re
   };
   await eachConcurrently(work.tenant, files, read, ({ size }) => size);
   return leaving;
-}
-
-function withoutLimit(work: Work): Work {
-  return { ...work, tenant: { ...work.tenant, maxFileBytes: MAX_CONTENT_BYTES } };
 }

@@ -1,5 +1,4 @@
 import { MemoryError } from '../../errors.ts';
-import { MAX_CONTENT_BYTES } from '../../format/sizes.ts';
 import { ancestorsOf } from '../../language/path.ts';
 import { type ListedEntry, listDirectory } from '../list-directory.ts';
 import { readListed } from '../read-file.ts';
@@ -13,6 +12,7 @@ import {
   takeBack,
   type Written,
 } from '../staying/take-back.ts';
+import { withoutLimit } from '../tenant.ts';
 import { type CopiedFile, type CopyOutcome, copyFiles } from './copy-files.ts';
 import { deleteSources } from './delete-sources.ts';
 import type { LeasedWork, RenameLease } from './lease.ts';
@@ -52,10 +52,6 @@ export async function resumeRename(given: RenameLease, phase: RenamePhase): Prom
   const { files } = await listDirectory(work, rename.from);
   if (phase === 'copying') return copyThenMove(lease, { files, resumed: true });
   return goForward(lease, await copyLate(work, rename, files), { takenOver: true });
-}
-
-function withoutLimit(work: LeasedWork): LeasedWork {
-  return { ...work, tenant: { ...work.tenant, maxFileBytes: MAX_CONTENT_BYTES } };
 }
 
 /** Copies, then deletes the sources or takes the copies back; answers the verdict once the rename is over. */
