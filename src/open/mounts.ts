@@ -51,7 +51,7 @@ export async function openMounts(
   },
 ): Promise<OpenMounts> {
   const openOne = async (point: OpenableMount): Promise<OpenedMount> => {
-    const { at, settings, tenant, given, current, expires } = point;
+    const { at, settings, tenant, given, current } = point;
     const isBeside = given.store === undefined && given.s3 === undefined;
     const { credentials } = settings;
     const view = await current?.of();
@@ -67,8 +67,7 @@ export async function openMounts(
         tenant,
         credentials,
         cache: shared.openCache(),
-        // The days of the mounted tenant may be in its own settings, and those of the memory around it be others.
-        ...(expires === true && { recordsReads: true }),
+        mount: point,
       });
     const parts = await wire(view?.settings ?? settings);
     const followed = current && view && followKeys(current, { keys: view.keys, parts, wire });

@@ -1,4 +1,5 @@
 import { createAccessRecords } from '../admin/expiry/access-records.ts';
+import { hasReason, MemoryError } from '../errors.ts';
 import { createLayout, type TenantId } from '../format/object-keys.ts';
 import { MAX_CONTENT_BYTES } from '../format/sizes.ts';
 import type { History } from '../history/history.ts';
@@ -104,10 +105,8 @@ export interface TenantWiring {
   readonly cache?: VersionCache | undefined;
   /** The process's memory of the tenant's keyring so far. */
   readonly guard?: RollbackGuard | undefined;
-  /**
-   * True: reads are recorded, so that files in use do not expire. Absent: they are where days of expiry are set.
-   */
-  readonly recordsReads?: boolean | undefined;
+  /** The mount through which the tenant is seen in another memory; absent: it is seen by itself. */
+  readonly mount?: Pick<MountPoint, 'expires'> | undefined;
   /** Hears that this process has begun the tenant, in the place of the logger, whose lines name no tenant. */
   readonly onBegun?: (() => void) | undefined;
   /** The order of commands that other memories of the tenant in this process share. */
@@ -149,6 +148,28 @@ export function openSessions(context: Tenant, run: Around): Sessions {
   return lazily(run, load, SESSIONS);
 }
 
+/**
+ * Makes the keyring of a mounted tenant say whose it is: another tenant that was shredded is no end of the memory in
+ * which it is mounted.
+ */
+function ofMount(keyrings: KeyringCache): KeyringCache {
+  const told = async <T>(loading: Promise<T>): Promise<T> => {
+    try {
+      return await loading;
+    } catch (error) {
+      if (!hasReason(error, 'destroyed')) throw error;
+      throw new MemoryError('key_unavailable', 'A mounted tenant was shredded: take its mount out.', {
+        details: { reason: 'mount_destroyed' },
+      });
+    }
+  };
+  return {
+    ...keyrings,
+    load: (request) => told(keyrings.load(request)),
+    look: (request) => told(keyrings.look(request)),
+  };
+}
+
 const plainly: Around = (call) => call();
 
 /** Opens the history of one tenant, which the first call loads. */
@@ -183,7 +204,8 @@ export async function wireTenant(wiring: TenantWiring): Promise<OpenTenant> {
   const { guard = createRollbackGuard(), order = createCommandOrder() } = wiring;
   const { wording, onExists, names, expireAfterDays, limits, toolError } = settings;
   const historyDays = settings.history.days;
-  const { recordsReads = expireAfterDays !== undefined } = wiring;
+  // The days of a mounted tenant may be in its own settings, and those of the memory around it be others.
+  const recordsReads = expireAfterDays !== undefined || wiring.mount?.expires === true;
   const { logger = CONSOLE_LOGGER } = settings;
   const { cache = createVersionCaches(settings.cache.bytes)() } = wiring;
   const layout = createLayout({ prefix: settings.prefix, tenant });
@@ -193,7 +215,7 @@ export async function wireTenant(wiring: TenantWiring): Promise<OpenTenant> {
   const store = watch?.store(plain) ?? plain;
   const rootKeys =
     credentials === undefined ? settings.rootKeys.keys : settings.rootKeys.withCredentials(credentials);
-  const keyrings = createKeyringCache({
+  const own = createKeyringCache({
     store,
     layout,
     rootKeys,
@@ -207,6 +229,7 @@ export async function wireTenant(wiring: TenantWiring): Promise<OpenTenant> {
     createTenants: settings.createTenants,
     onBegun: wiring.onBegun ?? (() => logger.info('a tenant was begun')),
   });
+  const keyrings = wiring.mount === undefined ? own : ofMount(own);
   const clocks = { clock: Date.now, monotonic: () => performance.now() };
   const isLimited = limits.files !== undefined || limits.tenantBytes !== undefined;
   const context: Tenant = {

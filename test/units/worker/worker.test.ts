@@ -8,6 +8,8 @@ import {
   timeOf,
   wordsOf,
 } from '../../../infra/local/lambda/local-worker.ts';
+import { SHRED_MARKER } from '../../../src/format/keyring-bytes.ts';
+import type { ObjectKey } from '../../../src/format/object-keys.ts';
 import type { ObjectStore } from '../../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { ApiRefusal } from '../../../src/testing/claude/api-refusal.ts';
@@ -100,6 +102,22 @@ describe('the worker', () => {
     expect(site.lines.join()).toContain('"code":"unavailable"');
     expect(await site.deliver([{ ...TURN, tenant: 'globex' }])).toEqual(NO_FAILURES);
     expect(site.scenes).toHaveLength(1);
+  });
+
+  it('keeps turns in the queue while a tenant that they mount is shredded, and fails those of that tenant', async () => {
+    const mount = { at: '/memories/handbook', tenant: 'org', readOnly: true, expires: false };
+    const rootKey = randomBytes(32);
+    await start(noting, { memory: { store, rootKey } });
+    await site.deliver([{ ...TURN, tenant: 'org' }]);
+    await store.put('keyrings/org' as ObjectKey, SHRED_MARKER, { mode: 'overwrite' });
+    const mounting = site.another({ memory: { store, rootKey, mounts: [mount] } });
+    expect(await site.deliver([TURN], { worker: mounting })).toEqual(FIRST_BACK);
+    expect(site.lines.at(-1)).toContain('"message":"turn will be retried"');
+    expect(site.lines.at(-1)).toContain('"code":"key_unavailable"');
+    await site.deliver([{ ...TURN, tenant: 'org', turn: 'turn-2' }], { worker: site.another() });
+    expect(site.lines.at(-1)).toContain('"message":"turn failed"');
+    expect(await site.deliver([TURN])).toEqual(NO_FAILURES);
+    expect(site.replies.at(-1)).toMatchObject({ tenant: 'acme', outcome: 'answered' });
   });
 
   it('tells the listeners of each turn its words and its calls of tools, and nothing of one that is answered again', async () => {
