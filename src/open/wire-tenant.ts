@@ -149,18 +149,15 @@ export function openSessions(context: Tenant, run: Around): Sessions {
 }
 
 /**
- * Makes the keyring of a mounted tenant say whose it is: another tenant that was shredded is no end of the memory in
- * which it is mounted.
+ * Makes the keyring of a mounted tenant say whose it is. This means that another tenant that was shredded is no end of
+ * the memory in which it is mounted, and that its holder of a root key is not the one of that memory.
  */
 function ofMount(keyrings: KeyringCache): KeyringCache {
   const told = async <T>(loading: Promise<T>): Promise<T> => {
     try {
       return await loading;
     } catch (error) {
-      if (!hasReason(error, 'destroyed')) throw error;
-      throw new MemoryError('key_unavailable', 'A mounted tenant was shredded: take its mount out.', {
-        details: { reason: 'mount_destroyed' },
-      });
+      throw errorOfMount(error);
     }
   };
   return {
@@ -168,6 +165,18 @@ function ofMount(keyrings: KeyringCache): KeyringCache {
     load: (request) => told(keyrings.load(request)),
     look: (request) => told(keyrings.look(request)),
   };
+}
+
+function errorOfMount(error: unknown): unknown {
+  if (hasReason(error, 'destroyed')) {
+    return new MemoryError('key_unavailable', 'A mounted tenant was shredded: take its mount out.', {
+      details: { reason: 'mount_destroyed' },
+    });
+  }
+  if (!(error instanceof MemoryError) || error.details['keyHolder'] === undefined) return error;
+  const { code, message, retry, cause, details } = error;
+  const { keyHolder: _, ...rest } = details;
+  return new MemoryError(code, `${message} That tenant is mounted here.`, { retry, cause, details: rest });
 }
 
 const plainly: Around = (call) => call();

@@ -512,7 +512,10 @@ describe('a mount of a tenant with a root key of its own', () => {
       service.isDisabled = true;
       pass(5 * MINUTE);
       service.asked = 0;
-      await expect(read(memory)).rejects.toEqual(refusal('key_unavailable'));
+      const refused = await read(memory).catch((error: unknown) => error);
+      expect(refused).toEqual(refusal('key_unavailable', 'That tenant is mounted'));
+      // The holder is not the one of the memory around it.
+      expect(keyHolderOf(refused)).toBeUndefined();
       await expect(read(memory)).rejects.toEqual(refusal('key_unavailable'));
       expect(service.asked).toBe(1);
       service.isDisabled = false;
