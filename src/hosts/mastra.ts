@@ -140,7 +140,14 @@ export function memoryFilesystem(
       run('moveFile', [src, dest], async (from, to) => {
         const { type } = await demand(src, from);
         if (from === to) return;
-        if (overwrite && type === 'file' && (await find(to))?.type === 'file') await files.remove(to);
+        try {
+          return await files.rename(from, to);
+        } catch (error) {
+          // A move that is refused for another reason takes no file away.
+          const mayReplace = overwrite && type === 'file' && hasCode(error, 'already_exists');
+          if (!mayReplace || (await find(to))?.type !== 'file') throw error;
+        }
+        await files.remove(to);
         await files.rename(from, to);
       }),
     mkdir: (path) =>

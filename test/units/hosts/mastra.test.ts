@@ -313,6 +313,20 @@ describe('a memory as a filesystem of Mastra', () => {
     await expect(readOnly.writeFile('a', 'x')).rejects.toThrow(PermissionError);
   });
 
+  it('moves over no file where the move is refused', async () => {
+    const mounts = [{ at: '/memories/handbook', tenant: 'org' }];
+    const guarded = await open({ mounts, policy: 'email' });
+    const files = memoryFilesystem(guarded);
+    await files.writeFile('a', 'a');
+    await files.writeFile('handbook/a', 'theirs');
+    await expect(files.moveFile('a', 'handbook/a')).rejects.toThrow(/different memories/);
+    expect(await files.readFile('handbook/a', { encoding: 'utf8' })).toBe('theirs');
+    await files.writeFile('b', 'b');
+    await files.moveFile('a', 'b');
+    expect(names(await files.readdir('.'))).toEqual(['b', 'handbook/']);
+    expect(await files.readFile('b', { encoding: 'utf8' })).toBe('a');
+  });
+
   it('blocks every write where it is to be read only', async () => {
     await memory.files.write('/memories/a', 'x');
     const files = memoryFilesystem(memory, { readOnly: true });
