@@ -108,7 +108,8 @@ export interface MemoryOptions {
   readonly credentials?: AwsCredentials | undefined;
   /**
    * Memories of other tenants or stores, each seen as a directory of this one, with keys and credentials of its own. A
-   * mount takes the options that it leaves out from this memory, except the tenant, `readOnly` and the least epoch.
+   * mount takes the options that it leaves out from this memory, except the tenant, `names`, `readOnly` and the least
+   * epoch.
    */
   readonly mounts?: readonly MountOptions[] | undefined;
   /**

@@ -92,7 +92,7 @@ export interface MountPoint {
  * @throws MemoryError `misconfigured` for a mount at a wrong place or of a wrong option, as `readSettings`.
  */
 export function readMounts(options: Partial<MemoryOptions>): readonly MountPoint[] {
-  const { mounts = [], tenant: _tenant, readOnly: _readOnly, keyring, ...shared } = options;
+  const { mounts = [], tenant: _tenant, readOnly: _readOnly, names: _names, keyring, ...shared } = options;
   const typed = typedName(options, 'mounts');
   const points = mounts.map((mount, index) => {
     const ofMount = (option: string): string =>

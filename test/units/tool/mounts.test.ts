@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { openMemory } from '../../../src/open/open-memory.ts';
-import type { MemoryOptions } from '../../../src/open/options/options.ts';
+import type { MemoryOptions, MountOptions } from '../../../src/open/options/options.ts';
 import type { ObjectStore } from '../../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import type { Memory } from '../../../src/tool/memory-tool.ts';
@@ -313,3 +313,22 @@ describe('a mounted memory', () => {
     await expect(open([{ ...HANDBOOK, tennant: 'x' } as never])).rejects.toThrow('tennant');
   });
 });
+
+it.each(['plain', 'encrypted'] as const)(
+  'a mount has the names of its tenant, in a memory with %s names',
+  async (names) => {
+    const store = newStore();
+    const other = names === 'plain' ? 'encrypted' : 'plain';
+    {
+      await using org = await openMemory({ store, tenant: 'org', rootKey, names: other });
+      await org.files.write('/memories/rules.md', 'be kind');
+    }
+    const mounts = [{ at: '/memories/handbook', tenant: 'org' }];
+    await using memory = await openMemory({ store, tenant: 'acme', rootKey, names, mounts });
+    expect((await memory.files.read('/memories/handbook/rules.md'))?.text()).toBe('be kind');
+    const wrong = [{ ...mounts[0], names } as MountOptions];
+    await expect(openMemory({ store, tenant: 'acme', rootKey, mounts: wrong })).rejects.toMatchObject({
+      details: { reason: 'name_mode' },
+    });
+  },
+);
