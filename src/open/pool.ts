@@ -236,7 +236,11 @@ export function createTenantPool(
     const credentials = source?.provider;
     const base = credentials === undefined ? shared : shared.withCredentials(credentials);
     const told = { onBegun: onBegun && (() => onBegun(found.tenant)) };
-    const own = { settings: view.settings, points, base, credentials, cache: openCache(), ...told };
+    // What turns leave of a tenant that is only read goes all the same; its files stay, because no read is recorded.
+    const isKept = opens === 'tenants' && view.given?.readOnly === true;
+    const spared = isKept ? { readOnly: settings.readOnly, expireAfterDays: undefined } : {};
+    const seen = { ...view.settings, ...spared };
+    const own = { settings: seen, points, base, credentials, cache: openCache(), ...told };
     const parts = await wireTenant({ ...found, ...own });
     const hasOwn = view.points !== points && view.points.length > 0 && opens === 'mounts';
     if (!hasOwn) return { ...parts, mounts: undefined };

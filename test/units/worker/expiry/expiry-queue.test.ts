@@ -306,6 +306,22 @@ describe('of its tenants the expiry function', () => {
     expect(logged()).toContainEqual(expect.objectContaining({ tenant: 'acme', marked: 1 }));
   });
 
+  it('lose records alone where the settings of one say that it is only read', async () => {
+    await fill('acme', 'bolt');
+    await answer('bolt');
+    now += 40 * DAY;
+    const tenants = (tenant: string) => (tenant === 'bolt' ? { readOnly: true } : undefined);
+    const calling = { memory: { store, rootKey, expireAfterDays: 30, tenants }, checkpoints: true };
+    expect(await expire('acme', calling)).toMatchObject({ marked: 1 });
+    expect(await expire('bolt', calling)).toMatchObject({ marked: 0, files: 0, records: 2 });
+    expect(logged().map(({ message }) => message)).toContain('checkpoint of a tenant');
+    now += HOUR;
+    expect(await expire('bolt', calling)).toMatchObject({ deleted: 0 });
+    expect(await filesOf('bolt')).toBe(1);
+    const frozen = { memory: { store, rootKey, readOnly: true } };
+    expect(await deliver([task('bolt')], frozen)).toEqual(['0']);
+  });
+
   it('passes over one that it may not become', async () => {
     await fill('acme', 'bolt');
     const asked: string[] = [];
