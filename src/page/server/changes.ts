@@ -73,7 +73,7 @@ export function answerChanges(
     }),
     restore: changing(async ({ path, base, version }, { signal }) => {
       const { history } = await open();
-      const now = base === undefined ? undefined : await tree.readVersion(path, { signal });
+      const now = base === undefined ? undefined : await tree.readVersion(path, { signal, ofAnySize: true });
       if (base !== undefined && (now === undefined || toBase64url(now.id) !== base)) {
         throw new MemoryError('version_conflict', 'The file is no longer what was shown.', {
           retry: 'never',

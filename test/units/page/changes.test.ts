@@ -183,6 +183,17 @@ describe('a page that may write', () => {
     expect((await files.read(path))?.text()).toBe('two');
   });
 
+  it('takes a version back over one that is larger than its limit', async () => {
+    await using agent = await openAgent({ history: { days: 30 } });
+    const { files } = agent.memory;
+    const path = '/memories/a.md';
+    for (const text of ['one', 'x'.repeat(101)]) await files.write(path, text);
+    await using view = await open({ ...agent, options: { ...agent.options, limits: { fileBytes: 100 } } });
+    const [large, one] = (await ask(view, 'versions', { path })).entries;
+    await ask(view, 'restore', { path, version: one?.version, base: large?.version });
+    expect((await files.read(path))?.text()).toBe('one');
+  });
+
   it('takes back what was redacted while a version was restored', async () => {
     await using agent = await openAgent({ history: { days: 30 } });
     const { files, history } = agent.memory;
