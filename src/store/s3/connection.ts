@@ -1,6 +1,7 @@
 import type { S3ClientConfig } from '@aws-sdk/client-s3';
 import { NodeHttpHandler } from '@smithy/node-http-handler';
 import { MemoryError } from '../../errors.ts';
+import { inTime } from '../../time.ts';
 import type { ObjectStore, ObjectVersions } from '../port.ts';
 
 export interface S3StoreOptions {
@@ -76,17 +77,7 @@ const CREDENTIALS_TIMEOUT_MS = 5000;
 export function credentialsInTime<A extends readonly unknown[], R>(
   provider: (...args: A) => Promise<R>,
 ): (...args: A) => Promise<R> {
-  return async (...args) => {
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<never>((_resolve, reject) => {
-      timer = setTimeout(() => reject(noCredentials()), CREDENTIALS_TIMEOUT_MS);
-    });
-    try {
-      return await Promise.race([provider(...args), late]);
-    } finally {
-      clearTimeout(timer);
-    }
-  };
+  return (...args) => inTime(() => provider(...args), { late: noCredentials, ms: CREDENTIALS_TIMEOUT_MS });
 }
 
 function noCredentials(): MemoryError {
