@@ -20,11 +20,11 @@ const SCRATCH_BYTES = 9;
 const PROBE_BODY: Uint8Array = encodeText('Shows whether the store honours If-None-Match.\n');
 
 /**
- * Lets no conditional write through before the store has refused one it had to refuse, a put-if-absent of the probe,
- * which exists, and has taken one it had to take, behind a delete of the probe. Costs three requests per process, four
- * when the probe was not there yet. A store, or a proxy before it, that fails at either is `misconfigured`. Credentials
- * that may not delete leave the second half out. `store` must be the plain store, below the tombstones of guarded
- * deletes, which are conditional writes too.
+ * Holds conditional writes back until the store has been seen to honour conditions: it must refuse a put-if-absent of
+ * the probe while the probe exists, and accept one after the probe was deleted. Costs three requests per process, four
+ * when the probe did not exist yet. A store that fails at either, or a proxy before it, is `misconfigured`. With
+ * credentials that may not delete, the second half is left out. `store` must be the plain store, below the tombstones
+ * of guarded deletes, which are conditional writes too.
  */
 export function checkConditions(store: ObjectStore, probe: ObjectKey): ObjectStore {
   // The check belongs to all who wait for it, so no single caller's signal ends it.
@@ -80,7 +80,7 @@ const FAULTS = {
     'The store refuses to create an object where one was deleted, as some do in a bucket with versioning: a path could be used once only. Use a bucket on which versioning was never turned on, or another store.',
 } as const;
 
-/** Tries a create, another one, a delete, and a create behind it. */
+/** Creates the object, creates it again, deletes it, and creates it once more. */
 async function tryConditions(store: ObjectStore, key: ObjectKey): Promise<Verdict> {
   const isThere = (await create(store, key)) === 'refused';
   if (!isThere && (await create(store, key)) === 'created') return 'ignored';
@@ -106,7 +106,7 @@ async function create(store: ObjectStore, key: ObjectKey): Promise<'created' | '
   return result !== 'refused' && 'etag' in result ? 'created' : 'refused';
 }
 
-/** Deletes it; false where that is not allowed, so that nobody with these credentials creates anything again. */
+/** Deletes the object; false where these credentials may not delete, and so never come to create a second time. */
 async function isDeletable(store: ObjectStore, key: ObjectKey): Promise<boolean> {
   try {
     await store.delete([{ key }]);

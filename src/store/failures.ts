@@ -13,7 +13,7 @@ export interface SdkFailure {
   /** The fault behind that code; undefined for codes that tell of something else. */
   readonly network: NetworkFault | undefined;
   readonly status: number | undefined;
-  /** Names the request to the provider. */
+  /** The provider's own name for the request. */
   readonly requestId: string | undefined;
   readonly attempts: number | undefined;
 }

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { MemoryError } from '../errors.ts';
 import { fileCodeOf, redactedFileCause } from './failures.ts';
 
-/** Nothing lies at the name, or nothing can: on the way to it there is a file. */
+/** Node's codes for a path at which nothing lies, or nothing can: a file lies on the way to it. */
 const ABSENT: ReadonlySet<string> = new Set(['ENOENT', 'ENOTDIR', 'ENAMETOOLONG', 'EISDIR']);
 /** Node's codes for what the machine lacks now and may have later. */
 const PASSING: ReadonlySet<string> = new Set(['EMFILE', 'ENFILE', 'EAGAIN', 'EINTR', 'ENOMEM']);
@@ -39,7 +39,7 @@ export async function statFile(root: string, parts: readonly string[]): Promise<
 /** Opens the regular file at the place for reading; undefined and failures as `statFile`. */
 export async function openFile(root: string, parts: readonly string[]): Promise<FileHandle | undefined> {
   if ((await statFile(root, parts)) === undefined) return undefined;
-  // Should it have been replaced since: neither a link nor a pipe is waited for.
+  // The file may have been replaced since: a link is not followed, and a pipe is not waited for.
   const flags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
   const handle = await orNothing(open(join(root, ...parts), flags));
   if (handle === undefined || (await handle.stat()).isFile()) return handle;
@@ -64,7 +64,7 @@ export async function readNames(
   return (found ?? []).map((entry) => ({ name: entry.name, isDirectory: entry.isDirectory() }));
 }
 
-/** Whatever lies at a place that was listed, a link or special file too; undefined when nothing does any more. */
+/** Finds whatever lies at a place that was listed, a link or special file too; undefined when nothing does any more. */
 export function statPlace(root: string, parts: readonly string[]): Promise<BigIntStats | undefined> {
   return orNothing(lstat(join(root, ...parts), { bigint: true }));
 }

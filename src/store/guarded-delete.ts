@@ -101,7 +101,7 @@ export function guardDeletes(store: ObjectStore, options: GuardedDeleteOptions =
       }
     });
     const buried = burials.flatMap((burial) => (isFailure(burial) ? [] : [burial.buried]));
-    // Not ended with the caller: what is begun here is cheaper to finish than to leave to others.
+    // Goes on when the caller cancels: to finish a removal is cheaper than to leave it to others.
     const removed = await removal.remove(buried);
     return [...burials.filter(isFailure), ...(removed === 'left' ? [] : removed)];
   }

@@ -38,13 +38,13 @@ export interface BaseStore extends AsyncDisposable {
   readonly plain: ObjectStore;
   /** A value that is equal for two ways to one store. */
   readonly place: string | object;
-  /** The times that are written down there; a store beside the network has the clock of this process. */
+  /** The clock of the times that are written into the store; where no server tells a time, that of this process. */
   readonly stamps: Stamps;
   /** The store as one tenant's tree may use it: with guarded deletes, and with conditions that are proved. */
   forTenant(layout: Layout): ObjectStore;
   /** Reaches the same place with other credentials, over the same connections; closing either closes both. */
   withCredentials(credentials: AwsCredentials): BaseStore;
-  /** Removes what deletes left below `prefix` when their process died, and returns how much it was. */
+  /** Removes the tombstones that deletes left below `prefix` when their process died, and returns how many. */
   buryTombstones(prefix: string, request?: RequestOptions): Promise<number>;
   /** The versions that a bucket keeps; undefined for a store that keeps none, or is the caller's own. */
   readonly versions: ObjectVersions | undefined;

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { copyOfKey } from '../format/encoding.ts';
 import type { RandomBytes } from '../format/sodium.ts';
 
-/** The generator of the operating system, in arrays of their own, of which no other copy is left. */
+/** Draws from the operating system's generator into a new array, and leaves no other copy of the bytes. */
 export const osRandom: RandomBytes = (length) => {
   const drawn = randomBytes(length);
   const bytes = copyOfKey(drawn);

@@ -12,9 +12,9 @@ interface WaitBounds {
 }
 
 /**
- * Wraps a store of the caller's to hold it to the port, as a request to S3 is held: no call waits longer than 60 s, for
- * each 5 MiB and each 1,000 keys, and none waits beyond its signal. A read then fails with `timeout` or `aborted`, a
- * write with `outcome_unknown`. What the store throws itself is passed on.
+ * Wraps a store of the caller's, so that its calls end in time as requests to S3 do: a call waits at most 60 s for each
+ * 5 MiB or 1,000 keys, and no longer than its signal allows. A read then fails with `timeout` or `aborted`, a write
+ * with `outcome_unknown`. What the store throws itself is passed on.
  */
 export function heldToPort(given: ObjectStore): ObjectStore {
   const { changeAll } = given;
@@ -68,7 +68,7 @@ async function* pagesOf(given: ObjectStore, options: ListOptions): AsyncGenerato
   }
 }
 
-/** Answers the longest wait in milliseconds: a minute for each `share` of an amount that is begun. */
+/** Answers the longest wait in milliseconds: a minute for each `share` of the amount, also for one that is not full. */
 function timeFor(amount: number | undefined, share: number): number {
   return LONGEST_ANSWER_MS * Math.max(1, Math.ceil((amount ?? 0) / share));
 }

@@ -11,11 +11,11 @@ interface LeftVersion {
 export interface VersionsRemoval {
   readonly removed: number;
   readonly left: readonly LeftVersion[];
-  /** Failures of listings: what lies behind them was not looked at. */
+  /** Failures of listings: what would have come after them was not looked at. */
   readonly unlisted: readonly unknown[];
 }
 
-/** `gone`: it was listed, and is not there any more. `later`: the caller removes it behind all others. */
+/** `gone`: it was listed, and is not there any more. `later`: the caller removes it after all others. */
 type VersionVerdict = 'remove' | 'keep' | 'later' | 'gone';
 
 export interface RemovalRequest extends RequestOptions {
@@ -29,11 +29,11 @@ export interface RemovalRequest extends RequestOptions {
   readonly onRemoved?: ((removed: number) => void) | undefined;
 }
 
-/** Failures one after another at which a server is asked no more. */
+/** The failures in a row after which the server is asked no more. */
 const OUTAGE = 3;
 
 /**
- * Removes older versions for good, and goes on behind each one that stays. A version that is listed again although the
+ * Removes older versions for good, and goes on past each one that stays. A version that is listed again although the
  * server confirmed that it went counts as one that stays. `no_versions`: the server has no requests for versions.
  *
  * @throws MemoryError `aborted` when the caller cancels; everything else is in what it returns.

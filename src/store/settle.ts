@@ -40,10 +40,10 @@ const SENDS = 3;
 const BODIES = 8;
 
 /**
- * A conditional PUT whose lost answer is settled: where none tells whether the write landed, or the condition failed
- * after an attempt without an answer, the object is read back. Our own bytes mean success. An unchanged base means
- * that the same bytes may be sent again, within their bound. After that the body is made again; but a create of which
- * an attempt may have landed is not, because its object may have been deleted since.
+ * Sends a conditional PUT and settles a lost answer: where no answer tells whether the write landed, or the condition
+ * failed after an attempt without an answer, it reads the object back. Our own bytes mean success. An unchanged base
+ * means that the same bytes may be sent again, within their bound. After that the body is made again; but a create of
+ * which an attempt may have landed is not, because its object may have been deleted since.
  *
  * `store` is what the write goes through, layer by layer: each request of a settled write passes a lease above the
  * store, and the tombstones of guarded deletes below it.

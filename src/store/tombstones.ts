@@ -64,7 +64,8 @@ async function isAbsent({ store, target, signal }: BurialRequest): Promise<boole
 /**
  * The age from which another process takes over the place of a tombstone (milliseconds, the server's clock). By then
  * the DELETE of the process that placed it was sent and answered, or cancelled, more than two minutes ago: the rest is
- * for a network that delivers late. One that delivers a request later than that could let it hit what took the place.
+ * for a network that delivers late. A network that delivers the DELETE even later than that could let it hit what took
+ * the place.
  */
 export const TAKEOVER_AGE_MS = 180_000;
 /** A process that comes to the DELETE later than this after it began to place tombstones leaves them to others. */

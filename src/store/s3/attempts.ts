@@ -129,12 +129,12 @@ function isRefusal(status: number): boolean {
 }
 
 /**
- * Lets `refusal` judge an attempt at the last moment there is: behind credentials, signing, pauses and the queue for a
+ * Lets `refusal` judge an attempt at the last moment there is: after credentials, signing, pauses and the queue for a
  * connection, once that connection stands, and before the first byte of the request. An error that it gives ends the
  * attempt unsent, and the call with it.
  *
- * The body is as the SDK's HTTP handler takes it. It pipes a stream into the request at once, where all would wait in
- * the queue for a connection; this one writes nothing, headers included, before the connection is there.
+ * The SDK's HTTP handler pipes a body that is a stream into the request at once, and the bytes would wait there for a
+ * connection. This stream writes nothing, headers included, before the connection stands.
  */
 function heldBack<Q extends HttpAttempt>(request: Q, refusal: () => Error | undefined): Q {
   const pipe = (sent: ClientRequest): ClientRequest => {
@@ -145,7 +145,7 @@ function heldBack<Q extends HttpAttempt>(request: Q, refusal: () => Error | unde
     });
     return sent;
   };
-  // Only piped: it needs nothing of a stream but its kind.
+  // The handler only pipes it, so it needs nothing of a stream but its prototype and `pipe`.
   return { ...request, body: Object.assign(Object.create(Readable.prototype), { pipe }) };
 }
 

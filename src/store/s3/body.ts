@@ -43,7 +43,7 @@ function collect(body: Readable, maxBytes: number): Promise<Uint8Array> {
   });
 }
 
-/** A copy: what the parser of HTTP hands out are pieces of larger buffers. */
+/** Copies the chunks: the parser of HTTP hands out pieces of larger buffers. */
 function joined(chunks: readonly Uint8Array[], size: number): Uint8Array {
   const whole = new Uint8Array(size);
   let at = 0;

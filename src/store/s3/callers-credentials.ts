@@ -1,7 +1,7 @@
 import { MemoryError, type MemoryErrorCode } from '../../errors.ts';
 import { inTime } from '../../time.ts';
 
-/** Credentials of AWS; without a session token for as long as they are not taken back. */
+/** Credentials of AWS; those without a session token are valid until AWS revokes them. */
 export interface AwsCredentialIdentity {
   readonly accessKeyId: string;
   readonly secretAccessKey: string;
@@ -17,7 +17,7 @@ export type AwsCredentialIdentityProvider = (
 /** Static credentials, or their provider. */
 export type AwsCredentials = AwsCredentialIdentity | AwsCredentialIdentityProvider;
 
-/** Holds a provider to its answer, as `answerOf` says; static credentials are returned as they are. */
+/** Makes a provider answer in time, as `answerOf` says; returns static credentials as they are. */
 export function answeredInTime<T extends AwsCredentials | undefined>(credentials: T): T {
   if (typeof credentials !== 'function') return credentials;
   const provider: AwsCredentialIdentityProvider = (properties) => answerOf(() => credentials(properties));
@@ -58,7 +58,7 @@ const RENEWAL_MS = 300_000;
 
 /**
  * Shares what one run of `ask` gives among all callers until five minutes before its `expiration`, if it has one. After
- * a failure the next call asks again. It is held to its answer as `answerOf` says.
+ * a failure the next call asks again. `ask` must answer in time, as `answerOf` says.
  */
 export function untilRenewal<T extends { readonly expiration?: Date }, A extends readonly unknown[]>(
   ask: (...args: A) => Promise<T>,

@@ -56,7 +56,7 @@ export type S3Credentials = NonNullable<S3ClientConfig['credentials']>;
 export type S3Connections = NodeHttpHandler;
 
 const MAX_SOCKETS = 64;
-/** After that a request that brought no answer has failed; it may be sent again. */
+/** The longest wait for an answer, in milliseconds: after it the request has failed, and it may be sent again. */
 export const LONGEST_REQUEST_MS = 60_000;
 
 export function openS3Connections(): S3Connections {
@@ -73,7 +73,9 @@ export function openS3Connections(): S3Connections {
 
 const CREDENTIALS_TIMEOUT_MS = 5000;
 
-/** The default chain ends in a lookup on the network; away from AWS nothing answers there. */
+/**
+ * Ends the search for credentials after 5 s: it comes to a lookup on the network, which away from AWS nothing answers.
+ */
 export function credentialsInTime<A extends readonly unknown[], R>(
   provider: (...args: A) => Promise<R>,
 ): (...args: A) => Promise<R> {

@@ -76,7 +76,9 @@ export async function backUpSqlite(request: BackupRequest): Promise<{ readonly o
   }
 }
 
-/** A state of the store: another writer gives it another version, of which each connection has its own count. */
+/**
+ * A state of the store. Every write of another connection changes `version`, which each connection counts for itself.
+ */
 interface StoreState {
   readonly database: Statements;
   readonly version: unknown;
@@ -97,7 +99,7 @@ interface CopiedRow {
   readonly size: number;
 }
 
-/** Makes one part of the copy, from a key on, equal to the store. Each version has an ETag of its own. */
+/** Makes one part of the copy, from a key on, equal to the store. Rows with the same ETag are the same version. */
 function copyPart(
   source: Statements,
   copy: DatabaseSync,
@@ -154,7 +156,7 @@ function countObjects(database: Statements): number {
   return Number(database.prepare('SELECT count(*) AS count FROM objects').get()?.['count']);
 }
 
-/** Runs a statement on the copy, whose failures are told apart from those of the store. */
+/** Runs a statement on the copy, and tells its failures apart from those of the store. */
 function intoCopy<T>(work: () => T): T {
   try {
     return work();

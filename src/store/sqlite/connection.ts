@@ -53,7 +53,7 @@ interface ConnectionOptions {
 
 interface WriteOptions {
   readonly signal?: AbortSignal | undefined;
-  /** The bytes that are written, about. */
+  /** Roughly how many bytes are written. */
   readonly bytes?: number;
   /**
    * True where, on a full disk, freed content may stay in the file until its pages are used again, if there is no other
@@ -76,7 +76,9 @@ interface SqliteConnection {
   close(): void;
 }
 
-/** Makes a connection, which its first use opens, and the next one after the file failed or was replaced. */
+/**
+ * Makes a connection. Its first use opens the file; after the file failed or was replaced, the next use opens it anew.
+ */
 export function createSqliteConnection(options: ConnectionOptions): SqliteConnection {
   const wait = options.pause ?? pause;
   // The working directory may be another one when the file is opened, or opened again.
@@ -95,7 +97,7 @@ export function createSqliteConnection(options: ConnectionOptions): SqliteConnec
     try {
       last?.close();
     } catch {
-      // Nothing depends on a connection that failed.
+      // The connection had failed already; nothing is lost with it.
     }
   };
 
@@ -187,7 +189,7 @@ export function createSqliteConnection(options: ConnectionOptions): SqliteConnec
     attemptInTurn: (begin: () => void) => T | Promise<T>,
     signal: AbortSignal | undefined,
   ): Promise<T> => {
-    // From the first attempt on: waiting for a turn is no wait for a lock.
+    // Set at the first attempt: waiting for a turn is not waiting for a lock.
     let deadline = Number.POSITIVE_INFINITY;
     let tell: (() => void) | undefined;
     const begin = (): void => {

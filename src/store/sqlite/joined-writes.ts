@@ -21,7 +21,7 @@ export interface JoinedWrite<T> {
   begin(): void;
   /** Called within a transaction, once more in another one where the first was rolled back. */
   readonly work: SqliteWork<T>;
-  /** The bytes that it writes, about. */
+  /** Roughly how many bytes it writes. */
   readonly bytes: number;
   readonly mayKeepFreed: boolean;
   readonly mayUseReserve: boolean;

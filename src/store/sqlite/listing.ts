@@ -68,7 +68,7 @@ function keyAfter(key: Uint8Array): Uint8Array {
   return next;
 }
 
-/** Finds the first key behind all with the prefix. UTF-8 has no byte 0xFF, so the last byte has a successor. */
+/** Finds the first key after all with the prefix. UTF-8 has no byte 0xFF, so the last byte has a successor. */
 function prefixEnd(prefix: Uint8Array): Uint8Array | undefined {
   const end = prefix.slice();
   const last = end.at(-1);

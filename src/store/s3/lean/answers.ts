@@ -5,23 +5,23 @@ import { readBody } from '../body.ts';
 import type { AnsweredDeletes, AnsweredMeta, AnsweredPage, HttpAnswer } from '../wire.ts';
 import { isDeleteResult } from '../writing.ts';
 
-/** The most bytes of a listing or an error: a page of 1,000 of the longest keys is a third of that. */
+/** The most bytes of a listing or an error; a page of 1,000 of the longest keys takes a third of them. */
 const MAX_DOCUMENT_BYTES = 16 * 1024 * 1024;
 
-/** A mark of the byte order is no part of XML as S3 writes it. */
+/** Keeps a byte order mark in the text as it came; S3 writes none. */
 const DECODER = new TextDecoder('utf-8', { ignoreBOM: true });
 
-/** An answer that is no object: its status, which its body can correct, and the document in its body. */
+/** An answer whose body is a document: the text, and the answer with the status that the text may have corrected. */
 interface Document {
   readonly answer: HttpAnswer;
   readonly text: string;
 }
 
 /**
- * Reads an answer whose body is a document, or empty, by `read`. S3 answers some failures with a success and tells of
- * them in the body, which then is an answer of 503.
+ * Reads an answer whose body is a document, or empty, by `read`. S3 sends some failures with the status of a success
+ * and an error in the body: such an answer counts as a 503.
  *
- * @throws for a failure that was answered an error like the AWS SDK's, and the same for what is not an answer of S3.
+ * @throws an error like the AWS SDK's where the answer is a failure, or is not an answer of S3.
  */
 export async function readDocument<T>(
   answer: HttpAnswer,
@@ -53,7 +53,7 @@ export async function readObjectHeaders(
   });
 }
 
-/** The body behind headers that make no sense is not read, so its connection goes. */
+/** Closes the connection where the headers make no sense, because nobody reads the body after them. */
 function readableMeta({ headers, body }: HttpAnswer): AnsweredMeta {
   try {
     return metaOf(headers);

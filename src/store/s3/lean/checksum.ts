@@ -9,10 +9,10 @@ const ALGORITHMS = ['sha256', 'sha1', 'crc32', 'crc32c', 'crc64nvme'] as const;
 type Algorithm = (typeof ALGORITHMS)[number];
 
 /**
- * Compares a body with the checksum that the server says it has. A checksum of checksums of parts says nothing of the
- * whole, and is passed over.
+ * Compares a body with the checksum that the server says it has. A checksum that was made of the checksums of parts
+ * says nothing of the whole body, and is passed over.
  *
- * @throws when the body is another than the server stored.
+ * @throws when the body is not the one that the server stored.
  */
 export async function verifyChecksum(body: Uint8Array, headers: HttpAnswer['headers']): Promise<void> {
   const told = ALGORITHMS.filter((algorithm) => headers[headerOf(algorithm)]);
@@ -43,7 +43,7 @@ async function sumOf(algorithm: Algorithm, body: Uint8Array): Promise<string> {
       return crc32Of(body);
     case 'crc32c':
     case 'crc64nvme': {
-      // AWS computes these where a writer gave none; the package knows no other of its own.
+      // AWS computes these where a writer gave none, and Node has neither.
       const { Crc32c, Crc64Nvme } = await import('@aws-sdk/checksums/crc');
       const sum = algorithm === 'crc32c' ? new Crc32c() : new Crc64Nvme();
       sum.update(body);

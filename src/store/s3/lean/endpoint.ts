@@ -49,8 +49,8 @@ export function resolveEndpoint(parameters: EndpointParameters): Endpoint {
 }
 
 /**
- * `aws-global` is no region: what is sent there is signed for `us-east-1`. As in the rules of the SDK that is not so
- * where a bucket with dots is part of the host.
+ * `aws-global` is no region: what is sent there is signed for `us-east-1`. As in the rules of the SDK, a bucket with
+ * dots that is part of the host is the exception.
  */
 function signingRegion(parameters: EndpointParameters, scheme: Scheme): string {
   const { bucket, region } = parameters;

@@ -19,11 +19,11 @@ interface RepeatableRequest<T> {
   readonly request: LeanRequest;
   readonly call: WireCall;
   readonly strategy: RetryStrategyV2;
-  /** Makes the result of an answer; a failure of it counts as one of the attempt. */
+  /** Makes the result of an answer. Where it throws, the attempt has failed. */
   readonly read: (answer: HttpAnswer) => Promise<T>;
 }
 
-/** A server that is at work answers sooner. */
+/** The wait for an answer, and when a person is told of it: a server that is at work answers sooner. */
 const UNANSWERED = { ms: LONGEST_REQUEST_MS, tellAfterMs: 3_000 };
 const LONG_PAUSE_MS = 1_000;
 
@@ -85,14 +85,14 @@ function judge(thrown: unknown): RetryErrorInfo {
 
 type SdkError = Parameters<typeof isTransientError>[0];
 
-/** Tells the kind of a failure. The SDK's strategies let no other kind pass than these two, whoever is to blame. */
+/** Tells the kind of a failure. The SDK's strategies repeat a request after the first two kinds alone. */
 function errorTypeOf(thrown: unknown): RetryErrorType {
   const error = thrown as SdkError;
   if (isThrottlingError(error)) return 'THROTTLING';
   return isTransientError(error) ? 'TRANSIENT' : 'CLIENT_ERROR';
 }
 
-/** An error that the operator is told of says how often it was tried. */
+/** Notes in an error how often the request was tried, for the operator. */
 function withAttempts(error: unknown, attempts: number): unknown {
   if (error instanceof MemoryError) return error;
   const { $metadata } = error as { readonly $metadata?: object };

@@ -11,7 +11,7 @@ export interface LeanRequest {
   /** S3's name of it. */
   readonly operation: string;
   readonly method: string;
-  /** The path behind the endpoint's own. */
+  /** The path that follows the endpoint's own. */
   readonly path: string;
   readonly query: Readonly<Record<string, string>>;
   readonly headers: Readonly<Record<string, string>>;

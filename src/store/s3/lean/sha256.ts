@@ -2,9 +2,9 @@ import { createHmac, createSecretKey, hash, type KeyObject } from 'node:crypto';
 import type { Checksum, ChecksumConstructor, SourceData } from '@smithy/types';
 
 /**
- * Makes the hash for signatures: SHA-256, or HMAC-SHA-256 where a secret is given, of one message each. The AWS SDK's
- * own hash makes a `KeyObject` of each secret, twice for a request, which takes longer than to hash. This one keeps the
- * key: of a secret in bytes for as long as those bytes live, of a secret in text until another is used.
+ * Makes the hash for signatures: SHA-256, or HMAC-SHA-256 where a secret is given; each hashes one message. The AWS
+ * SDK's own hash makes a `KeyObject` of the secret twice for each request, which takes longer than the hashing. This
+ * one keeps the key: that of a secret in bytes as long as those bytes live, that of a text until another one is used.
  */
 export function createSha256(): ChecksumConstructor {
   const ofBytes = new WeakMap<object, KeyObject>();

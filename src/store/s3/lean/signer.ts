@@ -39,7 +39,7 @@ const SKEW_MS = 240_000;
 /** The longest exchange, in milliseconds, whose answer tells the time. */
 const LONGEST_EXCHANGE_MS = 900_000;
 
-/** Signs by the clock of the server, as far as its answers tell it. */
+/** Makes a signer that signs by the clock of the server, as far as its answers tell that. */
 export function createSigner({ settings, connections, credentials, custom }: SignerOptions): Signer {
   const provider = credentialsProvider({ settings, connections, credentials, custom });
   let clockOffset = 0;
@@ -57,7 +57,7 @@ export function createSigner({ settings, connections, credentials, custom }: Sig
   function learn(date: unknown, { headers }: Pick<HttpAnswer, 'headers'>, sentAt: number): void {
     const serverTime = typeof date === 'string' ? Date.parse(date) : Number.NaN;
     const now = Date.now();
-    // A cache that answers tells a time of the past.
+    // An answer out of a cache tells a time of the past.
     if (headers['age'] !== undefined || Number.isNaN(serverTime) || now - sentAt > LONGEST_EXCHANGE_MS)
       return;
     clockOffset = serverTime - now;
@@ -113,7 +113,7 @@ function placed(request: LeanRequest, { basePath, host, protocol, hostname, port
 
 type Provider = () => Promise<AwsCredentialIdentity>;
 
-/** Credentials as long as they are valid, asked for again in time. */
+/** Makes the provider that keeps credentials while they are valid, and asks again in time. */
 function credentialsProvider({ settings, connections, credentials, custom }: SignerOptions): Provider {
   // The services that hand out credentials are asked in the same region, over the same connections.
   const config = { region: settings.region, requestHandler: connections };

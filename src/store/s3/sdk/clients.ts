@@ -68,7 +68,7 @@ export function watchRequests(client: S3Client, watch: RequestWatch): void {
   );
 }
 
-/** Finds credentials, for which the SDK itself waits whatever becomes of the signal. It remembers what it found. */
+/** Finds credentials while the signal allows it; the SDK itself would wait on. It remembers what it found. */
 export async function prepare(client: S3Client, signal: AbortSignal | undefined): Promise<void> {
   await untilAborted(client.config.credentials(), signal);
 }
@@ -101,18 +101,19 @@ function follow<I extends ServiceInputTypes, O extends ServiceOutputTypes>(
     },
     { step: 'deserialize', priority: 'low', name: 'followAttempts' },
   );
-  // Behind the SDK's retries, and before what reads an answer.
+  // Inside the SDK's retries, and around what reads an answer.
   command.middlewareStack.add((next) => (args) => readAttempt(call, () => next(args)), {
     step: 'finalizeRequest',
     name: 'readAttempts',
   });
 }
 
-/** The root of a document stands within so many bytes. */
+/** The bytes at the beginning of a document among which its root stands. */
 const BEGINNING_BYTES = 1_024;
 
 /**
- * Notes how the answer to a command begins, which the SDK parses and does not show; to be asked when it was answered.
+ * Notes how the answer to a command begins, which the SDK parses and does not show. Returns a function that gives it
+ * once the command is answered.
  */
 export function noteBeginning<I extends ServiceInputTypes, O extends ServiceOutputTypes>(
   command: $Command<I, O, S3ClientResolvedConfig>,

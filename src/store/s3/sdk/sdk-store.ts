@@ -118,8 +118,8 @@ async function uploadInParts(
 }
 
 /**
- * Makes the part of a client that `Upload` uses. The first request and those that clear up run to their end: this means
- * that no upload is left behind whose name is lost.
+ * Makes the part of a client that `Upload` uses. The request that begins an upload and the one that clears it up run to
+ * their end, whatever the signal says: otherwise an upload would stay in the bucket whose id nobody knows.
  */
 function followingClient(client: S3Client, { signal, sendBy, trace }: WireCall): S3Client {
   const view = {
