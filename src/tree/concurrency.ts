@@ -74,7 +74,7 @@ export async function attempts<T, Overtaken>(
   return overtaken();
 }
 
-/** Makes the end of attempts that throws. */
+/** Makes an `overtaken` for `attempts` that throws this error. */
 export function throwing(code: MemoryErrorCode, message: string): () => never {
   return () => {
     throw new MemoryError(code, message);

@@ -171,7 +171,8 @@ function withinLimits<T>(
 /**
  * Makes a version of a text that was judged, and the write of it to `path`: every attempt seals that one version.
  *
- * @param from the version whose text it replaces, where that was read, and the calls that made the text.
+ * @param replaced the version whose text it replaces, where that was read.
+ * @param onces the calls that made the text; the one of the work unless given.
  * @throws MemoryError `limit_exceeded`.
  */
 export function textWrite(

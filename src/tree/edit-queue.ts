@@ -5,7 +5,7 @@ import type { CallOptions, KeptCall, Work } from './tenant.ts';
 
 interface EditQueue {
   /**
-   * Takes a place behind the edits of `path` that were queued before, at the moment of the call. A round reads the
+   * Queues an edit, at the moment of the call, after the edits of `path` that were queued before. A round reads the
    * file, applies all waiting edits one after another, each to the text that the one before it left, and writes the
    * last text by one PUT. When the file has changed meanwhile, the round reads it and judges all of them again: a
    * verdict is final only once the PUT that carries it succeeded. An error thrown by one edit ends that edit alone.
@@ -56,15 +56,16 @@ interface PathQueue {
   readonly waiting: WaitingEdit[];
   /** Edits of the round under way that have been judged. */
   batch: readonly WaitingEdit[];
-  /** The number of edits that waited when the round under way began: edits behind them were called later. */
+  /** The number of edits that waited when the round under way began; all others were called later. */
   early: number;
   /** Ends the requests of the round under way. */
   canceller: AbortController;
 }
 
 /**
- * Takes the waiting edits into the round, without those whose callers cancelled. Where history is kept a version has
- * one writer, and its id bears marks of one key: edits behind one of another actor or key wait for the next round.
+ * Takes the waiting edits into the round, without those whose callers cancelled. Where history is kept, a version has
+ * one writer, and its id bears the marks of one key: the first edit of another actor or key waits for the next round,
+ * and all edits after it.
  */
 function takeWaiting({ saver, call }: Work, queue: PathQueue): readonly WaitingEdit[] {
   let key = queue.batch.find(({ once }) => once)?.once?.key;

@@ -168,8 +168,8 @@ interface JudgedBatch extends Judged {
 }
 
 /**
- * Judges each edit on the text that the one before left. An edit fails that takes effect once and was made before, by a
- * process that came to stand still.
+ * Judges each edit on the text that the one before left. An edit that takes effect once fails where an earlier process
+ * has made it already.
  */
 async function judgeAll(
   work: Work,

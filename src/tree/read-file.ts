@@ -62,7 +62,7 @@ export interface FileVersion extends OpenedObject {
 
 /**
  * Answers the file as this process read or wrote it last, without a request. It may have been replaced or deleted
- * since: what a caller tells of it, an error above all, is true only behind a request whose condition names its ETag.
+ * since: what a caller tells of it, an error above all, is true only after a request whose condition names its ETag.
  */
 export function recallFile(work: Work, path: MemoryPath): FileVersion | undefined {
   const key = fileKey(work.tenant.layout, work.keyring.names, path);
@@ -72,7 +72,7 @@ export function recallFile(work: Work, path: MemoryPath): FileVersion | undefine
     const opened = open({ keys: work.keyring.keys, name: logicalName(path), object: held.body });
     return { ...opened, etag: held.etag };
   } catch {
-    // Its key was retired, so the object was written again: the store knows better.
+    // Its key was retired, so the object has been written again since, and only the store has the current one.
     return undefined;
   }
 }
@@ -168,7 +168,8 @@ async function verified<S extends HeldVersion>(
  * Opens a stored object. A key id that the cached keyring lacks may belong to a rotation of another process: the
  * keyring is read once more.
  *
- * @throws MemoryError `unavailable` when it was too early for that, so that the object may well be whole.
+ * @throws MemoryError `unavailable` when the keyring was read a moment ago and is not read again yet: the object may be
+ * whole.
  */
 export async function openStored<S extends Pick<HeldVersion, 'body'>>(
   work: Work,

@@ -8,7 +8,7 @@ import type { ETag } from '../store/port.ts';
 export type VersionIdentity = string & { readonly __brand: 'VersionIdentity' };
 
 /** A place in the order of this process's requests and sightings. No clock can set it back. */
-export type SightingOrder = number & { readonly __brand: 'Instant' };
+export type SightingOrder = number & { readonly __brand: 'SightingOrder' };
 
 interface StoredVersion {
   readonly key: ObjectKey;

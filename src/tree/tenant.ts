@@ -73,7 +73,7 @@ export interface Tenant {
 export interface CallOptions {
   /** Ends the requests of the command. */
   readonly signal?: AbortSignal | undefined;
-  /** Hears now and then of the progress while many files are renamed, deleted or verified. */
+  /** Hears of the progress now and then while many files are renamed, deleted or verified. */
   readonly onProgress?: ((progress: Progress) => void) | undefined;
   /**
    * Hears the findings and the number of bytes that are written instead, when the policy had something replaced;

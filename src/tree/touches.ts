@@ -22,7 +22,7 @@ export const NO_TOUCHES: Touches = { list: [], unlisted: 0 };
 /** The most touches that are listed. */
 export const MOST_TOUCHES = 2_000;
 
-/** Collects touches behind those of `from`. */
+/** Collects touches after those of `from`. */
 export function collectTouches(from: Touches = NO_TOUCHES): {
   readonly add: (touch: Touch) => void;
   readonly touches: () => Touches;

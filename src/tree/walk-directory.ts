@@ -14,8 +14,7 @@ const BEHIND_SLASH = '0';
 /**
  * Lists the entries of `directory`, page by page and in the store's order: with `recursive` every file below it,
  * otherwise its own files, and each of its directories once. One LIST per 1,000 objects; without `recursive`, one LIST
- * passes over a large directory. With `recursive` the walk may begin behind the place of a file, even of one that has
- * gone since.
+ * passes over a large directory. With `recursive` the walk may begin after a file, even after one that has gone since.
  */
 export async function* walkDirectory(
   work: Work,
@@ -56,8 +55,8 @@ function directoryOf(path: MemoryPath, directory: MemoryPath): MemoryPath | unde
 }
 
 /**
- * Answers the place where the next directory begins, if a full page ends within one. No file has the key that this
- * returns.
+ * Answers a key after everything in the directory within which a full page ends; undefined where it ends in none. No
+ * file has that key.
  */
 function endOfDirectory(objects: readonly ListedObject[], prefix: string): string | undefined {
   const rest = objects.at(-1)?.key.slice(prefix.length) ?? '';

@@ -24,8 +24,9 @@ const CERTAINLY_OLDER_MS = 3 * DAY_MS;
 const MOST_COPIES = 8;
 
 /**
- * Tells whether a call that may have been made before was made; undefined where that cannot be told. Its ids tell, the
- * history where one is kept, and a file that is still what it was before. Tells `onTouch` of a deed that was made.
+ * Tells whether a call that may have been made before was made; undefined where that cannot be told. The ids that it
+ * drew tell, or the history where one is kept, or a file that is still what it was before. Tells `onTouch` of a deed
+ * that was made.
  *
  * One GET of each path; the requests of `isRecorded` where neither tells; for a directory a GET of the register, and a
  * LIST and up to eight GETs of the target.
@@ -73,7 +74,8 @@ async function judge(work: Work, question: DeedQuery): Promise<boolean | undefin
   const { since = 0 } = once.again ?? {};
   const recorded = await work.saver?.isRecorded(work, deed.path, { since, isOne: once.bears });
   if (recorded === true) return true;
-  // A record of a delete or a rename is written behind it, and one of a version before it is replaced.
+  // A record of a delete or a rename is written after it, so that it may be missing; one of a version is written before
+  // the version is replaced.
   return recorded === false && deed.kind === 'written' && found ? false : undefined;
 }
 

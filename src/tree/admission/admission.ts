@@ -4,7 +4,7 @@ import { inTime, throwIfAborted } from '../../time.ts';
 import type { CallOptions, Tenant } from '../tenant.ts';
 import type { Policy, PolicyFile, PolicyFinding, PolicyVerdict } from './policy.ts';
 
-/** The most rules, and the most lines, that a sentence for the model names of the findings. */
+/** The most rules of the findings, and the most lines, that a sentence for the model names. */
 const MOST_NAMED = 10;
 
 type Admitting = Pick<Tenant, 'policy' | 'maxFileBytes'>;

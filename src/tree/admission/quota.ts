@@ -42,7 +42,7 @@ interface Amount {
 }
 
 const COUNTED_FOR_MS = 60_000;
-/** The tenants that this process counts; one beyond them is counted once more. */
+/** The most tenants whose counts this process keeps; it counts any other one again. */
 const MOST_TENANTS = 100_000;
 const NOTHING: Amount = { files: 0, bytes: 0 };
 

@@ -141,7 +141,7 @@ function isCopyOf(copy: SealedVersion, source: SealedVersion): boolean {
 }
 
 /**
- * Copies a source that was written again over our older copy of it, whoever wrote the source. Answers `taken` where
+ * Copies a source over our older copy of it, once the source was written again by anybody. Answers `taken` where
  * another process has changed the copy; but where the source is still the version that was copied, only bound or sealed
  * again by a migration of keys, it answers that earlier copy with the source as it is now, which may then be deleted.
  */

@@ -100,8 +100,8 @@ async function decide(
 ): Promise<SourceOutcome> {
   if ('error' in failure) {
     if (!isResentConflict(failure.error)) return { left: await leave(work, file, failure.error) };
-    // Our own delete may have removed the source, and the copy then holds the only text. The source seen now may be a
-    // new file: copied over the copy it would be the end of that text. The look for late files keeps both.
+    // Our own delete may have removed the source, and the copy then holds the only text. What lies at the source now
+    // may be a new file: to copy it over that copy would lose the text. The look for late files keeps both.
     if (!(await isEditOf(work, file))) return 'done';
   }
   if (isMissing(failure)) {
@@ -130,7 +130,8 @@ async function isEditOf(work: LeasedWork, { from, source }: CopiedFile): Promise
 }
 
 /**
- * Leaves a file where it was that the server does not let go, and takes its copy back where the server lets that go.
+ * Leaves a file where it was because the server refuses to delete it, and takes its copy back unless the server refuses
+ * that too.
  */
 async function leave(work: LeasedWork, file: CopiedFile, error: unknown): Promise<StayingFile> {
   if (!isRefusal(error)) throw error;

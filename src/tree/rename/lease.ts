@@ -111,9 +111,9 @@ export async function takeLease(work: Work, request: LeaseRequest): Promise<Rena
 }
 
 /**
- * Wraps the store behind `hold`: every request waits until it resolves, and a PUT is sent only before the bound that it
- * answers. A PUT that came too late is held again, a bounded number of times. Deletes go in batches, each behind a
- * `hold` of its own.
+ * Wraps the store so that every request waits for `hold`, and a PUT is sent only before the bound that `hold` answers.
+ * A PUT that came too late is held again, a bounded number of times. Deletes go in batches, each after a `hold` of its
+ * own.
  */
 function holding(store: ObjectStore, hold: () => Promise<SendBound>): ObjectStore {
   return {

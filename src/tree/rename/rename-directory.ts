@@ -89,10 +89,7 @@ async function copyAll(
   return copyFiles(work, rename, { files, phase: 'copying' });
 }
 
-/**
- * Finds a reason why the rename must not continue: all files vanished, or another file lies at, above or below the
- * target.
- */
+/** Finds a reason to end the rename: all files vanished, or another file lies at, above or below the target. */
 async function findRefusal(
   work: LeasedWork,
   rename: DirectoryRename,

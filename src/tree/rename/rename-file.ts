@@ -104,7 +104,7 @@ async function removeSource(work: Work, rename: MarkedRename, first: Copied): Pr
 }
 
 /**
- * Copies a source that was written again over our older copy, whoever wrote the source. Undefined: the source is gone.
+ * Copies a source over our older copy, once the source was written again by anybody. Undefined: the source is gone.
  * When another process has changed the copy, both stay; but where the source is still the version that was copied, only
  * bound or sealed again by a migration of keys, this answers the earlier copy with the source as it is now, which may
  * then be deleted.
