@@ -89,7 +89,7 @@ async function apply(
 ): Promise<void> {
   const { tree, call, texts } = deeds;
   const { onProgress: _, ...rest } = call;
-  // Each change loads the keyring, which another process may have turned since the plan was made.
+  // Each change loads the keyring: another process may have turned the history off since the plan was made.
   const quiet: KeptCall = { ...rest, keptOnly: true };
   const former = { ...quiet, wasThere: true };
   const now = fromVersion === undefined ? undefined : await versionAt(tree, path, fromVersion, quiet);
@@ -107,8 +107,8 @@ async function apply(
 }
 
 /**
- * Deletes a file at one of two places, as a rename that was cut off would have: the other place is made certain before,
- * also against a process that is renaming the file at this moment.
+ * Deletes a file at one of two places, as a rename that was cut off would have. First it makes certain that the file
+ * stays at the other place, also against a process that is renaming it at this moment.
  *
  * @throws MemoryError `version_conflict` where the file no longer lies at both.
  */

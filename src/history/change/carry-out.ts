@@ -120,9 +120,7 @@ export async function carryOut(tenant: Tenant, tree: Tree, request: PlanRequest)
   throw conflict;
 }
 
-/**
- * Tells whether a plan does and leaves nothing but parts of the one that was agreed to: then it is the rest of that.
- */
+/** Tells whether a plan is the rest of the one that was agreed to: all that it does and leaves is part of that one. */
 function isRestOf(plan: HistoryPlan, agreed: HistoryPlan): boolean {
   const partsOf = ({ changes, left }: HistoryPlan): readonly string[] =>
     [...changes, ...left].map((part) => JSON.stringify(part));

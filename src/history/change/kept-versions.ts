@@ -243,8 +243,8 @@ async function openKept(
 }
 
 /**
- * Says that something else answered, such as a proxy with a page of its own: that answer must not pass for an unopened
- * version.
+ * Makes the error for an answer of something else, such as a proxy with a page of its own: it must not pass for an
+ * unopened version.
  */
 function otherBytes(): MemoryError {
   return new MemoryError(

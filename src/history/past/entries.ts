@@ -132,7 +132,7 @@ export function* isFull(past: Past, page: EntryPage, since: number): Generator<v
   return last !== undefined && last.time > since;
 }
 
-/** Finds the events of a page, the newest first. Undefined: the past lacks the entry behind which the page begins. */
+/** Finds the events of a page, the newest first. Undefined: the past lacks the entry after which the page begins. */
 function* eventsOn(
   past: Past,
   { limit, before, isBy }: EntryPage,

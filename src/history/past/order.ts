@@ -153,7 +153,9 @@ function* merge<T>(
   return merged;
 }
 
-/** Compares by time, then file by file: each process gets the same order, however much of the time before it knows. */
+/**
+ * Compares by time, then file by file: each process gets the same order, however far back the past that it knows goes.
+ */
 function compare(a: Placed, b: Placed): number {
   if (a.time !== b.time) return a.time - b.time;
   if (a.first !== b.first) return a.first < b.first ? -1 : 1;

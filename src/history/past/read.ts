@@ -26,8 +26,8 @@ const ROUNDS = 8;
 /**
  * Reads all files and records of the tenant: a LIST for each 1,000 of both and a GET for each. It reads the files
  * first; a version that another process replaces meanwhile is then among the records. Where there are over 1,000 files,
- * or one was gone or another version when it was read, a rename may have brought it behind the listing: it lists them
- * until that shows nothing new. Only facts stay in memory.
+ * or a file was gone or changed when it was read, a rename may have taken a file to a place that the listing had passed
+ * already: it lists again until nothing new shows. Only facts stay in memory.
  *
  * @param onProgress gets how many were read, and how many were listed by then.
  */
@@ -147,7 +147,7 @@ export async function readNewestOfAll(
   for (let newest = 2 * count + 1; ; newest *= GROWTH) {
     let times: number[] = [];
     for (let round = 1, isWhole = false; round <= ROUNDS && !isWhole; round++) {
-      // A rename may have brought one behind the listing.
+      // A rename may have taken one to a place that the listing had passed already.
       if (round > 1) files = await listFiles();
       times = files.map(({ lastModified }) => lastModified);
       const oldest = nthNewest(times, newest) - SKEW_MS;
@@ -324,7 +324,7 @@ function only(past: Past, path: MemoryPath): Past {
 
 /**
  * Adds the content of the files. False where some were gone or had changed since they were listed: a rename may have
- * taken the listed file to a path behind the listing, and another file may lie in its place.
+ * taken the listed file to a path that the listing had passed already, and another file may lie in its place.
  */
 async function addFiles(
   work: Work,

@@ -29,7 +29,7 @@ interface NamedActors {
   readonly actors: Map<string, Promise<void>>;
 }
 
-/** The actors that this process has named in the store, by an object that lives as long as the opened tenant. */
+/** The actors that this process has named in the store, for each opened tenant: its keyring cache lives as long. */
 const named = new WeakMap<Work['tenant']['keyrings'], NamedActors>();
 /** The most actors that a process remembers; then it forgets all, and names each again. */
 const MOST_NAMED = 10_000;

@@ -68,7 +68,9 @@ export const ID_CHARACTERS = 8;
 /** The path for records that concern several paths: the root, which is no file's. */
 export const WHOLE_TREE: MemoryPath = MEMORY_ROOT;
 
-/** Makes the hash that stands for a path in the ids of its records. Guessing it takes the tenant's name key. */
+/**
+ * Makes the hash that stands for a path in the ids of its records. Nobody can guess it without the tenant's name key.
+ */
 export function historyHash({ keyring }: Pick<Work, 'keyring'>, path: MemoryPath): string {
   return keyring.names.keyedHash('history', path);
 }
