@@ -6,9 +6,9 @@ const HOLDER: KeyHolder = 'tenant';
 
 /**
  * Marks the failures of root keys that the settings of a tenant name: `details.keyHolder` says that such a key refused
- * or was away, which is its holder's business and no fault of the deployment. What is wrong with the settings or with the
- * credentials of who asks, and a wrap that is refused, stay the operator's; so do the failures of keys that he himself
- * has configured, by their ids.
+ * or was away, which is its holder's business and no fault of the deployment. Faults of the settings, faults of the
+ * asker's credentials and refused wraps stay the operator's; so do the failures of keys that he himself has configured,
+ * which their ids tell.
  *
  * @param operators the root keys of tenants without settings of their own.
  */

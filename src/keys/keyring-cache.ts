@@ -16,13 +16,13 @@ export type { LoadedKeyring } from './loaded-keyring.ts';
 /** One tenant's keyring, cached in the process. */
 export interface KeyringCache {
   /**
-   * Loads the keyring, from the cache within its time to live, in whose last fifth a call loads it ahead beside its
-   * answer; concurrent calls share one load, and a failed load is remembered for 10 s, one that may pass by itself for
-   * 1 s. Undefined when both keyring and data are missing; with `create` one is made then.
+   * Loads the keyring, from the cache within its time to live; in the last fifth of that time a call also begins to
+   * load it ahead. Concurrent calls share one load, and a failed load is remembered for 10 s, one that may pass by
+   * itself for 1 s. Undefined when both keyring and data are missing; with `create` one is made then.
    *
    * @throws MemoryError `key_unavailable` when the tenant was destroyed, its root key is not configured, or it has data
-   * but no keyring; `tenant_unknown`; `integrity`; `unsupported_format`; `misconfigured` when the stored name mode is not the configured
-   * one; the errors of the store and the root key.
+   * but no keyring; `tenant_unknown`; `integrity`; `unsupported_format`; `misconfigured` when the stored name mode is
+   * not the configured one; the errors of the store and the root key.
    */
   load(
     request?: RequestOptions & { readonly create?: boolean | undefined },

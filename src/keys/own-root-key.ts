@@ -7,8 +7,9 @@ import { type RootKey, wrapRefused } from './root-key.ts';
 const MAX_WRAPPED_BYTES = 8_192;
 
 /**
- * Wraps a root key of the caller's to hold it to the port: every failure becomes a `MemoryError`, `timeout` where it
- * has not answered after 60 s, and `integrity` for an invalid answer. A key that comes too late is overwritten.
+ * Wraps a root key of the caller's, so that it fails as the port promises: every failure becomes a `MemoryError`,
+ * `timeout` where it has not answered after 60 s, and `integrity` for an invalid answer. A key that comes too late is
+ * overwritten.
  */
 export function heldToPort(given: RootKey): RootKey {
   return {

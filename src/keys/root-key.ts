@@ -42,8 +42,8 @@ export interface RootKey {
 }
 
 /**
- * The `reason` in the details of a failure by those who ask, such as their credentials or their quota: whoever holds the
- * root key has no part in it.
+ * The `reason` in the details of a failure that those who ask have caused, such as by their credentials or their quota:
+ * the holder of the root key has no part in it.
  */
 export const BY_ASKER = 'asker';
 

@@ -5,7 +5,8 @@ import { createKeyring, forget, sealKeyring } from './keyring.ts';
 import type { RootKey } from './root-key.ts';
 
 /**
- * Has a root key wrap a keyring of the tenant that is not kept, and open it: the two calls of the tenant's first write.
+ * Lets a root key wrap a keyring of the tenant, which is not kept, and open it: the two calls of the tenant's first
+ * write.
  *
  * @throws MemoryError as `sealKeyring`.
  */

@@ -23,7 +23,7 @@ const LATE: KmsFailure = [
   'timeout',
   'KMS did not answer in time: check the endpoint and the network, then try again.',
 ];
-/** Failures by those who ask. Of requests to a key in another account, too, the quota is that of the asking one. */
+/** Failures that those who ask have caused. The quota is that of the asking account, also for a key in another one. */
 const BY_ASKERS: ReadonlySet<KmsFailure> = new Set([BAD_CREDENTIALS, NO_CREDENTIALS, OVERLOADED]);
 /** Makes the error of a KMS that let a caller leave without an answer. */
 export function kmsLate(): MemoryError {

@@ -55,7 +55,7 @@ const KEY_BYTES = 32;
 /** The longest ciphertext that KMS takes (bytes); it fits into a keyring. */
 const MAX_WRAPPED_BYTES = 6_144;
 
-/** The most connections to one endpoint, so many that a few keys whose requests hang leave some to the others. */
+/** The most connections to one endpoint: enough that a few keys whose requests hang leave some to the others. */
 const MOST_SOCKETS = 512;
 /** The longest wait for an answer: three attempts of 15 s each, and the pauses between them. */
 const UNANSWERED = { ms: 50_000, tellAfterMs: 1_000 };

@@ -5,7 +5,7 @@ export const VAULT_SCHEME = 'vault:';
 export interface VaultKey {
   /** The root id: the scheme and the URL, with the namespace before the mount. */
   readonly id: string;
-  /** `https://host` or `https://host:port`, without a slash behind it. */
+  /** `https://host` or `https://host:port`, without a slash at its end. */
   readonly origin: string;
   /** The path of the engine, below the namespace. */
   readonly mount: string;

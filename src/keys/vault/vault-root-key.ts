@@ -75,7 +75,10 @@ export function openVaultRootKey(
   const tokens = openTokens(from, key.origin);
   const gate = createKeyGate({ limitMs: UNANSWERED.ms, late: vaultLate });
 
-  /** Asks by the token that is held; a refused one is read again, and the request is sent once more by a new one. */
+  /**
+   * Asks with the token that is held. Where it is refused, this reads the token again, and asks once more with a new
+   * one.
+   */
   async function send(verb: Verb, fields: object, signal: AbortSignal | undefined): Promise<VaultAnswer> {
     const token = tokens.held();
     const answer = await post(key, { verb, fields, token, signal });
@@ -148,7 +151,7 @@ function isWrapped(text: string): boolean {
 function successOf({ status, fields }: VaultAnswer): Readonly<Record<string, unknown>> {
   const { data, errors, warnings } = fields ?? {};
   if (status !== 200) throw vaultRefusal(status, isTexts(errors) ? errors : undefined);
-  // A server that does not know the field takes no notice of it, and some tell so.
+  // A server that does not know the field ignores it, and some say so in a warning.
   if (isTexts(warnings) && warnings.some((text) => text.includes('associated_data'))) throw vaultUnbound();
   if (!isObject(data)) throw notVault();
   return data;
@@ -161,7 +164,7 @@ interface VaultRequest {
   readonly signal: AbortSignal | undefined;
 }
 
-/** Sends a request, once more where a connection broke, as one does that was kept alive for too long. */
+/** Sends a request, and once more where the connection broke, as one may that was kept alive for too long. */
 async function post(key: VaultKey, request: VaultRequest): Promise<VaultAnswer> {
   try {
     return await postOnce(key, request);
