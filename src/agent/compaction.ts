@@ -14,7 +14,7 @@ import type { TurnTool } from './turn-tool.ts';
 export interface Compactor {
   /** Tells whether the conversation is to be summarised before Claude is asked again. */
   isDue(): boolean;
-  /** Judges the conversation behind a reply and the results of its calls; true where it is to be summarised. */
+  /** Judges the conversation with a reply and the results of its calls; true where it is to be summarised. */
   judge(reply: BetaMessage, results: BetaMessageParam | null): boolean;
   /**
    * Summarises the conversation in `progress`, with the parameters of the turn's other requests; undefined where no
@@ -31,7 +31,7 @@ export interface Compactor {
 const SUMMARY_TOKENS = 8_192;
 /** The longest time in which nothing of a summary comes, in milliseconds: it arrives whole. */
 const LONGEST_SILENCE_MS = 300_000;
-/** The bytes for a token; of most texts it is more of them. */
+/** The bytes that count as one token; in most texts a token has more. */
 const BYTES_PER_TOKEN = 3;
 /** From this length on, in characters, a text of Base64 alone is an image or a signature. */
 const LEAST_BASE64 = 200;
@@ -149,7 +149,7 @@ function estimate(messages: unknown): number {
 
 /**
  * Answers the conversation with its summary on demand as words of the user's, for an API that has none. The thoughts
- * behind it, which Claude signed over it, are left out.
+ * after it, which Claude signed over it, are left out.
  */
 export function withPlainSummary(messages: readonly BetaMessageParam[]): readonly BetaMessageParam[] {
   const summary = leadingSummary(messages);

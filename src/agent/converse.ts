@@ -28,11 +28,11 @@ const KEY_BYTES = 16;
 
 /**
  * Runs the SDK's loop from `progress` to the end of the turn, until the memory is `down`, until `onStep` stops it, or
- * until the conversation `isFull`.
- * It leaves the state of the turn in `progress`. A progress behind the last reply that the turn may have is its end.
+ * until the conversation `isFull`. It leaves the state of the turn in `progress`. A progress after the last reply that
+ * the turn may have is its end.
  *
- * @throws ReplyCut when a reply began and did not arrive whole, also where nothing of it came for a minute; the client's
- * error when it did not begin.
+ * @throws ReplyCut when a reply began and did not arrive whole, also where nothing of it came for a minute; the
+ * client's error when it did not begin.
  */
 export async function converse(turn: {
   readonly request: TurnRequest;
@@ -42,7 +42,7 @@ export async function converse(turn: {
   readonly tool: TurnTool;
   readonly progress: TurnState;
   readonly down: () => unknown;
-  /** Tells whether the conversation is too long behind a reply and the results of its calls. */
+  /** Tells whether the conversation is too long with a reply and the results of its calls. */
   readonly isFull: (reply: BetaMessage, results: BetaMessageParam | null) => boolean;
 }): Promise<'ended' | 'down' | 'stopped' | 'full'> {
   const { request, maxRequests, digest, params, tool, progress, down, isFull } = turn;
@@ -56,7 +56,7 @@ export async function converse(turn: {
     // The runner takes 0 for no limit.
     max_iterations: Math.max(1, maxRequests - progress.usage.requests),
   });
-  /** Goes on behind a reply whose tools have run. */
+  /** Goes on after a reply whose tools have run. */
   const goOn = async (
     reply: BetaMessage,
     results: BetaMessageParam | null,

@@ -13,7 +13,7 @@ const MARKS_BYTES = 2;
  * Makes the name of one of several calls.
  *
  * @param key 12 random bytes or more, drawn for all of these calls together.
- * @param index the place of the call among them, from 0 on. From 16 on its ids bear nothing.
+ * @param index the place of the call among them, from 0 on. From 16 on its ids bear no mark.
  */
 export function createOnce(
   { key, index }: { readonly key: Uint8Array; readonly index: number },

@@ -1,10 +1,10 @@
 import type { BetaContentBlockParam, BetaMessageParam } from '@anthropic-ai/sdk/resources/beta';
 
 /**
- * Answers a conversation as the API takes it back when the user's next message stands behind it. Claude's last message
- * may have been cut off. These parts do not go back: calls without a result, of Claude's or of the API's own; thoughts
- * at the end; thoughts behind a call that is left out (Claude signed them over it); texts of spaces alone; and a
- * message that is then empty. Every other block stays as it was received, so that the thoughts in it stay valid.
+ * Answers a conversation as the API takes it back when the user's next message follows it. Claude's last message may
+ * have been cut off. These parts do not go back: calls without a result, of Claude's or of the API's own; thoughts at
+ * the end; thoughts after a call that is left out (Claude signed them over it); texts of spaces alone; and a message
+ * that is then empty. Every other block stays as it was received, so that the thoughts in it stay valid.
  *
  * It is idempotent, and changes only Claude's last turn.
  */

@@ -8,8 +8,8 @@ import type { Middleware } from '@anthropic-ai/sdk/client';
 export const LONGEST_SILENCE_MS = 60_000;
 
 /**
- * Makes the middleware of Claude's client that breaks a reply off once nothing of it has come for so many milliseconds.
- * It watches the bytes, because the SDK tells nobody of pings.
+ * Makes the middleware of Claude's client that breaks a reply off once nothing of it has come for `longestMs`
+ * milliseconds. It watches the bytes, because the SDK tells nobody of pings.
  */
 export function endSilence(longestMs: number = LONGEST_SILENCE_MS): Middleware {
   return async (request, next) => {

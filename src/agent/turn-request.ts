@@ -134,7 +134,7 @@ export type SystemPrompt = string | readonly BetaTextBlockParam[];
 const TIDY =
   'Keep your memory directory in order while you work: correct and merge what is there before you add to it, delete or rename files that have become useless or misleading, and make a new file only when no existing one fits.';
 
-/** Answers the system prompt with the additions behind it; undefined when both are missing. */
+/** Answers the system prompt followed by the additions; undefined when both are missing. */
 export function withAdditions(
   system: SystemPrompt | undefined,
   { tidy = false, topic }: SystemAdditions,

@@ -125,9 +125,9 @@ function versionsIn({ list }: Touches): ReadonlySet<string> {
 const VIEW = { command: 'view', path: '/memories' } as const;
 
 /**
- * Answers the conversation with a view of the memory directory behind the user's message, as if Claude had asked for
- * it. It stays as it is when the last message is not the user's, or when the API wants Claude's thoughts before each
- * call (`thinking` of type `enabled`).
+ * Answers the conversation with a view of the memory directory after the user's message, as if Claude had asked for it.
+ * It stays as it is when the last message is not the user's, or when the API wants Claude's thoughts before each call
+ * (`thinking` of type `enabled`).
  */
 export async function primed(request: {
   readonly messages: readonly BetaMessageParam[];

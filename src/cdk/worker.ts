@@ -96,7 +96,7 @@ export function workerStatements({
     new PolicyStatement({
       sid: 'ReadApiKey',
       actions: ['secretsmanager:GetSecretValue'],
-      // A secret that was found by its name lacks the six characters that AWS puts behind it.
+      // A secret that was found by its name lacks the six characters that AWS puts after it.
       resources: [apiKey.secretFullArn ?? `${apiKey.secretArn}-??????`],
     }),
     ...(apiKey.encryptionKey === undefined ? [] : [secretKeyStatement(apiKey.encryptionKey.keyArn)]),

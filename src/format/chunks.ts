@@ -25,7 +25,7 @@ export function deriveBodyKeys(dataKey: Uint8Array, keyringId: Uint8Array, start
   return { body: both.subarray(0, KEY_BYTES), commitment: both.subarray(KEY_BYTES) };
 }
 
-/** Writes the chunks of `content` behind the header of `object`, which has the sealed size of that content. */
+/** Writes the chunks of `content` after the header of `object`, which has the sealed size of that content. */
 export function sealChunks(content: Uint8Array, bodyKey: Uint8Array, object: Uint8Array): void {
   const innerKey = innerKeyFor(content.length, bodyKey);
   for (const { plain, box, nonce } of chunksOf(content, object)) {

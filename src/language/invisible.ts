@@ -2,7 +2,7 @@
 interface InvisibleSpan {
   /** The place of the first character in the text, in UTF-16 units. */
   readonly start: number;
-  /** The place behind the last character, in UTF-16 units. */
+  /** The place after the last character, in UTF-16 units. */
   readonly end: number;
   /** The number of characters. */
   readonly count: number;
@@ -39,7 +39,7 @@ const HAN = /\p{scx=Han}/u;
 /** Characters beside ideographs that have forms of their own. */
 const HAS_FORMS = /[\p{Sm}\p{scx=Mymr}\p{scx=Phag}]/u;
 
-/** Tells whether a character is needed where it stands, between the character before it and the one behind it. */
+/** Tells whether a character is needed where it stands, between the character before it and the one after it. */
 function isNeeded(codePoint: number, before: string, behind: string): boolean {
   switch (codePoint) {
     case 0xad:
@@ -70,14 +70,14 @@ function isNeeded(codePoint: number, before: string, behind: string): boolean {
 
 /** More UTF-16 units than the longest emoji has. */
 const EMOJI_UNITS = 64;
-/** Emoji are looked up slowly: behind so many that are none, no more are looked up. */
+/** Emoji are looked up slowly: after this many that are none, no more are looked up. */
 const MOST_MISSES = 64;
 const JOINER = 0x200d;
 
 /**
  * Yields what cannot be seen in a text and begins from `from` on and before `to`, in order; the next part of the text
  * goes on where this one ends. A character that Unicode's own sequences need where it stands is left out: within emoji,
- * a joiner or a hyphen between letters, a selector behind its character. Takes time in proportion to `to - from`.
+ * a joiner or a hyphen between letters, a selector after its character. Takes time in proportion to `to - from`.
  */
 export function* invisibleIn(
   text: string,
@@ -175,7 +175,7 @@ function tagText(codePoint: number): string | undefined {
   return codePoint === 0xe0001 || codePoint === 0xe007f ? '' : undefined;
 }
 
-/** Emoji that are joined, as programs also write them: without the selectors between. A flag with tags behind it. */
+/** Emoji that are joined, as programs also write them: without the selectors between. A flag with tags after it. */
 const SEQUENCE =
   /\p{ExtPict}[\ufe0f\p{EMod}]?(?:\u200d\p{ExtPict}[\ufe0f\p{EMod}]?){1,3}|\u{1f3f4}[\u{e0020}-\u{e007e}]{1,8}\u{e007f}/uy;
 const LACKS_SELECTOR = /(?!\p{EPres})\p{ExtPict}(?![\ufe0f\p{EMod}])/gu;

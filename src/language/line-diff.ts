@@ -24,7 +24,7 @@ export interface LineDiff {
   readonly isCoarse: boolean;
 }
 
-/** A part of a comparison as `diff -u` shows it: lines behind their signs, without line feeds. */
+/** A part of a comparison as `diff -u` shows it: lines with their signs before them, without line feeds. */
 export interface Hunk {
   readonly oldStart: number;
   readonly oldLines: number;
@@ -161,7 +161,7 @@ export function* hunksOf(
   return hunks;
 }
 
-/** Writes the hunks in the form of a patch, behind the names of its files. */
+/** Writes the hunks in the form of a patch, after the names of its files. */
 export function* hunkLines(hunks: readonly Hunk[]): Generator<void, string> {
   let text = '';
   for (const { oldStart, oldLines, newStart, newLines, lines } of hunks) {

@@ -129,7 +129,7 @@ function* rowsOf(entry: ListingEntry, path: string, skipped: number): Generator<
   }
 }
 
-/** Answers the slash behind a directory; the viewed directory itself, whose name is empty here, carries none. */
+/** Answers the slash after the name of a directory; the viewed directory itself, whose name is empty here, has none. */
 function slashOf({ name, directory }: ListingEntry): string {
   return directory && name !== '' ? '/' : '';
 }

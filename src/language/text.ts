@@ -93,7 +93,7 @@ export function* linesFrom(text: string, from: number): Generator<string, void> 
 /** The UTF-16 units that one step looks through: at most 48 KiB of UTF-8. */
 const UNITS_PER_STEP = 16_384;
 
-/** Collects the answers of `find` for the lines, in steps. An empty rest behind the last line feed is no line. */
+/** Collects the answers of `find` for the lines, in steps. An empty rest after the last line feed is no line. */
 export function* findInLines<T>(
   text: string,
   find: (line: string, number: number) => T | undefined,

@@ -18,8 +18,8 @@ export interface TenantView {
 /** The view of one tenant, as it is now. */
 export interface CurrentView {
   /**
-   * Answers the view, from the last answer within its time to live; then, and from its last fifth on beside the answer,
-   * it asks again. Calls at the same time share one question.
+   * Answers the view, from the last answer within its time to live; after that it asks again, and in the last fifth
+   * already it asks in the background. Calls at the same time share one question.
    *
    * @throws MemoryError `misconfigured` for settings that are malformed; `unavailable` where they cannot be read.
    */

@@ -9,8 +9,8 @@ export type PlaceNow<Place = { readonly tree: Tree }> = <T>(
 ) => Promise<T>;
 
 /**
- * Makes a tree whose every verb is that of the tree which counts when it is called. `first` answers what asks no store
- * until a verb has met another tree.
+ * Makes a tree whose every verb is that of the tree which counts when it is called. Until a verb has met another tree,
+ * `first` answers the verbs that ask no store.
  */
 export function followTree(now: PlaceNow, first: Tree): Tree {
   let known = first;

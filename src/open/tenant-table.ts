@@ -71,7 +71,7 @@ export function openTable(table: string): TenantTable {
         TableName: table,
         Key: { tenant: { S: tenant } },
         ConsistentRead: true,
-        // An item may hold what else its operator notes.
+        // An item may also hold notes of its operator.
         ProjectionExpression: 'tenant, settings',
         ReturnConsumedCapacity: 'TOTAL',
       });

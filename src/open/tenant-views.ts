@@ -11,14 +11,14 @@ import { type MountPoint, readMounts, readSettings } from './options/settings.ts
 
 /** The time for which an answer counts, in milliseconds. */
 const TTL_MS = 300_000;
-/** The part of that time after which it is asked again beside the answer. */
+/** The part of that time after which a call asks again in the background. */
 const AHEAD_TTLS = 4 / 5;
 /** The time for which a failure is remembered, in milliseconds: of many calls at once one asks. */
 const FAILURE_MS = 1_000;
 
 /**
- * The codes with which a source may fail. Another one, as of a memory of the source's own, would pass for an answer
- * about the file that was asked for.
+ * The codes with which a source may fail. Another code, such as one from a memory that the source itself reads, would
+ * pass for an answer about the file that was asked for.
  */
 const OF_SOURCE = ['unavailable', 'access_denied', 'misconfigured', 'integrity'] as const;
 
@@ -205,7 +205,9 @@ export function refuseUnknownSettings(names: readonly string[], tenant: string):
   refuseUnknownNames(names, { known: OF_TENANT, what: `a setting of a tenant (${tenant})` });
 }
 
-/** Tells an object whose own members are all that it has: of another one, such as a `Map`, settings would be missed. */
+/**
+ * Tells whether an object has nothing but its own members: of another one, such as a `Map`, settings would be missed.
+ */
 function isPlain(given: unknown): given is object {
   if (typeof given !== 'object' || given === null || Array.isArray(given)) return false;
   const parent: unknown = Object.getPrototypeOf(given);
@@ -217,8 +219,8 @@ function isPlain(given: unknown): given is object {
 }
 
 /**
- * Tells whether two settings are the same: of lists, bytes and plain objects what is in them, and of everything else,
- * such as a root key of a class of its own, whether it is one object, as its state cannot be seen.
+ * Tells whether two settings are the same. Lists, bytes and plain objects are compared by what is in them; of anything
+ * else, such as a root key of a class of its own, only the same object is the same, as its state cannot be seen.
  */
 function isSame(one: unknown, other: unknown): boolean {
   if (Object.is(one, other)) return true;

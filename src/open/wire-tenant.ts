@@ -116,7 +116,7 @@ export interface TenantWiring {
 /** Tenants of which the process has already warned: those without history, and those that do not exist. */
 const warnedOf = new WeakSet<RollbackGuard>();
 
-/** Warns, once, that a tenant keeps no history although days of history are given: the tenant exists since before. */
+/** Warns, once, that a tenant keeps no history although days of history are given: it existed before they were. */
 function warnOfNoHistory(
   { keepsHistory }: LoadedKeyring,
   { settings: { history }, tenant }: TenantWiring,

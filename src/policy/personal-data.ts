@@ -137,8 +137,8 @@ function* ibansIn(text: string): Generator<Match, void> {
 }
 
 /**
- * Answers the place behind `length` characters; undefined where the text has fewer, or goes on with more than an IBAN
- * of the country has.
+ * Answers the place after `length` characters; undefined where the text has fewer, or goes on with more than an IBAN of
+ * the country has.
  */
 function endOfIban(text: string, start: number, length: number): number | undefined {
   IBAN_CHARACTER.lastIndex = start;

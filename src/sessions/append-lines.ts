@@ -64,7 +64,7 @@ export async function appendLines(work: Work, append: AppendRequest): Promise<Kn
   const step = async (): Promise<'done' | 'more' | 'again'> => {
     if (isSuperseded) await look();
     let last = await lastPage(work, transcript, known);
-    // Only fresh knowledge decides that a line is left out, or that a page goes behind another one, which may be gone.
+    // Only fresh knowledge decides that a line is left out, or that a page follows another one, which may be gone.
     if (!isFresh && (last === 'none' || last === 'changed' || isFull(last) || rest.some(isThere))) {
       last = await lastPage(work, transcript, await look());
     }
@@ -115,8 +115,8 @@ interface PageWrite extends Pick<AppendRequest, 'key' | 'fold'> {
 }
 
 /**
- * Writes lines into the last page, or, where that is full, into one behind it. `unknown`: no answer tells whether it
- * was written, but a look at the store does.
+ * Writes lines into the last page, or, where that is full, into a new one after it. `unknown`: no answer tells whether
+ * it was written, but a look at the store does.
  */
 async function writePage(
   work: Work,

@@ -12,7 +12,7 @@ export interface SessionFold {
   fold(previous: unknown, key: SessionKey, lines: readonly string[]): unknown;
 }
 
-/** Asks a fold for the summary of lines behind `previous`; undefined where it gives none that a page can hold. */
+/** Asks a fold for the summary of the lines after `previous`; undefined where it gives none that a page can hold. */
 export function foldLines(
   fold: SessionFold,
   given: {

@@ -58,7 +58,7 @@ export function parseLine(text: unknown): TranscriptLine {
   return lineOf(text, bytes);
 }
 
-/** The bytes of lines behind which others run. */
+/** The bytes of lines after which everything else in the process has its turn. */
 const STEP_BYTES = 65_536;
 
 /** Parses lines in steps, one for each 64 KiB. @throws MemoryError as `parseLine`. */
@@ -98,7 +98,7 @@ export function isFull({ lines }: TranscriptPage): boolean {
   return sizeOf(lines) >= FULL_BYTES;
 }
 
-/** Counts those of `lines`, one at least, that go behind the lines of a page that is not full. */
+/** Counts the `lines`, one at least, that fit after the lines of a page that is not full. */
 export function roomFor(page: readonly TranscriptLine[], lines: readonly TranscriptLine[]): number {
   let [count, bytes] = [0, sizeOf(page)];
   for (const line of lines) {

@@ -9,10 +9,9 @@ import { decodingPage, MOST_PAGE_BYTES, type TranscriptLine, type TranscriptPage
 import { CLASS, pageId, parsePageId, type TranscriptId, transcriptId } from './session-key.ts';
 
 /*
- * A transcript is a row of pages, numbered from 0 on. Lines go behind those of the last page by If-Match, or into a new
- * one behind it (If-None-Match) once it is full; a full page stays as it is. One PUT therefore decides every append,
- * and it succeeds only for a writer that knows all lines before it. docs/protocols.md, "Sessions", says why no line is
- * lost.
+ * A transcript is a row of pages, numbered from 0 on. Lines go after those of the last page by If-Match, or into a new
+ * one after it (If-None-Match) once it is full; a full page stays as it is. One PUT therefore decides every append, and
+ * it succeeds only for a writer that knows all lines before it. docs/protocols.md, "Sessions", says why no line is lost.
  */
 
 interface KnownPage {

@@ -34,7 +34,7 @@ export function createAppending(options: AppendingOptions): AppendToFile {
     const appended = append(...call);
     const ended = appended.catch(() => {});
     leading.set(path, ended);
-    // The deletion comes before waiting calls go on, so that later calls stay behind them.
+    // The deletion comes before waiting calls go on, so that later calls stay after them.
     void ended.then(() => leading.delete(path));
     return appended;
   };

@@ -46,7 +46,7 @@ export function createCommandOrder(): CommandOrder {
         begin();
         return await running;
       } finally {
-        // A cancelled call keeps its place until its turn, so that those behind it still wait for those before it.
+        // A cancelled call keeps its place until its turn, so that those after it still wait for those before it.
         void turn.then(() => {
           entries.delete(entry);
           begin();

@@ -16,7 +16,7 @@ export function pathOf(path: unknown): MemoryPath {
   return parseGivenPath(path);
 }
 
-/** Parses the path behind which a list begins. */
+/** Parses the path after which a list begins. */
 export function placeWithin(directory: MemoryPath, after: unknown): MemoryPath {
   const path = pathOf(after);
   if (!isWithin(path, directory)) throw refusedArgument('after must be a path below that of the list.');

@@ -14,7 +14,7 @@ export interface ConversationHead {
   readonly version: number;
   /** The id of the receipt of the turn that was stored last; with `content`. */
   readonly turn?: string;
-  /** The conversation behind that turn. */
+  /** The conversation as that turn left it. */
   readonly content?: StoredText;
   readonly held?: Hold;
 }

@@ -15,7 +15,7 @@ const HASH_CHARACTERS = 43;
 
 /**
  * Names the actor on whose behalf a turn writes: `turn ` and its id. An id of more than 251 characters is cut to 207, or
- * to 206 in front of a surrogate pair, with `~` and its SHA-256 in base64url behind it.
+ * to 206 before a surrogate pair, followed by `~` and its SHA-256 in base64url.
  */
 export function turnActor(turn: string): string {
   const actor = `turn ${turn}`;

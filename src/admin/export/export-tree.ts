@@ -97,7 +97,8 @@ const ROUNDS = 8;
 
 /**
  * Writes each file that a listing shows. Where one was gone or another version when it was read, or the listing had
- * several pages, a rename may have brought a file behind the listing: it lists them until that shows no new one.
+ * several pages, a rename may have taken a file to a place that the listing had passed already: it lists again until no
+ * new one shows.
  */
 async function fill(folder: NewFolder, work: Work): Promise<ExportReport> {
   const findings: Finding[] = [];

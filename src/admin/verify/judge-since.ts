@@ -354,7 +354,7 @@ function replacedBy(scene: Scene, version: PastVersion): Binding | undefined {
 function hadGone(scene: Scene, version: PastVersion, replaced: Binding): boolean {
   const { past, kept, leavesOf } = scene;
   const written = birthOf(scene, version);
-  // A copy that a resumed rename brought there behind the version may have been deleted since.
+  // A copy that a resumed rename brought there after the version may have been deleted since.
   const isDeleted = leavesOf(replaced.id).some(
     ({ from, to, bound }) =>
       to === undefined &&

@@ -141,7 +141,7 @@ const LOOKS = 8;
 
 /**
  * Reads files that are new or have changed since the scan, and forgets those that are gone. False where a file went
- * meanwhile, and a rename may have brought it behind the listing.
+ * meanwhile, and a rename may have taken it to a place that the listing had passed already.
  */
 async function lookAgain(
   work: Work,

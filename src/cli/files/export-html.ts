@@ -97,7 +97,7 @@ function contentOf(path: string, bytes: Uint8Array): string {
   const unseen = countInvisible(text);
   const banner = `<p class="warning"><strong>${counted(unseen, 'character')} here cannot be seen.</strong> Claude reads ${unseen === 1 ? 'it' : 'them'} all the same.</p>\n`;
   const lines = text.split('\n').map((line) => (line === '' ? '' : `<bdi>${boxed(line)}</bdi>`));
-  // A parser takes one line break away behind the tag.
+  // A parser takes one line break away after the tag.
   return `${unseen > 0 ? banner : ''}<pre>\n${lines.join('\n')}</pre>`;
 }
 

@@ -24,7 +24,7 @@ interface Transfer {
 
 /**
  * Carries some items at once, and tells them in their order: a run that is cut off has carried the first part of them,
- * and few behind it.
+ * and few after it.
  */
 export async function transferAll(
   transfers: readonly Transfer[],

@@ -10,7 +10,7 @@ const NO_FILES = 4;
 const LIMIT_MS = 1_500;
 
 /**
- * Answers a shell that asks for words: one in a line, with what explains it behind a tab, and a directive in the last
+ * Answers a shell that asks for words: one in a line, with what explains it after a tab, and a directive in the last
  * line. Of bash the words come as they were typed, with their quotes, and go back so; the others get those alone that
  * need no quotes. Nothing is written or asked, no failure is told, and after a moment the answer is what is known by
  * then.
@@ -69,7 +69,7 @@ function unquotedFromBash(typed: string): string {
 }
 
 /**
- * The word as it completes what was typed: bash puts it behind a quote that is open, and escapes nothing itself.
+ * The word as it completes what was typed: bash puts it after a quote that is open, and escapes nothing itself.
  * Undefined where it cannot stand there. A file of the memory may have any name.
  */
 function quotedForBash(word: string, typed: string): string | undefined {

@@ -5,7 +5,7 @@ const NAME = 'sealed-memory';
 /**
  * Needs nothing but bash: no package of completions, and no version after 3.2. What is typed and what is offered is
  * data to it: neither is run or expanded. A word of COMP_WORDS that follows without a space, as around =, : and @,
- * belongs to the one before. What is offered takes the place of what stands behind the last = or :, or from the last @
+ * belongs to the one before. What is offered takes the place of what stands after the last = or :, or from the last @
  * on.
  */
 const BASH = `# bash completion for ${NAME}

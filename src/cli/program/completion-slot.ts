@@ -30,7 +30,7 @@ interface SlotPlace {
   readonly options: ReadonlySet<string | undefined>;
   /** The option whose value comes next. */
   readonly pending: Option | undefined;
-  /** True behind `--`, where no options follow. */
+  /** True after `--`, where no options follow. */
   readonly isPlain: boolean;
 }
 

@@ -65,7 +65,7 @@ async function readableOptions(flags: Flags) {
   return isThere ? { ...options, readOnly: true } : undefined;
 }
 
-/** Lists the directory that was typed, each name behind what was typed before it. */
+/** Lists the directory that was typed, each name after the part that was typed before it. */
 async function pathsLike(
   memory: Memory,
   current: string,

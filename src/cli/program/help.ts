@@ -84,7 +84,7 @@ function usageOf(command: Command): string {
   return isPlain ? command.usage().replace(/^\[options\] ?/, '') : command.usage();
 }
 
-/** Names a command as it stands in a list, with what is given behind its name. */
+/** Names a command as it stands in a list, with what is given after its name. */
 function termOf(command: Command): string {
   const usage = command.usage().replace(/^\[options\] ?/, '');
   return command.commands.length > 0 ? command.name() : `${command.name()} ${usage}`.trimEnd();

@@ -6,7 +6,7 @@ import { MEMORY_ROOT, parseMemoryPath } from '../../language/path.ts';
 const ROOT_NAME = MEMORY_ROOT.slice(1);
 
 /**
- * A path of the memory as a person typed it, in its canonical form: verbs cut names off behind it and compare it with
+ * A path of the memory as a person typed it, in its canonical form: verbs cut names off after it and compare it with
  * what is listed. No other place reads such paths; those of the model and of programs are taken as they are. Paths
  * begin at `/memories`: `notes/a.md`, `./notes/a.md` and `memories/notes/a.md` are `/memories/notes/a.md`. What is no
  * path of the memory stays as it is, and the verb refuses it in a sentence of its own.

@@ -21,7 +21,7 @@ const CONTEXT = 4;
 
 /** The difference between two texts. */
 export interface TextPatch {
-  /** The patch as `diff -u` writes it; behind the path stands the version as it is shown. */
+  /** The patch as `diff -u` writes it; after the path stands the version as it is shown. */
   readonly patch: string;
   /** The texts differ so much that lines which both have are told as removed and added; left out where not. */
   readonly coarse?: true;

@@ -8,7 +8,7 @@ export interface Told {
 
 export const FAIL = { mark: 'FAIL' } as const;
 /**
- * The advice behind a remedy: a file that was restored is a new version, from which the line of the checkpoint still
+ * The advice after a remedy: a file that was restored is a new version, from which the line of the checkpoint still
  * differs.
  */
 export const ON_PURPOSE =

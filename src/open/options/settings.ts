@@ -188,7 +188,7 @@ function isList(input: RootKeyInput | readonly RootKeyInput[]): input is readonl
 
 /**
  * Makes the error for a missing option. For an option that was to come from the environment, the error points to the
- * settings of this folder that have it, which the program was not given.
+ * settings of this folder that have it, if the program was not given those.
  */
 function notSet(name: string, what: string): MemoryError {
   const variables = name.match(/SEALED_MEMORY_\w+/g) ?? [];

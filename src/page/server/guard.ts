@@ -10,7 +10,7 @@ export interface RequestRefusal {
 
 /** Keeps everyone away from a server on loopback but the browser that was given its address. */
 export interface Guard {
-  /** Stands behind the `#` of the address, which no browser sends. Good for one exchange. */
+  /** The part of the address after `#`, which no browser sends. Good for one exchange. */
   readonly token: string;
   /** Refuses pages of other sites. */
   refusalOf(request: {

@@ -106,7 +106,7 @@ function lineCount(text: string): number {
   return count;
 }
 
-/** Has the last line end as all others do: what is appended behind it leaves it as it is. */
+/** Ends the last line as all others end, so that a line that is appended leaves it as it is. */
 function withLineEnd(text: string): string {
   return text === '' || text.endsWith('\n') ? text : `${text}\n`;
 }

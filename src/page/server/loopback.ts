@@ -11,7 +11,7 @@ const LOOPBACK = '127.0.0.1';
 /** A bounded server to which programs of this machine alone can connect. */
 export interface LocalServer extends BoundedServer {
   readonly port: number;
-  /** The beginning of its URLs, without a slash behind it. */
+  /** The beginning of its URLs, without a slash at its end. */
   readonly origin: string;
   /**
    * Returns why a request comes from a page of another site; undefined for any other request. A page whose name was made

@@ -199,8 +199,8 @@ async function pauseOrHurry(wishes: Wishes, signal: AbortSignal): Promise<void> 
 }
 
 /**
- * All objects whose keys begin with `prefix` and stand behind `after`, up to `through`; to the end where one of these
- * is undefined.
+ * All objects whose keys begin with `prefix` and come after `after`, up to `through`; to the end where one of these is
+ * undefined.
  */
 interface Stretch {
   readonly prefix: string;
@@ -223,7 +223,7 @@ async function* stretchesOf({ store }: Tenant, prefix: string, signal: AbortSign
   yield { prefix, after, objects: [] };
 }
 
-/** Divides a stretch behind so many objects; one that has no more stays whole. */
+/** Divides a stretch after that many objects; one that has no more stays whole. */
 function divided(stretch: Stretch, count: number): readonly Stretch[] {
   const through = stretch.objects[count - 1]?.key;
   if (through === undefined || stretch.objects.length === count) return [stretch];

@@ -14,9 +14,10 @@ interface Ending {
 }
 
 /**
- * The user begins, or a summary on demand does, which may stand alone. Messages of one role in a row are one turn ("Create a Message", `messages`). A system message stands
- * directly behind a message of the user's, and last or in front of one of the assistant's ("Mid-conversation system
- * messages", placement; one behind a server tool's use is not played here).
+ * The user begins, or a summary on demand does, which may stand alone. Messages of one role in a row are one turn
+ * ("Create a Message", `messages`). A system message stands directly after a message of the user's, and last or in
+ * front of one of the assistant's ("Mid-conversation system messages", placement; one after a server tool's use is not
+ * played here).
  */
 export function checkOrder(messages: readonly RequestMessage[], ending: Ending): void {
   if (messages.length === 0) throw new ApiRefusal('messages: at least one message is required');

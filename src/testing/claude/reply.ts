@@ -18,7 +18,7 @@ export interface ScriptedPart {
   readonly searching?: string;
   /** Claude's thoughts before it says anything: empty, as current models show them, where it thinks; `false`: none. */
   readonly think?: string | false;
-  /** Thoughts at the end, behind everything else. */
+  /** Thoughts at the end, after everything else. */
   readonly thinkLast?: string;
   /** A stop reason of the API, or one that is not known yet; `tool_use` or `end_turn` unless given. */
   readonly stop?: string;

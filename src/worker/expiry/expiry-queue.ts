@@ -15,7 +15,7 @@ interface ExpiryTask {
   /** The time at which the run began, in ISO 8601. */
   readonly run: string;
   readonly tenant?: string;
-  /** The tenant behind which tenants are still to be sent. */
+  /** The tenant after which tenants are still to be sent. */
   readonly after?: string;
   /** The number of tenants in the run. */
   readonly of?: number;

@@ -42,7 +42,7 @@ export interface ConversationLease {
   /** The bytes of the conversation as stored, without its head. */
   readonly bytes: number;
   /**
-   * Stores the conversation with the turn in it, which began behind the first `from` of the answer's messages; answers
+   * Stores the conversation with the turn in it, which began after the first `from` of the answer's messages; answers
    * the answer with only the messages that the turn added. `taken_over`: the lease ran out, and another turn has the
    * conversation; `too_large`: it stays as it was. It runs without a signal, so that Claude's words are kept.
    */

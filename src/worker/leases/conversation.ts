@@ -63,7 +63,7 @@ export function conversationBehind(
 const BEGINNING: BetaMessageParam = { role: 'user', content: 'What was said so far stands in the summary.' };
 
 /**
- * Answers the part of a conversation that the API still reads: from the last summary on, behind one short message. A
+ * Answers the part of a conversation that the API still reads: from the last summary on, after one short message. A
  * block whose summary failed does not count, and one that was made on demand begins the conversation already.
  */
 export function behindSummary(messages: readonly BetaMessageParam[]): readonly BetaMessageParam[] {

@@ -80,7 +80,7 @@ const LONGEST_VISIBILITY_SECONDS = 43_200 - 900;
  * deleted. A message is hidden while this function may run, and one that returns becomes visible when a retry makes
  * sense. A message that can never succeed goes to the dead letters with its code, and is then done. The same holds for
  * one that was held up for as long as the queue keeps a message, less a day. Messages of one FIFO group keep their
- * order: behind one that returns, the others of its group return too.
+ * order: after one that returns, the others of its group return too.
  */
 export function createSqsHandler(
   options: SqsHandlerOptions,
@@ -158,7 +158,7 @@ async function secondsUntilRetry(
     const seconds = pauseOf(options, received, delivery);
     const isOver = nowOf(options) - sending.firstMs >= longestOf(options);
     if (!isOver) {
-      // In a FIFO queue a renewed message would stand behind its group.
+      // In a FIFO queue a renewed message would come after all others of its group.
       if (isFifo(queueUrl) || receivesOf(record) < RENEWED_FROM) return seconds;
       const firstSent = { DataType: 'Number', StringValue: String(sending.firstMs) };
       const isSent = await send(options, {

@@ -160,7 +160,7 @@ async function releaseConversation(
   conversation: ConversationLease | undefined,
   unanswered?: Delivery,
 ): Promise<void> {
-  // The turn goes on at once, and its progress so far would be worthless behind another turn.
+  // The turn goes on at once, and its progress so far would be worthless after another turn.
   const isGoingOn = unanswered?.state === 'later' && unanswered.hasProgress && unanswered.afterSeconds === 0;
   const signal = AbortSignal.timeout(RELEASE_WITHIN_MS);
   await conversation?.release({ signal, ...(isGoingOn && { heldMs: HELD_MS }) }).catch((error: unknown) => {

@@ -65,7 +65,7 @@ export function createDeliveryProgress(options: {
       } catch (error) {
         log.warn('the progress of a turn could not be saved', toldFailure(error));
       }
-      // The time that is left is judged behind the tools: a call that is not begun would have to be judged.
+      // The time that is left is judged after the tools: a call that is not begun would have to be judged.
       if (progress.pending) return isTakenOver ? 'stop' : 'go_on';
       const left = remainingMs();
       longestMs = Math.max(longestMs, leftBefore - left);
@@ -102,7 +102,7 @@ function encodeProgress(
 }
 
 /**
- * Resumes a turn from its saved progress. Where another turn was stored since, it goes on behind that one without its
+ * Resumes a turn from its saved progress. Where another turn was stored since, it goes on after that one without its
  * own thoughts, which are signed over the conversation as it was; a turn that had summarised that conversation begins
  * again, and keeps its earlier attempt's usage and touches.
  */

@@ -19,7 +19,7 @@ export function savedText({ text, base }: { readonly text: string; readonly base
     if (kind === 'same') return lines.slice(before, before + count);
     return after.slice(at, at + count).map((line) => line.replace(LAST_END, end));
   });
-  // A carriage return alone would become one line end with the line feed behind it.
+  // A carriage return alone would become one line end with the line feed that follows.
   return saved
     .map((line, index) => (line.endsWith('\r') && saved[index + 1]?.startsWith('\n') ? `${line}\n` : line))
     .join('');

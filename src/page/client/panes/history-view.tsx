@@ -11,7 +11,7 @@ import { agoWords, daysUntil, dayWords, momentIn, timeWords } from '../parts/wor
 import { Plan } from './plan.tsx';
 import { EntryFacts } from './versions.tsx';
 
-/** The wish behind a plan: an actor whose deeds are taken back, or a moment that comes back. */
+/** The request that a plan answers: an actor to undo, or a moment to restore. */
 type PlanInput = { readonly undo: string } | { readonly at: string };
 
 /** A plan with the wish that it answers, in words. */
