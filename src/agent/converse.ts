@@ -13,7 +13,7 @@ import { addCut } from './turn-outcome.ts';
 import {
   isUnfinished,
   type PendingReply,
-  stepBehind,
+  stepAfter,
   type TurnProgress,
   type TurnState,
   takeReply,
@@ -65,7 +65,7 @@ export async function converse(turn: {
     if (down()) return 'down';
     if (!isUnfinished(reply)) return undefined;
     const step = {
-      ...stepBehind(progress, reply, results),
+      ...stepAfter(progress, reply, results),
       digest,
       touches: tool.touches(),
       ...(isSpent() && { reply, text: progress.text }),

@@ -59,7 +59,7 @@ export function isGoingOn(reply: BetaMessage | undefined): boolean {
   return reply !== undefined && meaningOf(reply).asks === 'rest';
 }
 
-export function stepBehind(
+export function stepAfter(
   { messages, text, usage, pending }: TurnState,
   reply: BetaMessage,
   results: BetaMessageParam | null,

@@ -40,28 +40,28 @@ const HAN = /\p{scx=Han}/u;
 const HAS_FORMS = /[\p{Sm}\p{scx=Mymr}\p{scx=Phag}]/u;
 
 /** Tells whether a character is needed where it stands, between the character before it and the one after it. */
-function isNeeded(codePoint: number, before: string, behind: string): boolean {
+function isNeeded(codePoint: number, before: string, after: string): boolean {
   switch (codePoint) {
     case 0xad:
-      return LETTER_OR_MARK.test(before) && LETTER.test(behind);
+      return LETTER_OR_MARK.test(before) && LETTER.test(after);
     case 0x200b:
-      return SPACELESS.test(before) && SPACELESS.test(behind);
+      return SPACELESS.test(before) && SPACELESS.test(after);
     case 0x200c:
     case JOINER:
       return (
         JOINING.test(before) ||
-        JOINING.test(behind) ||
+        JOINING.test(after) ||
         VIRAMA.test(before) ||
-        (INDIC_MARK.test(behind) && LETTER_OR_MARK.test(before))
+        (INDIC_MARK.test(after) && LETTER_OR_MARK.test(before))
       );
     // A syllable of old Korean that lacks its first or its second letter.
     case 0x115f:
-      return HANGUL_VOWEL.test(behind);
+      return HANGUL_VOWEL.test(after);
     case 0x1160:
       return HANGUL_FIRST.test(before);
     case 0xfe0f:
     case 0xfe0e:
-      return KEY.test(before) ? behind === '\u20e3' : EMOJI_CHARACTER.test(before);
+      return KEY.test(before) ? after === '\u20e3' : EMOJI_CHARACTER.test(before);
   }
   if (codePoint > 0xe00ff) return codePoint < 0xe01f0 && HAN.test(before);
   if (codePoint > 0x180a && codePoint < 0x1810) return MONGOLIAN.test(before);

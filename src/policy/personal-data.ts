@@ -4,7 +4,7 @@ import type { Match } from './text-pieces.ts';
 export type PersonalData = 'email' | 'card' | 'iban' | 'phone';
 
 /** The UTF-16 units that a rule looks at: before a match, and from its beginning on. */
-export const AROUND_PERSONAL_DATA = { before: 128, behind: 1_024 } as const;
+export const AROUND_PERSONAL_DATA = { before: 128, after: 1_024 } as const;
 
 /**
  * The characters that stand between the parts of a number: spaces and hyphens, also those at which no line is broken.
@@ -98,8 +98,8 @@ const BESIDE = 32;
 /** Tells digits that are a part of a decimal number, of a version such as 1.2.3 or of a hexadecimal number. */
 function isInside(text: string, { start, end }: Span): boolean {
   const before = text.slice(Math.max(0, start - BESIDE), start);
-  const behind = text.slice(end, end + BESIDE);
-  return /(?:^|[^\p{L}.])\.$|\d[a-f]+$/iu.test(before) || /^\.\d|^[a-f]+\d/i.test(behind);
+  const after = text.slice(end, end + BESIDE);
+  return /(?:^|[^\p{L}.])\.$|\d[a-f]+$/iu.test(before) || /^\.\d|^[a-f]+\d/i.test(after);
 }
 
 /** Tells whether the digits are a card's, by an issuer's first digits and length and the check digit of Luhn. */

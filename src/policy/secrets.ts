@@ -8,7 +8,7 @@ const OF = 'the policy for secrets';
  * rule bounds are tokens of 12,029 characters and keys of some 10,100; a longer secret is found, and ends where these
  * units end.
  */
-export const AROUND_SECRETS = { before: 256, behind: 12_288 } as const;
+export const AROUND_SECRETS = { before: 256, after: 12_288 } as const;
 
 /** Finds secrets, by the recommended rules of secretlint. It passes on nothing that its messages say of a secret. */
 export async function findSecrets(text: string): Promise<readonly Match[]> {

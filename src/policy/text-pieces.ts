@@ -24,15 +24,15 @@ export function* piecesOf(text: string): Generator<Piece, void> {
 
 /**
  * Finds the matches that begin in a piece. `find` gets the piece and its surroundings: `before` units in front, which
- * show a rule the text before a match, and `behind` units after it, which is the longest that a match can be.
+ * show a rule the text before a match, and `after` units after it, which is the longest that a match can be.
  */
 export async function matchesIn(
   { text, from, to }: Piece,
-  around: { readonly before: number; readonly behind: number },
+  around: { readonly before: number; readonly after: number },
   find: (text: string) => readonly Match[] | Promise<readonly Match[]>,
 ): Promise<readonly Match[]> {
   const start = Math.max(0, from - around.before);
-  const found = await find(text.slice(start, to + around.behind));
+  const found = await find(text.slice(start, to + around.after));
   return found
     .map((match) => ({ ...match, start: match.start + start, end: match.end + start }))
     .filter((match) => match.start >= from && match.start < to);

@@ -28,7 +28,7 @@ export async function* walkDirectory(
   let last: MemoryPath | undefined;
   let foreign = 0;
   do {
-    let behind: string | undefined;
+    let next: string | undefined;
     for await (const { objects } of pagesBelow(work, { prefix, startAfter })) {
       const found: WalkedEntry[] = [];
       for (const object of objects) {
@@ -40,10 +40,10 @@ export async function* walkDirectory(
         last = inner ?? last;
       }
       yield found;
-      behind = recursive ? undefined : endOfDirectory(objects, prefix);
-      if (behind !== undefined) break;
+      next = recursive ? undefined : endOfDirectory(objects, prefix);
+      if (next !== undefined) break;
     }
-    startAfter = behind;
+    startAfter = next;
   } while (startAfter !== undefined);
   warnOfForeign(work, foreign);
 }

@@ -115,12 +115,12 @@ export async function removeKeptVersions(
     return 'remove';
   };
   const ownPlaces = last.size === 0 ? [] : own.map(keyOf);
-  const behind = await removeFrom(work, { versions, places: ownPlaces, judge: judgeOwn });
-  if (behind === 'no_versions') return undefined;
+  const ownOnes = await removeFrom(work, { versions, places: ownPlaces, judge: judgeOwn });
+  if (ownOnes === 'no_versions') return undefined;
 
-  const left = [...others.left, ...behind.left];
-  const removed = others.removed + behind.removed;
-  const removal = { removed, left, unlisted: [...unlisted, ...behind.unlisted] };
+  const left = [...others.left, ...ownOnes.left];
+  const removed = others.removed + ownOnes.removed;
+  const removal = { removed, left, unlisted: [...unlisted, ...ownOnes.unlisted] };
   const failure = removalFailure(removal, {
     done: 'the text is out of the history',
     of: 'files and records',

@@ -150,9 +150,9 @@ interface Recovery {
 }
 
 /** Finds the code of the innermost cause, which tells why a rename cannot be finished. */
-function codeBehind(error: unknown): MemoryErrorCode {
+function innermostCode(error: unknown): MemoryErrorCode {
   if (!(error instanceof MemoryError)) return 'unavailable';
-  return error.cause instanceof MemoryError ? codeBehind(error.cause) : error.code;
+  return error.cause instanceof MemoryError ? innermostCode(error.cause) : error.code;
 }
 
 export function createRecovery(renames: RenameRegister): Recovery {
@@ -172,7 +172,7 @@ export function createRecovery(renames: RenameRegister): Recovery {
       return recovered;
     } catch (error) {
       looking = undefined;
-      logger.warn('the register of renames could not be read or finished', { code: codeBehind(error) });
+      logger.warn('the register of renames could not be read or finished', { code: innermostCode(error) });
       return 'idle';
     }
   };

@@ -15,7 +15,7 @@ import { toldFailure } from '../json-log.ts';
 import type { TurnAnswer } from '../turn/turn-answer.ts';
 import {
   type Conversation,
-  conversationBehind,
+  conversationAfter,
   encodeConversation,
   lastAnswer,
   MAX_CONVERSATION_BYTES,
@@ -88,7 +88,7 @@ export function leaseConversation(begun: Work, { leased, head, body }: TakenConv
     digest: conversation?.last.answer.digest,
     bytes,
     async keep(from, answer) {
-      const next = conversationBehind(from, { turn: hold.turn, answer });
+      const next = conversationAfter(from, { turn: hold.turn, answer });
       const encoded = encodeConversation(next);
       if (encoded.length > MAX_CONVERSATION_BYTES) return 'too_large';
       const behind = { version: stored.version + 1, turn: hold.turn };

@@ -46,11 +46,11 @@ export function lastAnswer({ messages, last }: Conversation): TurnAnswer {
  * Makes the conversation after a turn with this answer; the answer has all messages, of which the turn added those from
  * `own` on.
  */
-export function conversationBehind(
+export function conversationAfter(
   own: number,
   { turn, answer: { messages: all, ...answer } }: { readonly turn: string; readonly answer: TurnAnswer },
 ): Conversation {
-  const messages = behindSummary(all);
+  const messages = sinceSummary(all);
   const begin = messages === all ? 0 : 1;
   const from = Math.max(begin, own - (all.length - messages.length));
   return { messages, last: { turn, from, answer } };
@@ -66,7 +66,7 @@ const BEGINNING: BetaMessageParam = { role: 'user', content: 'What was said so f
  * Answers the part of a conversation that the API still reads: from the last summary on, after one short message. A
  * block whose summary failed does not count, and one that was made on demand begins the conversation already.
  */
-export function behindSummary(messages: readonly BetaMessageParam[]): readonly BetaMessageParam[] {
+function sinceSummary(messages: readonly BetaMessageParam[]): readonly BetaMessageParam[] {
   const at = messages.findLastIndex((message) => summaryIn(message) >= 0);
   const message = messages[at];
   if (message === undefined || typeof message.content !== 'object' || leadingSummary(messages))
