@@ -24,7 +24,7 @@ export function lazily<T extends object>(
 }
 
 /** A function that runs around a call, and gives it the object that is asked. */
-export type AroundOf<T> = <R>(
+type AroundOf<T> = <R>(
   call: (target: T) => Promise<R>,
   options: { readonly signal?: AbortSignal | undefined },
 ) => Promise<R>;

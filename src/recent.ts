@@ -1,5 +1,5 @@
 /** A map that keeps the entries used last. `get` and `set` are uses. */
-export interface Recent<K, V> {
+interface Recent<K, V> {
   get(key: K): V | undefined;
   set(key: K, value: V): void;
   delete(key: K): void;

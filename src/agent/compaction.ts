@@ -11,7 +11,7 @@ import type { TurnRequest } from './turn-request.ts';
 import type { TurnTool } from './turn-tool.ts';
 
 /** The summaries on demand of one turn. */
-export interface Compactor {
+interface Compactor {
   /** Tells whether the conversation is to be summarised before Claude is asked again. */
   isDue(): boolean;
   /** Judges the conversation with a reply and the results of its calls; true where it is to be summarised. */

@@ -29,13 +29,13 @@ export interface KeyringRecord extends OpenedKeyring {
  * The object in the keyring's place. `locked`: its root key is not among the configured ones, so its fields cannot be
  * authenticated.
  */
-export type FoundKeyring =
+type FoundKeyring =
   | { readonly state: 'absent' | 'shredded' }
   | { readonly state: 'locked'; readonly rootId: string; readonly epoch: number }
   | { readonly state: 'open'; readonly record: KeyringRecord };
 
 /** The keyring's object, and the process's memory of the keyring before it was read. */
-export interface FoundObject extends StoredObject {
+interface FoundObject extends StoredObject {
   readonly before: SeenKeyring;
 }
 

@@ -119,7 +119,7 @@ export function countInvisible(text: string): number {
 }
 
 /** A box for a run of one character that cannot be seen, or of tag characters. */
-export interface InvisibleBox {
+interface InvisibleBox {
   /** The abbreviation of the character and how many there are, or the text that tags stand for. */
   readonly label: string;
   /** The code point and the name. */

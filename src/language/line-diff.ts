@@ -7,7 +7,7 @@ import { endOfLine } from './text.ts';
  */
 
 /** A run of lines from `before` and `after` on, counted from 0: the same in both texts, or in one of them alone. */
-export interface LineRun {
+interface LineRun {
   readonly kind: 'same' | 'removed' | 'added';
   readonly before: number;
   readonly after: number;
@@ -25,7 +25,7 @@ export interface LineDiff {
 }
 
 /** A part of a comparison as `diff -u` shows it: lines with their signs before them, without line feeds. */
-export interface Hunk {
+interface Hunk {
   readonly oldStart: number;
   readonly oldLines: number;
   readonly newStart: number;

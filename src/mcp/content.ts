@@ -1,7 +1,7 @@
 import type { MemoryContent } from '../tool/commands.ts';
 
 /** A part of a tool's answer, in MCP's form. */
-export type McpBlock = { type: 'text'; text: string } | { type: 'image'; data: string; mimeType: string };
+type McpBlock = { type: 'text'; text: string } | { type: 'image'; data: string; mimeType: string };
 
 /** Puts the text or images for the model into the answer of a tool of MCP. */
 export function mcpContent(content: MemoryContent): McpBlock[] {

@@ -46,7 +46,7 @@ export interface KeyedTenant {
 }
 
 /** The tenants that a pool keeps warm, and which of them it evicts. */
-export interface WarmTenants {
+interface WarmTenants {
   /** Answers the tenant, which then counts as the one used last. */
   use(tenant: TenantId): WarmTenant;
   /** Counts a tenant that is still warm as the one used last. */

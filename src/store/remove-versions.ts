@@ -8,7 +8,7 @@ interface LeftVersion {
 }
 
 /** Counts the older versions that went, and names those that stay. */
-export interface VersionsRemoval {
+interface VersionsRemoval {
   readonly removed: number;
   readonly left: readonly LeftVersion[];
   /** Failures of listings: what would have come after them was not looked at. */

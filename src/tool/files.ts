@@ -135,7 +135,7 @@ export interface WrittenFile extends Pick<FileStat, 'path' | 'size' | 'version'>
 /** A file after an append; a redacted finding may have stood in it before. */
 export type AppendedFile = Pick<WrittenFile, 'path' | 'redacted'>;
 
-export interface FilesOptions {
+interface FilesOptions {
   readonly tree: Tree;
   readonly order: CommandOrder;
   readonly maxFileBytes: number;

@@ -69,7 +69,7 @@ export interface Sealed {
 }
 
 /** A write that lies in the store, or lay there until another process built on it. */
-export interface Landed {
+interface Landed {
   readonly etag: ETag;
   readonly sealed: Sealed;
 }

@@ -115,12 +115,12 @@ export interface Tree {
 }
 
 /** The claim that a file lay at the path before: it may have as many segments as it has. */
-export interface FormerPath {
+interface FormerPath {
   readonly wasThere?: boolean | undefined;
 }
 
 /** The claim that a text lay at the path before and goes back unchanged: no policy is asked about it. */
-export interface FormerText {
+interface FormerText {
   readonly wasAdmitted?: boolean | undefined;
 }
 

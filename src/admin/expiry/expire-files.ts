@@ -179,7 +179,7 @@ async function wasReadLately(work: Work, { file }: Unused): Promise<boolean> {
 }
 
 /** A version of a file that an earlier run found unused. */
-export interface ExpiryMark {
+interface ExpiryMark {
   readonly etag: ETag;
   /** The time at which it was found first, by the server's clock; milliseconds since the epoch. */
   readonly since: number;

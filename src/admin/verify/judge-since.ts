@@ -7,7 +7,7 @@ import type { SinceFinding } from '../findings.ts';
 import type { KeptFrom } from './kept-from.ts';
 
 /** A checkpoint, and the tenant's files and history that are compared with it. */
-export interface SinceCase {
+interface SinceCase {
   /** The files and the history; the collector that made it was given the entries of the checkpoint too. */
   readonly past: Past;
   readonly entries: readonly CheckpointEntry[];

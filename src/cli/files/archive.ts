@@ -4,7 +4,7 @@ import { createTarPacker } from 'modern-tar';
 import { MemoryError, misconfigured } from '../../errors.ts';
 import { cannotWrite, existsAlready, writeOwnFile } from '../run/own-file.ts';
 
-export interface ArchiveEntry {
+interface ArchiveEntry {
   /** The path below the archive's root, with slashes. */
   readonly name: string;
   readonly modified: Date;

@@ -18,12 +18,12 @@ export function declareCat(program: Command, run: ChosenVerb<typeof runCat>): vo
 }
 
 /** Lines as they are counted in an editor, from 1; without `last` to the end. */
-export interface LineRange {
+interface LineRange {
   readonly first: number;
   readonly last?: number | undefined;
 }
 
-export interface CatArguments {
+interface CatArguments {
   readonly lines?: LineRange;
 }
 

@@ -48,7 +48,7 @@ interface TypedGrep extends GrepArguments {
   readonly invisible?: boolean;
 }
 
-export interface GrepArguments {
+interface GrepArguments {
   readonly ignoreCase?: boolean;
   readonly fixedStrings?: boolean;
   readonly filesWithMatches?: boolean;

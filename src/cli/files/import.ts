@@ -22,7 +22,7 @@ import { pathArgument, typedPath } from '../run/typed.ts';
 import { counted } from '../show/report.ts';
 import { type Outcome, transferAll } from './transfer.ts';
 
-export interface ImportArguments {
+interface ImportArguments {
   /** Replaces files of the memory that differ. */
   readonly force?: boolean;
 }

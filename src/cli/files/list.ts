@@ -17,7 +17,7 @@ import { counted } from '../show/report.ts';
 import { timeOf } from '../show/shown.ts';
 import type { Terminal } from '../show/terminal.ts';
 
-export interface ListArguments {
+interface ListArguments {
   readonly long?: boolean;
   readonly recursive?: boolean;
 }

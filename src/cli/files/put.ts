@@ -21,7 +21,7 @@ export function declarePut(program: Command, run: ChosenVerb<typeof runPut>): vo
     .action((path: string, options: PutArguments) => run(path, options));
 }
 
-export interface PutArguments extends SourceOptions {
+interface PutArguments extends SourceOptions {
   /** Never replaces a file. */
   readonly create?: boolean;
   /** Adds the content to the end of the file. */

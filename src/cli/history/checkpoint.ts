@@ -16,7 +16,7 @@ export function declareCheckpoint(program: Command, run: ChosenVerb<typeof runCh
     .action((options: CheckpointArguments) => run(options));
 }
 
-export interface CheckpointArguments {
+interface CheckpointArguments {
   /** The line of an earlier checkpoint. */
   readonly since?: string;
 }

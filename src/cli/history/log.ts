@@ -28,7 +28,7 @@ export function declareLog(program: Command, run: ChosenVerb<typeof runLog>): vo
 
 const LONGEST_KIND = 'unrecorded'.length;
 
-export interface LogArguments {
+interface LogArguments {
   /** The most entries that are told: the newest. */
   readonly limit?: number;
 }

@@ -26,7 +26,7 @@ export function declareRedact(program: Command, run: ChosenVerb<typeof runRedact
     .action((path: string, version: string, consent: Consent) => run({ path, version, ...consent }));
 }
 
-export interface RedactArguments extends Consent {
+interface RedactArguments extends Consent {
   readonly path: string;
   readonly version: string;
 }

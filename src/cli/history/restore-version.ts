@@ -33,7 +33,7 @@ export function declareRestore(program: Command, run: ChosenVerb<typeof runResto
   }
 }
 
-export interface RestoreVersionArguments extends Consent {
+interface RestoreVersionArguments extends Consent {
   readonly path: string;
   readonly version: string;
 }

@@ -64,12 +64,12 @@ interface TakeBackArguments extends Consent {
   readonly diff?: boolean;
 }
 
-export interface RestoreAtArguments extends TakeBackArguments {
+interface RestoreAtArguments extends TakeBackArguments {
   readonly below?: string;
   readonly partial?: boolean;
 }
 
-export interface UndoArguments extends TakeBackArguments {
+interface UndoArguments extends TakeBackArguments {
   readonly turn?: string;
   readonly force?: boolean;
 }

@@ -23,7 +23,7 @@ export function declareVerify(program: Command, run: ChosenVerb<typeof runVerify
     .action((options: VerifyArguments) => run(options));
 }
 
-export interface VerifyArguments {
+interface VerifyArguments {
   readonly repair?: boolean;
   /** The line of a checkpoint. */
   readonly since?: string;

@@ -28,7 +28,7 @@ export function declareExpire(program: Command, run: ChosenVerb<typeof runExpire
     .action((options: ExpireArguments) => run(options));
 }
 
-export interface ExpireArguments {
+interface ExpireArguments {
   readonly dryRun?: boolean;
   /** Days. */
   readonly after?: number;

@@ -68,7 +68,7 @@ export function declareRotate(keys: Command, run: ChosenVerb<typeof runRotate>):
     .action((options: RotateArguments) => run(options));
 }
 
-export interface RotateArguments {
+interface RotateArguments {
   readonly force?: boolean;
   readonly ifActive?: number;
 }
@@ -99,7 +99,7 @@ export function declareMigrate(keys: Command, run: ChosenVerb<typeof runMigrate>
     .action((options: MigrateArguments) => run(options));
 }
 
-export interface MigrateArguments {
+interface MigrateArguments {
   readonly reencrypt?: boolean;
   readonly wait?: boolean;
   /** Seconds. */

@@ -29,7 +29,7 @@ export function declareShred(tenant: Command, run: ChosenVerb<typeof runShred>):
     .action((options: ShredArguments) => run(options));
 }
 
-export interface ShredArguments {
+interface ShredArguments {
   readonly confirm?: string;
   /** Seconds. */
   readonly ttl?: number;

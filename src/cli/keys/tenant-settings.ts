@@ -50,7 +50,7 @@ export function declareTenantSettings(
     .action((name: string, options: ChangeArguments) => run.unset(name, options));
 }
 
-export interface ChangeArguments {
+interface ChangeArguments {
   readonly dryRun?: boolean;
 }
 

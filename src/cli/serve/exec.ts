@@ -18,7 +18,7 @@ export function declareExec(program: Command, run: ChosenVerb<typeof runExec>): 
     .action((options: ExecArguments) => run(options));
 }
 
-export interface ExecArguments {
+interface ExecArguments {
   /** The lines are requests about sessions, and none of them is an input of the tool. */
   readonly sessions?: boolean;
 }

@@ -11,7 +11,7 @@ import { type LocalServer, listenOnLoopback } from '../../page/server/loopback.t
 import { MAX_LINE_BYTES } from './lines.ts';
 import { createSessions, type ParsedBody } from './mcp-sessions.ts';
 
-export interface HttpOptions {
+interface HttpOptions {
   /** 0: any that is free. */
   readonly port: number;
   /** The file that holds the token; absent: a token is made, and told to `onListening`. */

@@ -13,7 +13,7 @@ export interface ParsedBody {
   readonly parsedBody: unknown;
 }
 
-export interface McpSessions {
+interface McpSessions {
   fetch(request: Request, body?: ParsedBody): Promise<Response>;
   /** Ends every session; what is still running is cancelled. */
   close(): Promise<void>;

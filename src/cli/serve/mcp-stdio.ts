@@ -11,7 +11,7 @@ import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import { decodeText } from '../../language/text.ts';
 import { createUnread, type Line, MAX_LINE_BYTES, MAX_RUNNING, splitLines } from './lines.ts';
 
-export interface StdioOptions {
+interface StdioOptions {
   readonly input: AsyncIterable<Uint8Array>;
   /** Resolves when the line is written; rejects when the reader has closed the stream. */
   readonly write: (line: string) => Promise<void>;

@@ -23,7 +23,7 @@ export function declareMcp(program: Command, run: ChosenVerb<typeof runMcp>): vo
     .action((options: McpArguments) => run(options));
 }
 
-export interface McpArguments {
+interface McpArguments {
   /** The port of HTTP on loopback; without it standard input and output are served. */
   readonly http?: number;
   /** A file that holds the bearer token of HTTP. */

@@ -25,7 +25,7 @@ export function declareOpen(program: Command, run: ChosenVerb<typeof runOpen>): 
     .action((archive: string | undefined, options: OpenArguments) => run(archive, options));
 }
 
-export interface OpenArguments {
+interface OpenArguments {
   readonly port?: number;
   /** False: the address is printed alone. */
   readonly browser: boolean;

@@ -67,7 +67,7 @@ export function declareTool(program: Command, run: ChosenVerb<typeof runTool>): 
 export type ToolInput = Readonly<Record<string, unknown>> & { readonly command: string };
 
 /** A field of a command whose text is read from the user's source. */
-export interface SourcedField {
+interface SourcedField {
   readonly field: string;
   readonly source: SourceOptions;
 }

@@ -8,7 +8,7 @@ export type Step =
   | { readonly line: string };
 
 /** Shows steps on one line of a screen, the newest in place of the one before. */
-export interface ProgressDisplay {
+interface ProgressDisplay {
   show(step: Step): void;
   /** Clears the line, so that what follows stands alone. */
   clear(): void;

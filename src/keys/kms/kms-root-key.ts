@@ -32,7 +32,7 @@ interface KmsParts extends KmsRootKeyOptions {
 }
 
 /** A pool of kept-alive connections, opened at the first use. An idle one does not keep the process from ending. */
-export type KmsConnections = () => Promise<NodeHttpHandler>;
+type KmsConnections = () => Promise<NodeHttpHandler>;
 
 /** The SDK, which is loaded at the first use of a root key, and clients of it. */
 interface Kms {

@@ -13,7 +13,7 @@ import { searchFiles } from './search-files.ts';
 const EXPORTED = 'exported';
 
 /** A file of an export. */
-export interface ExportedFile {
+interface ExportedFile {
   /** The path in the memory, or below `/memories` where only a part was exported. */
   readonly path: MemoryPath;
   readonly size: number;

@@ -24,7 +24,7 @@ export interface WireCall extends RequestOptions {
   readonly sendBy?: SendBound | undefined;
 }
 
-export interface GetCall extends WireCall, Pick<GetOptions, 'ifNoneMatch' | 'maxBytes'> {}
+interface GetCall extends WireCall, Pick<GetOptions, 'ifNoneMatch' | 'maxBytes'> {}
 
 export interface PutCall extends WireCall {
   readonly mode: PutMode;
@@ -37,7 +37,7 @@ export interface AnsweredMeta {
   readonly lastModified: Date | undefined;
 }
 
-export interface AnsweredObject extends AnsweredMeta {
+interface AnsweredObject extends AnsweredMeta {
   readonly body: Uint8Array;
 }
 
@@ -57,7 +57,7 @@ export interface AskedPage extends Pick<ListOptions, 'prefix' | 'startAfter'> {
 }
 
 /** One key of a batch that was not deleted. */
-export interface AnsweredFailure {
+interface AnsweredFailure {
   readonly key: string | undefined;
   readonly code: string | undefined;
 }

@@ -64,7 +64,7 @@ function roundsFor(error: unknown, { answer }: Pick<AttemptTrace, 'answer'>): nu
 }
 
 /** Turns a definite refusal into its error and everything else into `outcome_unknown`. */
-export function writeFailure(error: unknown, trace: AttemptTrace): MemoryError {
+function writeFailure(error: unknown, trace: AttemptTrace): MemoryError {
   if (hasCode(error, 'misconfigured', 'outcome_unknown')) return error;
   return mayHaveLanded(trace) ? s3OutcomeUnknown(error) : s3Failure(error);
 }

@@ -45,7 +45,7 @@ export function reviewStaying(work: Work, path: MemoryPath): Promise<FileVersion
 }
 
 /** Looks at the file, once it stays, for a writer that replaces it unread. One HEAD. */
-export function headStaying(work: Work, path: MemoryPath): Promise<DatedMeta | undefined> {
+function headStaying(work: Work, path: MemoryPath): Promise<DatedMeta | undefined> {
   const { signal } = work.call;
   const look = (): Promise<DatedMeta | undefined> => work.tenant.store.head(keyOf(work, path), { signal });
   const stays = (key: ObjectKey, found: DatedMeta): boolean =>

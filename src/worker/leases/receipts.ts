@@ -36,7 +36,7 @@ export type TurnClaim =
   | { readonly state: 'running'; readonly freeInMs: number }
   | { readonly state: 'other_message' };
 
-export interface ClaimRequest extends RequestOptions {
+interface ClaimRequest extends RequestOptions {
   readonly leaseMs: number;
   /** The message that began the turn; each later claim of the turn must bring the same one. */
   readonly message: string;

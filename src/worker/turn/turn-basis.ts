@@ -30,7 +30,7 @@ export interface TurnBasis {
 /**
  * The outcome of a search for the basis: that of a claim of the conversation, and `ours` also for a turn without one.
  */
-export type FoundBasis =
+type FoundBasis =
   | Exclude<ConversationClaim, { readonly state: 'ours' }>
   | { readonly state: 'ours'; readonly basis: TurnBasis };
 

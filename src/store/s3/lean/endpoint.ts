@@ -2,7 +2,7 @@ import { isIpAddress, isVirtualHostableS3Bucket, partition } from '@aws-sdk/core
 import { extendedEncodeURIComponent, parseUrl } from '@smithy/core/protocols';
 
 /** The facts that decide where the requests for a bucket go. */
-export interface EndpointParameters {
+interface EndpointParameters {
   readonly bucket: string;
   readonly region: string;
   /** URL of a server that is named by the options, the environment or a profile. */
