@@ -17,7 +17,7 @@ export function declareCat(program: Command, run: ChosenVerb<typeof runCat>): vo
     .action((paths: string[], options: CatArguments) => run(paths, options));
 }
 
-/** Lines as they are counted in an editor, from 1; without `last` to the end. */
+/** A range of lines as an editor counts them, from 1; without `last` it goes to the end. */
 interface LineRange {
   readonly first: number;
   readonly last?: number | undefined;
@@ -27,7 +27,7 @@ interface CatArguments {
   readonly lines?: LineRange;
 }
 
-/** The bytes go out as they are, whatever they are; in JSON they stand as text, or as base64 when they are none. */
+/** Prints the bytes of files as they are; with `--json` as text, or as base64 where they are no text. */
 export function runCat(paths: readonly string[], { lines }: CatArguments, invocation: Invocation) {
   return forReaders(() =>
     runOnFiles(async (run) => {

@@ -14,7 +14,7 @@ import { removingAfter } from '../run/own-file.ts';
 import { pathArgument } from '../run/typed.ts';
 import { redactionLines } from '../show/redaction-lines.ts';
 
-/** The number that a shell adds to that of the signal which ended a program. */
+/** The number that a shell adds to the number of the signal that ended a program, to make its exit code. */
 const SIGNALLED = 128;
 
 /** Declares `edit`. */
@@ -67,8 +67,8 @@ export async function runEdit(path: string, invocation: Invocation): Promise<num
 async function openEditor(file: string, { ignoreCtrlC }: Invocation): Promise<void> {
   const { VISUAL, EDITOR } = processEnvironment();
   const editor = VISUAL || EDITOR || 'vi';
-  // The variable may hold arguments, as in "code --wait"; a shell takes it apart as the user's own would.
-  // Ctrl-C is the editor's: the shell outlives it, and what it traps is not trapped in the editor.
+  // The variable may hold arguments, as in "code --wait"; a shell splits it as the user's own would. Ctrl-C goes to the
+  // editor: the shell survives it, and its trap does not reach the editor.
   ignoreCtrlC();
   const command = `trap : INT QUIT; ${editor} "$1"`;
   const child = spawn('sh', ['-c', command, 'sh', file], { stdio: 'inherit' });

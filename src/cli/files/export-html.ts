@@ -23,7 +23,7 @@ pre { font: 13px/1.6 ui-monospace, monospace; white-space: pre-wrap; tab-size: 8
 img { max-width: 100%; }
 `;
 
-/** No script at all, no request, and no style but the page's own. */
+/** The policy of the page: no script, no request, and no style but its own. */
 const POLICY = [
   "default-src 'none'",
   `style-src 'sha256-${createHash('sha256').update(STYLE).digest('base64')}'`,
@@ -33,8 +33,8 @@ const POLICY = [
 ].join('; ');
 
 /**
- * One page that holds the files, and needs nothing else. What they hold, and their names, are text in it: never HTML.
- * Images are those of the formats that the memory shows.
+ * Writes one page that holds the files and needs nothing else. Their contents and names stand in it as text, never as
+ * HTML. It shows images of the formats that the memory shows.
  */
 export async function* htmlOf(
   files: readonly FileStat[],
@@ -101,7 +101,7 @@ function contentOf(path: string, bytes: Uint8Array): string {
   return `${unseen > 0 ? banner : ''}<pre>\n${lines.join('\n')}</pre>`;
 }
 
-/** A line with a box for what cannot be seen, as on the page. */
+/** Writes a line with a box for each character that cannot be seen, as `open` shows it. */
 function boxed(line: string): string {
   return [...seenParts(line)]
     .map((part) =>

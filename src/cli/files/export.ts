@@ -178,7 +178,7 @@ async function exportFile({
         return { left: `would replace a link, ${target}; --force replaces that` };
       return undefined;
     };
-    // Each step spares the next where it fails: a look at the place, the read of the file, then its folder.
+    // A look at the place, the read of the file, then its folder: where one step fails, the next is not made.
     const standing = await folders.standing(posix.dirname(name));
     if (standing !== undefined) {
       const place = join(standing, basename(name));

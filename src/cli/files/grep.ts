@@ -55,9 +55,9 @@ interface GrepArguments {
 }
 
 /**
- * Prints the lines that match, or without a pattern those with what cannot be seen, for which `⟨…⟩` stands in the line;
- * JSON has the line as it is, with the number of such characters. Resolves to 1 when none does, as grep does, or when a file could not be read. Such a
- * file is named and keeps no one from the others.
+ * Prints the lines that match, or without a pattern the lines with characters that cannot be seen, written as `⟨…⟩`;
+ * JSON has the line as it is, with the number of such characters. Resolves to 1 when no line matches, as grep does, or
+ * when a file could not be read: it names such a file and goes on with the others.
  */
 export function runGrep(
   { pattern, path }: { readonly pattern: string | undefined; readonly path: string },

@@ -43,8 +43,9 @@ export function declareImport(program: Command, run: ChosenVerb<typeof runImport
 
 /**
  * Writes every file of a folder into the memory, byte by byte. A file that lies there with the same bytes, or as the
- * policy writes them, is passed over, so a run that was cut off is simply run again. What is there is listed first, so that nothing is sent to find
- * that out. Links and special files are left. Resolves to 1 when a file was left.
+ * policy writes them, is passed over, so a run that was cut off is simply run again. It lists the memory first, so that
+ * no file costs a request to find out whether it is there. Links and special files are left. Resolves to 1 when a file
+ * was left.
  */
 export function runImport(
   { from, path }: { readonly from: string; readonly path: string },
@@ -75,7 +76,7 @@ export function runImport(
     const carry = async (source: Source): Promise<Outcome> => {
       const reading = readSource(source);
       const target = typedPath(`${path}/${relative(folder, source.path).split(sep).join('/')}`);
-      // In the order of the folder, whichever is read first: of two names of one path the first one counts.
+      // Goes in the order of the folder, however the reads end: of two names of one path the first one counts.
       return inLane(target, async () => {
         const read = await reading;
         if ('left' in read) return read;
@@ -94,7 +95,10 @@ export function runImport(
   return runOnFiles(importAll, invocation, { interrupted: CONTINUES });
 }
 
-/** A read-only memory takes files below a mount that is not. @throws MemoryError `read_only`, naming such mounts. */
+/**
+ * Refuses a path in a read-only memory, unless it lies below a mount that takes writes. @throws MemoryError
+ * `read_only`, naming such mounts.
+ */
 function refuseUnlessMounted(path: string, { mounts = [] }: MemoryOptions): void {
   const writable = mounts.filter(({ readOnly }) => readOnly !== true);
   if (isMounted(path, { mounts: writable })) return;
@@ -117,12 +121,15 @@ async function folderToImport(from: string): Promise<string> {
   return isProject ? join(from, 'memory') : from;
 }
 
-/** A page of a listing costs a request; to find a file there, or not, costs one at least. */
+/**
+ * The number of files to list for each file that is imported: a listing of that many costs one request, and so does a
+ * look for one file.
+ */
 const LISTED_FOR_ONE = KEYS_PER_REQUEST;
 
 /**
- * The files below a directory of the memory by their paths, so that nothing is sent for one that is there: up to so
- * many, because of what was not listed each file finds out by itself.
+ * Lists the files below a directory of the memory, by their paths, so that none of them costs a request of its own. It
+ * stops after some: a file beyond them asks for itself.
  */
 async function listedBelow(
   { files, invocation: { report, signal } }: FileRun,
@@ -174,8 +181,8 @@ function pathOnDisk(path: string): string {
 }
 
 /**
- * All that lies below a folder. What an export writes there or has left unfinished is told apart, and so is what lies
- * at the places of this program's own.
+ * Lists all that lies below a folder. It tells apart what an export writes there or has left unfinished, and what lies
+ * at the places of this program's own files.
  */
 async function entriesBelow(
   folder: string,
@@ -230,7 +237,7 @@ async function readSourceFile(
   if (!isFile) return SPECIAL;
   try {
     if (size > most) return tooLarge(most);
-    // Opening does not wait, even where the file has become a pipe since it was listed.
+    // Does not wait, even where the file has become a pipe since it was listed.
     await using file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
     const now = await file.stat();
     if (!now.isFile()) return SPECIAL;
@@ -271,7 +278,7 @@ async function importFile(
     return redacted === undefined ? 'written' : { redacted };
   };
   const isThere = async (content: Uint8Array): Promise<boolean> => {
-    // A file of the same size may be the same; that tells its content alone.
+    // A file of the same size may be the same; only its content tells.
     if (listed !== undefined && listed.size !== content.length) return false;
     const there = await files.read(target, { signal });
     return there !== undefined && sameBytes(there.bytes, content);

@@ -90,7 +90,7 @@ export function runTree(path: string, invocation: Invocation) {
       const { report, terminal } = invocation;
       const files = await filesAt(run, path);
       const root: Entry = { name: path, children: new Map() };
-      // A file that was named is the whole of it: nothing lies below.
+      // A file that the path names has nothing below it.
       for (const file of files) if (file.path !== path) grow(root, nameBelow(path, file).split('/'));
       await report.entry({ path, files: files.map((file) => file.path) }, terminal.style('blue', path));
       if (invocation.flags.json !== true) {
@@ -125,7 +125,7 @@ export function declareDu(program: Command, run: ChosenVerb<typeof runDu>): void
     .action((path: string = MEMORY_ROOT) => run(path));
 }
 
-/** The bytes below each entry of a directory, the largest last, then of all. */
+/** Prints the bytes below each entry of a directory, the largest last, then those of all. */
 export function runDu(path: string, invocation: Invocation) {
   return forReaders(() =>
     runOnFiles(async (run) => {

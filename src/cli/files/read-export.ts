@@ -22,8 +22,8 @@ const IDENTITY = {
 };
 
 /**
- * The files of an export: of a folder as they are asked for, of an archive all at once. Links and special files are
- * passed over.
+ * Reads the files of an export: those of a folder when they are asked for, those of an archive all at once. Links and
+ * special files are passed over.
  *
  * @throws MemoryError `invalid_command` for what cannot be read or is no export; `misconfigured` where an archive needs
  * an identity; `limit_exceeded` above 256 MiB.

@@ -23,8 +23,8 @@ interface Transfer {
 }
 
 /**
- * Carries some items at once, and tells them in their order: a run that is cut off has carried the first part of them,
- * and few after it.
+ * Carries some items at once, and tells of them in their order: a run that is cut off has carried the first of them,
+ * and few beyond.
  */
 export async function transferAll(
   transfers: readonly Transfer[],

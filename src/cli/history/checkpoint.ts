@@ -22,8 +22,9 @@ interface CheckpointArguments {
 }
 
 /**
- * Prints the line of a new checkpoint, and nothing else on standard output. With `since` what is there is held to that
- * one first: what is found stands on standard error, and where one of it is an alarm nothing is written.
+ * Prints the line of a new checkpoint, and nothing else on standard output. With `since` it first compares the memory
+ * with that earlier checkpoint, prints the findings on standard error, and writes nothing where one of them is an
+ * alarm.
  */
 export function runCheckpoint({ since }: CheckpointArguments, invocation: Invocation): Promise<number> {
   return runOnAdmin(

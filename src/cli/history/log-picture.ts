@@ -13,9 +13,8 @@ interface PicturePiece {
 }
 
 /**
- * Draws what happened to each file that was at a path, the newest file and version first: below the path that it has,
- * or had last, a line for each version, rename and delete. What does not fit beside the rest of its line stands below
- * it.
+ * Draws what happened to each file that was at a path, the newest file and version first: the path that the file has,
+ * or had last, and below it a line for each version, rename and delete. What does not fit into a line stands below it.
  */
 export function logPicture(
   entries: readonly HistoryEntry[],
@@ -36,7 +35,7 @@ export function logPicture(
   ]);
 }
 
-/** Versions that replaced one another are of one file, and so is what became of them. */
+/** Groups entries by file: versions that replaced one another are of one file, with their renames and deletes. */
 function filesOf(entries: readonly HistoryEntry[]): readonly (readonly HistoryEntry[])[] {
   const files = new Map<string, HistoryEntry[]>();
   const fileOf = new Map<string, HistoryEntry[]>();

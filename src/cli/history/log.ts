@@ -96,7 +96,7 @@ function nothingKnown(path: string | undefined): string {
     : `Nothing is known of ${path}: no file is there, and the history has no version of one.`;
 }
 
-/** When, which version, what it came to, where, and on whose behalf. */
+/** Writes the line of an entry: its time, version, what became of that, its path, and its actor. */
 function logLine(entry: HistoryEntry, { style }: Terminal): string {
   const { kind, path, time, version, writer } = entry;
   const by = writer === undefined ? '' : `  by ${visibleName(writer)}`;

@@ -84,8 +84,8 @@ async function tellLeft(report: Report, { paths, counts }: ErrorDetails): Promis
 type Name = Pick<RedactArguments, 'path' | 'version'>;
 
 /**
- * Shows which version is meant; what it begins with, where the owner's screen is all that shows it. Resolves to its
- * whole name: another one may begin with the characters that were given, once this one has expired.
+ * Shows which version is meant, and the beginning of its text where only a person's screen shows that. Resolves to its
+ * whole name: once this version has expired, another one may begin with the characters that were given.
  */
 async function preview(run: AdminRun, name: Name, { terminal, flags }: Invocation): Promise<string> {
   const { entry, bytes } = await run.report.during('reading the history', () => find(run, name));

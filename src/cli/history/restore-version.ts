@@ -16,7 +16,7 @@ import { shownVersion } from '../show/shown.ts';
 const BACKUP_GOES_OUT =
   'error: "restore" is of one version of a file; "export --from BACKUP FOLDER" writes the files of a backup into a new folder.';
 
-/** Declares `restore`. It took backups as well once, by options that name the command for those now. */
+/** Declares `restore`. Options by which it once took backups name the command for backups now. */
 export function declareRestore(program: Command, run: ChosenVerb<typeof runRestoreVersion>): void {
   const restore = program
     .command('restore')
@@ -100,7 +100,10 @@ export function runRestoreVersion(
   return runOnFiles(restore, invocation, { interrupted: ofOneChange });
 }
 
-/** The version is of the memory's own file, and what is read and written at the path is the mounted one. */
+/**
+ * Refuses a path below a mount: the version is of the memory's own file, but reads and writes there go to the mounted
+ * one.
+ */
 function refuseMounted(path: string, options: MemoryOptions): void {
   if (!isMounted(path, options)) return;
   const why = `Another memory is mounted at ${path} or above it: run the command without that mount.`;

@@ -15,7 +15,7 @@ export function declareShow(program: Command, run: ChosenVerb<typeof runShow>): 
     .action((path: string, version: string) => run({ path, version }));
 }
 
-/** The bytes of a version go out as they are, as those of a file do. */
+/** Prints the bytes of a version as they are, as `cat` prints those of a file. */
 export function runShow(
   { path, version }: { readonly path: string; readonly version: string },
   invocation: Invocation,

@@ -138,7 +138,7 @@ function createStage(): { begin(): void; interrupted(): string } {
   };
 }
 
-/** A time that is none is a wrong call, told before anything is opened. */
+/** Refuses a text that is no time as a wrong call, before anything is opened. */
 function refuseNoMoment(time: string): void {
   try {
     momentOf(time, Date.now());
@@ -226,7 +226,7 @@ async function carryOut(
   return written.left.length > 0 ? EXIT_FAILED : 0;
 }
 
-/** There is nothing to take back, but not because all is well. */
+/** Tells that the actor's texts are in files again, where there is nothing to take back. */
 async function tellAgain(again: readonly BroughtBack[], report: Report): Promise<number> {
   for (const each of again) {
     const { path, version, writer } = each.entry;

@@ -76,7 +76,7 @@ export function linesOf(verification: VerifyReport): readonly string[] {
 
 interface Counts {
   readonly left: number;
-  /** The number of those in `left` of which it cannot be told whether they are wrong. */
+  /** The number of findings in `left` that leave open whether anything is wrong. */
   readonly untold: number;
   readonly repaired: number;
 }

@@ -77,7 +77,10 @@ export async function runBackup(
   }
 }
 
-/** The file to make, where a link leads to another place. @throws MemoryError what keeps it from being made. */
+/**
+ * Finds the file to make: where the path is a link, the place that the link leads to. @throws MemoryError what keeps it
+ * from being made.
+ */
 async function freePlace(
   to: string,
   { store, force }: { readonly store: string; readonly force: boolean },
@@ -99,7 +102,7 @@ async function freePlace(
   }
   if (there !== undefined && !force) throw existsAlready(to);
   for (const end of ['-journal', '-wal']) {
-    // SQLite would take it for the backup's own, and write it into the backup.
+    // SQLite would take such a file for the backup's own journal, and write it into the backup.
     if (((await found(place + end))?.size ?? 0n) > 0n) {
       throw wrongCall(`${to}${end} is left of another database: remove it, or name another file.`);
     }
@@ -107,7 +110,7 @@ async function freePlace(
   return place;
 }
 
-/** Why no file can be made at a place. */
+/** Says why no file can be made at a place. */
 async function whyNoFile(to: string): Promise<string> {
   const folder = dirname(to);
   if (/[/\\]$/.test(to)) return `${to} ends with a slash, as a folder does: name a file in it.`;

@@ -14,7 +14,7 @@ export interface ProbeFinding {
 interface ProbeOptions {
   /** The store without wrappers, sending conditional deletes as such. */
   readonly store: ObjectStore;
-  /** Start of every scratch key; removed again at the end. */
+  /** The beginning of every scratch key; these objects are removed at the end. */
   readonly scratch: string;
   /** True where deletes are trusted to be atomic, by the configuration or because the endpoint is AWS's own. */
   readonly isTrustedGuarded: boolean;
@@ -137,7 +137,7 @@ async function removeScratch({ store, scratch }: ProbeOptions): Promise<boolean>
   }
 }
 
-/** A write that met its own earlier attempt counts as written. */
+/** Writes an object; a write that met its own earlier attempt counts as written. */
 async function put({ store, signal }: ProbeOptions, key: ObjectKey, mode: PutMode): Promise<WriteResult> {
   const bytes = crypto.getRandomValues(new Uint8Array(64));
   if (mode === 'overwrite') return store.put(key, bytes, { mode, signal });

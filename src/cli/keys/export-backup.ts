@@ -42,7 +42,7 @@ async function exportTo(to: string, { admin, report: told, signal }: AdminRun): 
   return report.findings.length > 0 ? EXIT_FAILED : 0;
 }
 
-/** Everything but a bucket is opened in a way that cannot change it. */
+/** Opens the backup; all but a bucket in a way that cannot change it. */
 async function openSource(from: string): Promise<string | ObjectStore> {
   if (from === 'memory:') {
     throw new MemoryError('misconfigured', '--from must be a folder, s3://bucket/prefix or sqlite:PATH.');
@@ -57,7 +57,7 @@ function isUrl(from: string): boolean {
   return /^(s3:\/\/|sqlite:)/.test(from);
 }
 
-/** A backup stays as it is. */
+/** Refuses a target within the backup, which must stay as it is. */
 function refuseWithin(from: string, to: string): void {
   if (isUrl(from)) return;
   const [source, target] = [realPathOf(resolve(from)), realPathOf(resolve(to))];

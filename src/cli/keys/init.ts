@@ -69,7 +69,7 @@ export async function runInit({ flags, report }: Invocation): Promise<number> {
   return 0;
 }
 
-/** A second root key beside the first would open nothing of what lies under that. */
+/** Refuses to make a second root key beside the first: it would open nothing that the first has sealed. */
 function refuseSecond(): void {
   const text = existsSync(DOT_ENV) ? readFileSync(DOT_ENV, 'utf8') : '';
   const found = existsSync(configFile())
@@ -136,7 +136,7 @@ function isHome(): boolean {
   return existsSync(homedir()) && realpathSync(homedir()) === realpathSync('.');
 }
 
-/** Paths of a configuration file are meant from its own folder. */
+/** Makes the paths of settings relative to the project folder, from which a configuration file's paths are read. */
 function fromProjectFolder({ store, tenant, root_key_file }: NewSettings): NewSettings {
   const seen = (path: string): string => (isAbsolute(path) ? path : relative(PROJECT_FOLDER, path));
   return {
@@ -146,7 +146,7 @@ function fromProjectFolder({ store, tenant, root_key_file }: NewSettings): NewSe
   };
 }
 
-/** Says to git what belongs to this machine alone, unless it has been told. */
+/** Tells git to ignore what belongs to this machine alone, unless that is done already. */
 function ignoreDotEnv(): void {
   const text = existsSync(GIT_IGNORE) ? readFileSync(GIT_IGNORE, 'utf8') : '';
   if (/^\/?(\.env\*?|\*\.env|\*)\s*$/m.test(text)) return;

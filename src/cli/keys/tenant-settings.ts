@@ -142,7 +142,7 @@ async function change(
     const table = openTable(place.at);
     const read = await report.during('reading the settings', () => table.read(tenant, signal));
     const before = read === undefined ? {} : objectOf(parseSettings(read, tenant), tenant);
-    // A mistyped name that is there may be taken out; of one that is nowhere nothing would be done.
+    // A mistyped name may be taken out where it is set; where it is not set, there is nothing to do.
     const [setting = ''] = name.split('.');
     if (!Object.hasOwn(before, setting)) refuseUnknownSettings([setting], tenant);
     const after = withSetting(before, { name, value });

@@ -10,10 +10,10 @@ const NO_FILES = 4;
 const LIMIT_MS = 1_500;
 
 /**
- * Answers a shell that asks for words: one in a line, with what explains it after a tab, and a directive in the last
- * line. Of bash the words come as they were typed, with their quotes, and go back so; the others get those alone that
- * need no quotes. Nothing is written or asked, no failure is told, and after a moment the answer is what is known by
- * then.
+ * Answers a shell that asks for words: each in a line of its own, with its explanation after a tab, and a directive in
+ * the last line. bash hands the words over as they were typed, with their quotes, and gets them back so; other shells
+ * get only the words that need no quotes. Nothing is written or asked, no failure is told, and after a moment the
+ * answer is what is known by then.
  */
 export async function runComplete(program: Command, args: readonly string[]): Promise<number> {
   const start = args.indexOf('--');
@@ -48,7 +48,7 @@ export async function runComplete(program: Command, args: readonly string[]): Pr
   process.exit(0);
 }
 
-/** Needs no quotes in any shell, and is no option. */
+/** Matches a word that needs no quotes in any shell, and is no option. */
 const SAFE =
   /^[\p{L}\p{N}_./][\p{L}\p{M}\p{N}_\-.,/:=@%+]*$|^--?[a-zA-Z][a-zA-Z0-9-]*(=[\p{L}\p{M}\p{N}_\-.,/:@%+]*)?$/u;
 const SPECIAL = /[^\p{L}\p{M}\p{N}_\-.,/:=@%+]/gu;
@@ -59,7 +59,7 @@ function isSafe(word: string): boolean {
   return SAFE.test(word);
 }
 
-/** The word that bash makes of what was typed, as far as it was; nothing is expanded. */
+/** Answers the word that bash makes of what was typed so far; nothing is expanded. */
 function unquotedFromBash(typed: string): string {
   return typed.replaceAll(
     /\\(.)|'([^']*)(?:'|$)|"((?:[^"\\]|\\.)*)(?:"|$)/gs,
@@ -69,8 +69,8 @@ function unquotedFromBash(typed: string): string {
 }
 
 /**
- * The word as it completes what was typed: bash puts it after a quote that is open, and escapes nothing itself.
- * Undefined where it cannot stand there. A file of the memory may have any name.
+ * Quotes a word so that it completes what was typed: bash puts it after a quote that is open, and escapes nothing
+ * itself. Undefined where the word cannot stand there, as a file of the memory may have any name.
  */
 function quotedForBash(word: string, typed: string): string | undefined {
   if (CONTROL.test(word)) return undefined;

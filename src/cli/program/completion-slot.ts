@@ -153,7 +153,7 @@ function ofArgument(
     case 'actor':
       return { ...slot, kind: 'actor' };
     case 'folder':
-      // "export" may take the path of what it writes out first; with a backup it takes the folder alone.
+      // The first argument of "export" may be a path of the memory; with a backup there is only the folder.
       return command.name() === 'export' && isFirst && !options.has('--from')
         ? { ...slot, kind: 'path', orFile: true }
         : { ...slot, kind: 'file' };

@@ -11,8 +11,8 @@ const DASHED_VERSION = /^-(?!-)[\w-]{3,21}$|^--(?=[\w-]*[A-Z_])[\w-]{2,20}$/;
 const INVALID = /^error: command-argument value '(.*)' is invalid for argument '(.*?)'\. (.+)$/s;
 
 /**
- * Why a command line is refused, in one line, as every other failure is told. A word that is not known is named with
- * the nearest that is.
+ * Says in one line why a command line is refused, as every other failure is told. It names an unknown word together
+ * with the nearest known one.
  */
 export function refusalSentence(text: string, program: Command): string {
   const told = text.trim().replace(INVALID, 'The $2 "$1" is refused. $3');
@@ -33,7 +33,7 @@ function mayBeVersion(word: string, program: Command): boolean {
   return takesOne && DASHED_VERSION.test(word);
 }
 
-/** Adds where to look to the sentence about an argument that is missing or too much. */
+/** Adds to the sentence about a missing or surplus argument where to look. */
 function completed(sentence: string): string {
   const isOfCount = /^(missing required argument|too many arguments|option .* argument missing)/.test(
     sentence,
@@ -49,7 +49,7 @@ function whereListed(kind: string): string {
     : `"sealed-memory help" with the command lists its own, "sealed-memory help ${OPTIONS_TOPIC}" those of all.`;
 }
 
-/** A command of any depth whose last word that is: `keys rotate` where `rotate` was typed. */
+/** Finds a command of any depth by its last word: `keys rotate` where `rotate` was typed. */
 function commandOf(name: string | undefined, program: Command): string | undefined {
   const found = allBelow(program).find((command) => command.name() === name);
   return found && fullName(found).split(' ').slice(1).join(' ');

@@ -6,8 +6,8 @@ const MOST_BYTES = 33_554_432;
 
 /**
  * Works on items while those before them are being taken: 32 of them and 32 MiB at once, a larger one alone. Its
- * results come in the order of the items. A failure comes at the place of its item and ends the rest: nothing is begun
- * behind it, and what is under way ends first. So it is where the taker leaves, and where the signal fires.
+ * results come in the order of the items. A failure comes at the place of its item and ends the rest: nothing more is
+ * begun, and what is under way ends first. The same happens where the taker leaves, and where the signal fires.
  *
  * @throws MemoryError `aborted`; what `work` throws.
  */
@@ -24,7 +24,7 @@ export async function* ahead<T, R>(
       const isRoom = underWay.length < MOST_ITEMS && held + bytes <= MOST_BYTES;
       if (underWay.length > 0 && !isRoom) return;
       const result = work(item);
-      // It is told when its turn comes.
+      // The failure is told when its turn comes.
       result.catch(() => {});
       underWay.push({ result, bytes });
       held += bytes;

@@ -7,7 +7,7 @@ import { tellWaits } from './waits.ts';
 
 /**
  * 1: refused, or something is left to do. 2: wrong call or setting. 3: nothing is wrong, and something cannot be told.
- * 4: the root key is withheld that the settings of the tenant name. 130: interrupted by the user.
+ * 4: the root key that the settings of the tenant name is withheld. 130: interrupted by the user.
  */
 export const EXIT_FAILED = 1;
 export const EXIT_MISUSED = 2;
@@ -166,7 +166,7 @@ export async function runAction(action: Action, flags: Flags): Promise<number> {
 
 const WRONG_CALL = 'wrong_call';
 
-/** Why a call is refused that nothing but another call mends: it is told without a code before it. */
+/** Makes the error for a call that only another call mends: it is told without a code before it. */
 export function wrongCall(message: string): MemoryError {
   return new MemoryError('misconfigured', message, { details: { reason: WRONG_CALL } });
 }

@@ -55,7 +55,7 @@ export async function tellIfNobodys(
   return isEmpty && !isMounted(at, run.options) ? tellIfAbsent(ofFiles(run)) : {};
 }
 
-/** The failure to find anything at a path; it says where there is no tenant at all. */
+/** Makes the failure to find anything at a path; it says so where there is no tenant at all. */
 async function nothingAt(
   { history, options, invocation: { signal } }: FileRun,
   path: string,
@@ -66,7 +66,7 @@ async function nothingAt(
   return new MemoryError('not_found', why);
 }
 
-/** A refusal by a limit, which names what was typed to set it. */
+/** Makes a refusal by a limit name the option or variable that was typed to set the limit. */
 function limitAsTyped(error: unknown, options: MemoryOptions): unknown {
   if (!(error instanceof MemoryError)) return error;
   const { code, message, details, cause } = error;
@@ -84,7 +84,7 @@ const LIMIT_SETTINGS: Readonly<Record<string, readonly [variable: string, option
   tenant_bytes: ['SEALED_MEMORY_MAX_TENANT_BYTES', 'limits.tenantBytes'],
 };
 
-/** A refusal of `work` is told in the sentence of the command of the tool that comes nearest. */
+/** Runs `work`, and tells its refusal in the sentence of the tool's command that is nearest to it. */
 export async function worded<T>(input: ToolInput, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -137,7 +137,7 @@ export function readFile(run: FileRun, path: string): Promise<Uint8Array> {
 }
 
 /**
- * The contents of files in their order, and how far that has come; those that follow are read meanwhile.
+ * Reads files in their order, and tells how far it has come; it reads those that follow meanwhile.
  *
  * @throws MemoryError as `readFile`.
  */
@@ -168,7 +168,7 @@ export async function* eachAhead<T extends { readonly size: number }, R>(
   }
 }
 
-/** Reads a file as `readFile` does, and tells nothing of it. @throws MemoryError as `readFile`. */
+/** Reads a file as `readFile` does, without telling of its progress. @throws MemoryError as `readFile`. */
 export async function readOneOfMany(run: FileRun, path: string): Promise<Uint8Array> {
   const { files, invocation } = run;
   const { signal } = invocation;

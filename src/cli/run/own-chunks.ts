@@ -6,8 +6,7 @@ import { promisify } from 'node:util';
 const LOOK_AGAIN_MS = 20;
 
 /**
- * The bytes of a file of the user's, which may be a pipe that nobody writes to yet, or no more: a pipe waits for its
- * writer, and stops waiting at the signal.
+ * Reads the bytes of a file of the user's. Where it is a pipe, this waits for its writer until the signal fires.
  *
  * @throws Error of the file system; of the signal.
  */
@@ -23,7 +22,7 @@ export async function* ownChunks(file: string, signal: AbortSignal): AsyncGenera
 }
 
 /**
- * Opens a pipe. Only its other end can end that wait: when the signal fires, this process opens the other end itself.
+ * Opens a pipe. Only its other end can end the wait: when the signal fires, this process opens the other end itself.
  */
 async function openPipe(file: string, signal: AbortSignal): Promise<number> {
   let wakeUps: NodeJS.Timeout | undefined;

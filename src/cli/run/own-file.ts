@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { MemoryError } from '../../errors.ts';
 import { fileCodeOf, nameFileCode } from '../../store/failures.ts';
 
-/** Names what is not whole yet, and the process that writes it. */
+/** Matches the name of a file that is not whole yet, with the process that writes it. */
 const PARTIAL = /^\.sealed-memory-(\d{1,10})-[0-9a-f]{8}\.partial$/;
 
 /** The paths that would stay behind if the process ended now. */
@@ -25,8 +25,8 @@ export function isPartial(name: string): boolean {
 }
 
 /**
- * Runs `work` on what is removed afterwards, unless it was told to keep it; also when a second Ctrl-C ends the process
- * meanwhile.
+ * Runs `work` on a file that is removed afterwards, unless `work` calls `keep`; also when a second Ctrl-C ends the
+ * process meanwhile.
  */
 export async function removingAfter<T>(path: string, work: (keep: () => void) => Promise<T>): Promise<T> {
   unfinished.add(path);
@@ -90,7 +90,7 @@ export async function replaceOwnFile(
   });
 }
 
-/** Removes from a folder what processes that ended since were writing there. */
+/** Removes from a folder the unfinished files of processes that have ended. */
 export async function removeAbandoned(folder: string): Promise<void> {
   for (const name of await readdir(folder)) {
     const [, pid] = PARTIAL.exec(name) ?? [];
@@ -106,7 +106,7 @@ function isRunning(pid: number): boolean {
   }
 }
 
-/** The failures of a user's own file, in the sentence that names it. */
+/** Makes the failure to write a file of the user's, in a sentence that names it. */
 export function cannotWrite(path: string, error: unknown): MemoryError {
   return ownFailure(`${path} cannot be written`, error);
 }

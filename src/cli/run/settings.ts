@@ -51,8 +51,8 @@ const surroundings = (): Surroundings => ({
 
 /**
  * The options of a verb. Each setting is taken from the first of these that has it: flags, environment, `.env` in the
- * current folder, the profile of the configuration file. Where a flag or the environment names the profile or the file,
- * it goes before `.env`: who names one means it, and `init` writes a `.env` that has the store and the tenant already.
+ * current folder, the profile of the configuration file. A profile that a flag or the environment names comes before
+ * `.env`: whoever names one means it, and `init` writes a `.env` that has the store and the tenant already.
  *
  * @throws MemoryError `misconfigured` that names every setting that is missing, or the one that is wrong.
  */
@@ -74,7 +74,9 @@ export function readOptions(
   return options as MemoryOptions;
 }
 
-/** The store alone, for a verb that needs neither a tenant nor a root key. @throws MemoryError `misconfigured`. */
+/**
+ * Reads the store alone, for a verb that needs neither a tenant nor a root key. @throws MemoryError `misconfigured`.
+ */
 export function readStore({ flags, logger }: Pick<Invocation, 'flags' | 'logger'>): {
   readonly location: StoreLocation;
   readonly s3: S3Options;
@@ -111,21 +113,21 @@ export function readTenantsOptions({ flags, logger }: Pick<Invocation, 'flags' |
   );
 }
 
-/** Options for a verb on files, which a store that ends with the process surprises. */
+/** Reads the options for a verb on files, and refuses a store that ends with the process: nobody expects it there. */
 export function readMemoryOptions(invocation: Invocation): MemoryOptions {
   const options = readOptions(invocation);
   if (options.store === 'memory:') invocation.terminal.note('memory: nothing stays when this command ends.');
   return options;
 }
 
-/** The most bytes of one file, for a verb that needs no store. @throws MemoryError `misconfigured`. */
+/** Reads the most bytes of one file, for a verb that needs no store. @throws MemoryError `misconfigured`. */
 export function readFileLimit({ flags }: Pick<Invocation, 'flags'>): number {
   const env = readEnvironment(flags);
   const limit = withOrigin({ [FILE_LIMIT]: env[FILE_LIMIT] }, () => typedName(env, FILE_LIMIT));
   return optionsFromEnvironment(limit).limits?.fileBytes ?? OPTION_TABLE['limits.fileBytes'].fallback;
 }
 
-/** The settings of all sources as one environment, which knows where each was typed. */
+/** Joins the settings of all sources into one environment, which knows where each was typed. */
 export function readEnvironment(flags: Flags, around: Surroundings = surroundings()): Environment {
   const dotEnv = readDotEnv(around.cwd);
   const flagged = flagsAsEnvironment(flags);
@@ -143,7 +145,10 @@ export function readEnvironment(flags: Flags, around: Surroundings = surrounding
   });
 }
 
-/** `upper` before `lower`. A root key in one hides the file of one in the other, and the other way round. */
+/**
+ * Lays `upper` over `lower`. A root key in the upper one also hides the file of a root key in the lower one, and a file
+ * hides a key.
+ */
 function layer(upper: Environment, lower: Environment): Environment {
   const present = Object.entries(upper).filter(([, value]) => value !== undefined && value !== '');
   const hidden = present.some(([name]) => name === ROOT_KEY || name === ROOT_KEY_FILE)
@@ -203,7 +208,7 @@ interface ProfileSettings {
 
 const NO_PROFILE: ProfileSettings = { settings: {}, nameOf: () => undefined };
 
-/** The chosen profile of the configuration file. */
+/** Reads the chosen profile of the configuration file. */
 function readProfile(env: Environment, around: Surroundings): ProfileSettings {
   const chosen = env[PROFILE_NAME_VARIABLE] || undefined;
   const found = findConfig(env, around);
@@ -264,7 +269,10 @@ function parseConfig(text: string): Readonly<Record<string, Profile>> {
   return tables as Readonly<Record<string, Profile>>;
 }
 
-/** `max_file_bytes` of a profile is SEALED_MEMORY_MAX_FILE_BYTES; relative paths begin at the file's folder. */
+/**
+ * Turns a profile into variables: `max_file_bytes` is SEALED_MEMORY_MAX_FILE_BYTES. Relative paths begin at the file's
+ * folder.
+ */
 function settingsOf(profile: Profile, folder: string): Environment {
   const at = (path: string): string => (isAbsolute(path) ? path : join(folder, path));
   return Object.fromEntries(

@@ -13,7 +13,7 @@ export interface SourceOptions {
 }
 
 /**
- * The bytes that a command writes: a text, a file, or standard input to its end.
+ * Reads the bytes that a command writes: a text, a file, or standard input to its end.
  *
  * @throws MemoryError `limit_exceeded` as soon as more than the options' file limit was read; `invalid_command` when
  * the file cannot be read.
@@ -67,7 +67,7 @@ export async function joined(parts: readonly Uint8Array[]): Promise<Uint8Array> 
   return new Uint8Array(await new Blob(parts as Uint8Array<ArrayBuffer>[]).arrayBuffer());
 }
 
-/** UTF-8 text, a byte order mark included. @throws MemoryError `invalid_command` for other bytes. */
+/** Decodes UTF-8 text, and keeps a byte order mark. @throws MemoryError `invalid_command` for other bytes. */
 export function requireText(content: Uint8Array): string {
   const text = decodeText(content);
   if (text === undefined) {

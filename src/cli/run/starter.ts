@@ -12,8 +12,9 @@ const SHELL = /^(?:ba|da|a|k|z)?sh$/;
 
 /**
  * Calls `onGone` once when the package manager that started this process has ended. `npx` passes a signal on to its
- * shell alone, and the end of a terminal to nobody, so that a server would stay behind and hold its port. Of a process
- * that was started without one nothing is watched: it may be meant to outlive its shell. Returns what ends the watch.
+ * shell alone, and the end of a terminal to nobody, so that a server would stay behind and hold its port. A process
+ * that was started without a package manager is not watched: it may be meant to outlive its shell. Returns what ends
+ * the watch.
  */
 export function watchStarter(onGone: () => void, env: Environment = processEnvironment()): () => void {
   if (!WATCHED.has(env[STARTED_BY] ?? '')) return () => {};

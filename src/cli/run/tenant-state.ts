@@ -23,7 +23,7 @@ export function ofAdmin(
   return { tenant: admin.tenant, history: admin.history, invocation };
 }
 
-/** Why an answer is empty, where nothing was ever written for the tenant: its name may have been mistyped. */
+/** Says why an answer is empty where nothing was ever written for the tenant: its name may have been mistyped. */
 export function absentTenant(tenant: string): string {
   return `nothing was ever written for the tenant ${tenant}: is its name right?`;
 }

@@ -6,12 +6,12 @@ import { MEMORY_ROOT, parseMemoryPath } from '../../language/path.ts';
 const ROOT_NAME = MEMORY_ROOT.slice(1);
 
 /**
- * A path of the memory as a person typed it, in its canonical form: verbs cut names off after it and compare it with
- * what is listed. No other place reads such paths; those of the model and of programs are taken as they are. Paths
- * begin at `/memories`: `notes/a.md`, `./notes/a.md` and `memories/notes/a.md` are `/memories/notes/a.md`. What is no
- * path of the memory stays as it is, and the verb refuses it in a sentence of its own.
+ * Reads a path of the memory as a person typed it, in its canonical form: verbs cut names off after it and compare it
+ * with what is listed. No other place reads such paths; those of the model and of programs are taken as they are. Paths
+ * begin at `/memories`: `notes/a.md`, `./notes/a.md` and `memories/notes/a.md` are `/memories/notes/a.md`. A text that
+ * is no path of the memory stays as it is, and the verb refuses it in a sentence of its own.
  *
- * @throws InvalidArgumentError for a path with `..`: what a shell does there with links is not what a memory can do.
+ * @throws InvalidArgumentError for a path with `..`: a shell would follow links there, and a memory has none.
  */
 export function typedPath(text: string): string {
   const segments = text.split('/').filter((segment) => segment !== '' && segment !== '.');
@@ -31,7 +31,7 @@ export function typedPath(text: string): string {
   }
 }
 
-/** Arguments that are such paths, as they stand in a usage: `<path>`, `[path]` or `<path...>`. */
+/** Makes an argument that takes such paths, as it stands in a usage: `<path>`, `[path]` or `<path...>`. */
 export function pathArgument(name: string, description?: string): Argument {
   const argument = new Argument(name, description);
   return argument.argParser<string | readonly string[]>((text, before) =>
@@ -63,7 +63,7 @@ export function typedVersion(text: string): string {
   return WITH_V.test(text) && text.length !== WHOLE_NAME ? text.slice(1) : text;
 }
 
-/** An argument that is such a version, as it stands in a usage: `<version>` or `[version]`. */
+/** Makes an argument that takes such a version, as it stands in a usage: `<version>` or `[version]`. */
 export function versionArgument(name: string, description = ''): Argument {
   return new Argument(name, description).argParser(typedVersion);
 }
@@ -84,7 +84,7 @@ export function isOfTheMemory(path: string): boolean {
   return `${path}/`.startsWith(`${MEMORY_ROOT}/`);
 }
 
-/** The file of the user's own that somebody may have meant by a path of the memory. */
+/** Answers the file of their own that a person may have meant by a path of the memory. */
 export function typedHere(path: string): string {
   return `.${path.slice(MEMORY_ROOT.length)}`;
 }

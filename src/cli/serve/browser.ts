@@ -9,7 +9,7 @@ import { pathToFileURL } from 'node:url';
 export interface Browser extends AsyncDisposable {
   /** Resolves to `failed` where it is known that nothing was opened. */
   open(address: string): Promise<'asked' | 'failed' | 'unwanted'>;
-  /** The address is in its browser, and what was needed for that may go. */
+  /** Hears that the browser has the address: the file that took it there may go. */
   opened(): void;
 }
 
@@ -21,8 +21,8 @@ const OPENERS: Readonly<Partial<Record<NodeJS.Platform, readonly string[]>>> = {
 };
 
 /**
- * Arguments of programs can be seen by other users of the machine. So the address, which is good for the first who
- * comes, goes into a file for its owner alone, and the browser is sent on from there.
+ * Opens the browser at an address that is good for the first who comes. Other users of the machine can see the
+ * arguments of programs, so the address goes into a file for its owner alone, which sends the browser on.
  */
 export function browserFor(
   platform: NodeJS.Platform,

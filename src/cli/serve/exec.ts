@@ -19,7 +19,7 @@ export function declareExec(program: Command, run: ChosenVerb<typeof runExec>): 
 }
 
 interface ExecArguments {
-  /** The lines are requests about sessions, and none of them is an input of the tool. */
+  /** True where the lines are requests about sessions instead of inputs of the tool. */
   readonly sessions?: boolean;
 }
 

@@ -4,7 +4,7 @@ import {
   WebStandardStreamableHTTPServerTransport,
 } from '@modelcontextprotocol/server';
 
-/** Clients that keep a session and never end it: the one that began first is ended for a new one. */
+/** The most sessions at once, as some clients never end theirs: the one that began first is ended for a new one. */
 const MAX_SESSIONS = 64;
 const SESSION_HEADER = 'mcp-session-id';
 

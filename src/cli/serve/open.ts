@@ -81,7 +81,7 @@ function openMemoryView(
   );
 }
 
-/** Neither a store nor a key is needed, and none is asked. */
+/** Reads an export for the page, without a store or a key. */
 async function readExportView(
   archive: string,
   { write, identity }: OpenArguments,

@@ -45,7 +45,10 @@ export async function answerSessionRequest(
 
 type RequestedSession = Parameters<Memory['sessions']['load']>[0];
 
-/** Its names are judged by the sessions themselves. A field of another name is no subagent's that is misspelt. */
+/**
+ * Reads the key of a request, whose names the sessions judge themselves. A field of another name is refused, as it may
+ * be a misspelt subagent's.
+ */
 function keyOf({ key }: RequestFields): RequestedSession {
   if (typeof key !== 'object' || key === null) throw invalidRequest('"key" must be an object.');
   refuseOtherFields(key as RequestFields, ['projectKey', 'sessionId', 'subpath']);

@@ -8,7 +8,7 @@ import { readMemoryOptions } from '../run/settings.ts';
 import { readSource, requireText, type SourceOptions } from '../run/source.ts';
 import { wholeNumber, withSource } from '../run/typed.ts';
 
-/** Leaves it to the tool to refuse a line that no file has, in the model's sentence. */
+/** The bounds of a line number; the tool itself refuses a line that the file lacks, in the model's sentence. */
 const LINE = {
   least: -999_999_999_999_999,
   most: 999_999_999_999_999,

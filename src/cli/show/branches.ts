@@ -6,7 +6,7 @@ export interface Branch {
   readonly below: Iterable<Branch>;
 }
 
-/** The lines below a branch, without its own, in rows of so many characters. */
+/** Draws the lines below a branch, without its own, in rows of a given number of characters. */
 export function* linesBelow(
   { below }: Pick<Branch, 'below'>,
   { indent = '', columns = Number.POSITIVE_INFINITY } = {},

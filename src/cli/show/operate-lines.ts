@@ -42,7 +42,7 @@ export function statusLines(status: KeyStatus): readonly string[] {
   ];
 }
 
-/** A line for each configured root key, in their order, and one for what is missing among them. */
+/** Makes a line for each configured root key, in their order, and one for what is missing among them. */
 export function rootKeyLines(status: RootKeyStatus): readonly string[] {
   const { keyring, wrappedBy, rootKeys, failure } = status;
   const why = failure === undefined ? '' : `${failure.code}: ${failure.message}`;

@@ -21,9 +21,12 @@ const CONTEXT = 4;
 
 /** The difference between two texts. */
 export interface TextPatch {
-  /** The patch as `diff -u` writes it; after the path stands the version as it is shown. */
+  /** The patch as `diff -u` writes it, with the version after the path, as it is shown to people. */
   readonly patch: string;
-  /** The texts differ so much that lines which both have are told as removed and added; left out where not. */
+  /**
+   * True where the texts differ so much that the patch shows lines that both have as removed and added; absent
+   * elsewhere.
+   */
   readonly coarse?: true;
 }
 
@@ -74,7 +77,7 @@ export const NOT_TEXT = 'what the file holds is not text';
 
 const COARSE = 'the texts differ so much that lines which both have are shown as removed and added';
 
-/** A patch of `changePatch` for people. */
+/** Writes a patch of `changePatch` for people. */
 export async function changeLines(
   found: TextPatch | null,
   { style, note }: Pick<Terminal, 'style' | 'note'>,

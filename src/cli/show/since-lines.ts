@@ -94,7 +94,7 @@ function tellFile({ state, path, expected, found, why }: SinceFinding): Told {
   }
 }
 
-/** Why it cannot be told, and what the reader looks at. */
+/** The reasons why nothing can be told, and where the reader looks then. */
 const WHY = {
   history_off: [
     'changed since, and cannot be followed: the tenant keeps no history, or has begun it anew',

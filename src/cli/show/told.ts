@@ -8,8 +8,8 @@ export interface Told {
 
 export const FAIL = { mark: 'FAIL' } as const;
 /**
- * The advice after a remedy: a file that was restored is a new version, from which the line of the checkpoint still
- * differs.
+ * The advice that follows a remedy: a restored file is a new version, which still differs from the line of the
+ * checkpoint.
  */
 export const ON_PURPOSE =
   'if it is still named then, or after a restore on purpose, restart what holds the memory open, run "tenant history anew" where history is kept, then "checkpoint", and throw older lines away';
