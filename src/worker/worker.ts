@@ -284,7 +284,7 @@ interface DeliveryWatch {
   readonly onCommand: NonNullable<TurnRequest['onCommand']>;
 }
 
-/** Delivers a message of a queue through the gate, and one of a caller that waits past it. */
+/** Delivers a message: one of a queue through the gate; one of a caller that waits goes past the gate. */
 async function throughGate(delivery: MessageDelivery, watch: DeliveryWatch): Promise<Delivery> {
   const deliver = (): Promise<Delivery> => deliverOne(delivery, watch);
   const { gate, options, pool, message, context, waitedMs } = delivery;

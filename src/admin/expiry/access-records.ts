@@ -34,7 +34,10 @@ export function createAccessRecords(): AccessRecords {
   };
 }
 
-/** Computes the hash that stands for a file in the ids of its records; guessing it takes the tenant's name key. */
+/**
+ * Computes the hash that stands for a file in the ids of its records; nobody can guess it without the tenant's name
+ * key.
+ */
 export function accessHash({ keyring }: Work, path: MemoryPath): string {
   return keyring.names.keyedHash(CLASS, path);
 }

@@ -110,7 +110,10 @@ export async function beginFolder(to: string, platform: string = process.platfor
   };
 }
 
-/** Converts to seconds, a little later: as a fraction of seconds a millisecond would often read as the one before. */
+/**
+ * Converts to seconds, and adds a little: a fraction of a second is inexact, and would often be read as the millisecond
+ * before.
+ */
 function secondsOf(ms: number): number {
   return (ms + 0.01) / 1_000;
 }

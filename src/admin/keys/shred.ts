@@ -57,7 +57,7 @@ interface ShredContext {
 
 const ROUNDS = 32;
 const TELL_AGAIN_MS = 10_000;
-/** S3 tells both times of an age in whole seconds: the true age may be so much less. */
+/** The most by which a true age may be less than it seems: S3 tells both of its times in whole seconds. */
 const ROUNDED_MS = 1_000;
 
 /**

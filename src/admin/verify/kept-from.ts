@@ -18,8 +18,8 @@ export interface KeptFrom {
 }
 
 /**
- * Reads from when on the history must be complete, by the keyring and the note of expired records as they are now: call
- * it after reading the records.
+ * Reads the time from which on the history must be complete, by the keyring and the note of expired records as they are
+ * now: call it after reading the records.
  *
  * @param historyDays the days for which the history is kept; for good unless given.
  */

@@ -100,7 +100,7 @@ export function leaseConversation(begun: Work, { leased, head, body }: TakenConv
       if (idle !== undefined) await removeBody(work, idle);
       return etag === undefined ? 'taken_over' : lastAnswer(next);
     },
-    // Behind `keep` the version in `leased` is outdated, so that a release changes nothing.
+    // After `keep` the version in `leased` is outdated, so that a release changes nothing.
     async release({ heldMs, signal }) {
       const next =
         heldMs === undefined ? stored : { ...stored, held: { ...hold, leaseMs: Math.ceil(heldMs) } };

@@ -49,7 +49,7 @@ export interface TurnLease {
   release(request?: RequestOptions & { readonly attempts?: number }): Promise<void>;
 }
 
-/** A number of attempts that is no smaller, as text, than one that a claim writes beside a progress. */
+/** A number of attempts whose text is at least as long as that of any that a claim writes beside a progress. */
 const LONG_ATTEMPTS = 999_999;
 /** The most bytes that an answer, or a saved progress, may have, as stored and as read. */
 export const MAX_ANSWER_BYTES = 8_388_608;

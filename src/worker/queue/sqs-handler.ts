@@ -56,8 +56,8 @@ const BLOCKED_PAUSES = [5, 10, 20, 30] as const;
 /** The most by which a pause is shortened, as a part of it, so that messages that failed together come back apart. */
 const JITTER = 0.2;
 /**
- * The receive at which a message is sent to its queue again, since the queue moves one to the dead letters, without a
- * reason, that it has handed out too often. The attempts of its turn are counted in the store.
+ * The receive at which a message is sent to its queue again: a message that a queue has handed out too often it moves
+ * to the dead letters, without a reason. The attempts of its turn are counted in the store.
  */
 const RENEWED_FROM = 5;
 const FOUR_DAYS_SECONDS = 345_600;

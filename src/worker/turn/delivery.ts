@@ -61,8 +61,9 @@ const WORKER_DIED: Delivery = { state: 'failed', code: 'worker_died' };
 /** The least time that a turn which could not be finished waits, in seconds. */
 const SHORTEST_PAUSE = 5;
 /**
- * The pause for a fault that only the operator can mend, and that is not the message's, in seconds. With the minutes
- * that a gate is shut for behind the end of the fault, and a turn asks in, it is a quarter of an hour.
+ * The pause, in seconds, for a fault that only the operator can mend and that is not the message's. After the fault has
+ * ended, a gate stays shut for up to a minute, and a turn waits for up to another while one asks: a quarter of an hour
+ * in all.
  */
 const OPERATOR_PAUSE = 780;
 /** The delivery of a turn that waits for others of its tenant, which have reserved what is left of the day's tokens. */

@@ -60,8 +60,8 @@ export async function findBasis(
 }
 
 /**
- * Counts those of all messages of a turn that stood there before it: none where the turn put a summary in their place.
- * Where Claude refused the thoughts in them, a message of thoughts alone has been left out.
+ * Counts the messages that were there before a turn, of all that are there after it: none where the turn put a summary
+ * in their place. Where Claude refused the thoughts in them, a message of thoughts alone has been left out.
  */
 export function countBefore({ before }: Pick<TurnBasis, 'before'>, all: readonly BetaMessageParam[]): number {
   const summary = leadingSummary(all);

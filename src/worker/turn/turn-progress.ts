@@ -26,7 +26,7 @@ export interface DeliveryProgress {
   onStep(progress: TurnProgress): Promise<'go_on' | 'stop'>;
 }
 
-/** The time for saving a step, in milliseconds, of the function's rest after the turn's own time. */
+/** The time for saving a step, in milliseconds: a part of what is left of the function's time after the turn's own. */
 const SAVED_WITHIN_MS = 4_000;
 
 /** @throws MemoryError `integrity` for a progress that is malformed. */
@@ -65,7 +65,7 @@ export function createDeliveryProgress(options: {
       } catch (error) {
         log.warn('the progress of a turn could not be saved', toldFailure(error));
       }
-      // The time that is left is judged after the tools: a call that is not begun would have to be judged.
+      // A turn is not stopped before its tools: the next delivery would have to find out whether each call was made.
       if (progress.pending) return isTakenOver ? 'stop' : 'go_on';
       const left = remainingMs();
       longestMs = Math.max(longestMs, leftBefore - left);
