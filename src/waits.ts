@@ -1,7 +1,7 @@
 import { pause } from './time.ts';
 
-/** The one for whom a call waits. */
-export type Awaited =
+/** The process or service that a call waits for. */
+export type WaitedFor =
   /** Another process that renames a directory: one at a time in a tenant. */
   | 'rename'
   /** Another process that creates a file above or below the one that is asked for. */
@@ -18,7 +18,7 @@ export type Awaited =
   | 'Vault';
 
 export interface LongWait {
-  readonly for: Awaited;
+  readonly for: WaitedFor;
   /** The milliseconds within which the wait ends or fails. */
   readonly leftMs: number;
 }
@@ -52,7 +52,7 @@ export function tellLongWait(wait: LongWait): void {
  * @param clock milliseconds of any clock that goes on meanwhile.
  */
 export function beginWait(
-  awaited: Awaited,
+  awaited: WaitedFor,
   { ms, clock }: { readonly ms: number; readonly clock: () => number },
 ): () => void {
   const began = clock();
@@ -67,7 +67,7 @@ export function beginWait(
 
 /** Waits for `work`; when this takes longer than `tellAfterMs`, it tells that the wait may take `ms`. */
 export async function toldIfLong<T>(
-  awaited: Awaited,
+  awaited: WaitedFor,
   { ms, tellAfterMs }: { readonly ms: number; readonly tellAfterMs: number },
   work: () => Promise<T>,
 ): Promise<T> {

@@ -1,8 +1,8 @@
 import { isoOf } from '../../time.ts';
-import { type Awaited, onLongWait, SHORT_WAIT_MS } from '../../waits.ts';
+import { onLongWait, SHORT_WAIT_MS, type WaitedFor } from '../../waits.ts';
 import type { Terminal } from '../show/terminal.ts';
 
-const AWAITED: Readonly<Record<Awaited, string>> = {
+const AWAITED: Readonly<Record<WaitedFor, string>> = {
   rename: 'another process, which renames a directory',
   create: 'another process, which creates a file above or below this one',
   delete: 'another process, which is deleting what was there',
