@@ -180,7 +180,7 @@ const SEQUENCE =
   /\p{ExtPict}[\ufe0f\p{EMod}]?(?:\u200d\p{ExtPict}[\ufe0f\p{EMod}]?){1,3}|\u{1f3f4}[\u{e0020}-\u{e007e}]{1,8}\u{e007f}/uy;
 const LACKS_SELECTOR = /(?!\p{EPres})\p{ExtPict}(?![\ufe0f\p{EMod}])/gu;
 const MODIFIER = /[\ufe0f\p{EMod}]/u;
-/** Compiled when it is needed first: that takes 17 ms where a browser does it while the page loads. */
+/** Compiled when it is first needed: it would take a browser 17 ms while the page loads. */
 let emoji: RegExp | undefined;
 
 /**

@@ -20,7 +20,8 @@ import {
  */
 
 /**
- * The place of the questions, before their names; and that where the token of the address is exchanged for a cookie.
+ * The paths of the URLs: `questions` stands before the name of a question; at `session` the page exchanges the token of
+ * the address for a cookie.
  */
 export const PLACES = { questions: '/api/', session: '/session' } as const;
 
@@ -78,11 +79,11 @@ const facts = record({
   keyPrefix: text,
   /** The most bytes of a file that is read. */
   maxBytes: number,
-  /** The page may change what it shows. */
+  /** True where the page may change what it shows. */
   canWrite: flag,
   /** The text that is replaced becomes an earlier version. */
   keepsHistory: flag,
-  /** An export is shown: there is no store behind it, and no history. */
+  /** True where the page shows an export, which has neither a store nor a history. */
   isExport: flag,
 });
 
@@ -106,9 +107,9 @@ const storedFile = record({
 export type StoredFile = Shaped<typeof storedFile>;
 
 const treeChange = record({
-  /** The files that were told before count no more. */
+  /** True where the files that were told before no longer count. */
   whole: flag,
-  /** More of the tree comes. */
+  /** True where more of the tree follows. */
   isPartial: flag,
   changed: list(storedFile),
   removed: list(text),
@@ -171,9 +172,9 @@ const versionEntry = record({
   size: optional(number),
   /** The version that it replaced; absent for a new file. */
   previous: optional(text),
-  /** `redacted` was taken out. */
+  /** `redacted`: the text was taken out. */
   text: optional(word('kept', 'redacted')),
-  /** Its fate. */
+  /** The fate of the version. */
   end: optional(text),
 });
 
@@ -197,7 +198,10 @@ const linesReading = record({
       isCertain: flag,
     }),
   ),
-  /** The lines from the first on: so many of one origin, by its place in `origins`; -1 for none that is known. */
+  /**
+   * The origins of the lines from the first on: `count` lines of the origin at that place in `origins`; -1 for an
+   * unknown one.
+   */
   runs: list(record({ origin: number, count: number })),
 });
 
@@ -216,9 +220,9 @@ const planReading = record({
       writer: optional(text),
     }),
   ),
-  /** Files that stay as they are, though they were meant. */
+  /** The files that the plan leaves as they are although it was asked to change them. */
   left: list(record({ path: text, reason: text })),
-  /** The name of the plan: this plan is carried out, or nothing. */
+  /** The name of the plan: `carryOut` carries out this plan, or none. */
   digest: optional(text),
 });
 
@@ -226,7 +230,7 @@ const changedFields = {
   path: text,
   /** The version of the file that was written. */
   version: optional(text),
-  /** The policy had something replaced in what was written. */
+  /** True where the policy had something replaced in what was written. */
   isRedacted: flag,
 };
 
@@ -279,7 +283,7 @@ const searchReading = record({
   lines: number,
   /** Files that are damaged or too large. */
   unread: number,
-  /** More lines may have the text than were sent. */
+  /** True where more lines may have the text than were sent. */
   isCut: flag,
 });
 
@@ -291,7 +295,7 @@ const verifyReading = record({
       /** `FAIL`, `wait` or `fixed`. */
       level: text,
       sentence: text,
-      /** Something is still to be done about it. */
+      /** True where something is still to be done about the finding. */
       isLeft: flag,
       /** A file that can be looked at. */
       path: optional(text),
@@ -321,7 +325,7 @@ export const QUESTIONS = {
   watch: { forms: [{ id: 'text' }, {}], line: treeChange },
   /** Tells a watch what is open: it looks there first. */
   attend: { forms: [{ id: 'text', paths: 'paths' }], result: record({}) },
-  /** Has the server know, until it ends, the path that a random name in an address stands for. */
+  /** Tells the server which path a random name in an address stands for; it knows this until it ends. */
   keepPlace: { forms: [{ name: 'text', path: 'path' }], result: record({}) },
   place: { forms: [{ name: 'text' }], result: record({ path: optional(text) }) },
   file: { forms: [{ path: 'path' }], result: fileReading },

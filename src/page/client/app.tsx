@@ -53,7 +53,7 @@ function withChange(tree: ShownTree, change: TreeChange): ShownTree {
   return { files, root, foreign, everyMs, restMs, changed: new Set(changed), isLoaded: !change.isPartial };
 }
 
-/** The place to be shown, and what was asked before the app was there. */
+/** The place to be shown, and the answers that were asked for before the app was loaded. */
 interface Started {
   readonly place: PageAddress;
   readonly facts: Promise<Facts>;
@@ -63,7 +63,7 @@ interface Started {
 /** Shows the page in an element, at the place that its address leads to. */
 export async function show(element: HTMLElement, begun: BegunWatch | undefined): Promise<void> {
   const facts = ask('facts', {});
-  // A failure is handled by the app, once it is there.
+  // The app handles a failure, once it is loaded.
   facts.catch(() => {});
   const place = await placeAt(location.hash);
   if (place === undefined) history.replaceState(null, '', '/');

@@ -35,7 +35,7 @@ type Answerer<N extends QuestionName> = (
 /** Functions that answer the questions of the protocol, or some of them. */
 export type Answerers = { readonly [N in QuestionName]?: Answerer<N> };
 
-/** Makes the questions: each has its fields read, and tells beside its result how many requests it took. */
+/** Makes the questions: each reads its fields, and tells beside its result how many requests it took. */
 export function questionsOf(answerers: Answerers): Questions {
   const names = Object.keys(answerers) as readonly QuestionName[];
   return Object.fromEntries(names.map((name) => [name, questionOf(name, answerers[name])]));
@@ -110,7 +110,7 @@ function pageSentence(
   }
 }
 
-/** The command of the tool that a question comes nearest to, where that is not `view`. */
+/** The command of the tool that is nearest to a question, where that is not `view`. */
 const COMMANDS: Readonly<Record<string, string>> = {
   write: 'create',
   restore: 'create',
@@ -118,7 +118,7 @@ const COMMANDS: Readonly<Record<string, string>> = {
   rename: 'rename',
 };
 
-/** Takes the sentence of the command that comes nearest. */
+/** Makes the sentence of the command that is nearest to the question. */
 function toolSentence(error: MemoryError, name: string, { path, to }: GivenFields): string {
   const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : 'view';
   const input = command === 'rename' ? { command, old_path: path, new_path: to } : { command, path };

@@ -38,7 +38,7 @@ export interface BoundedServer {
 interface Connection {
   /** The request that is being received or answered. */
   request: IncomingMessage | undefined;
-  /** A request on it was served before. */
+  /** True where a request on the connection was served before. */
   isProven: boolean;
 }
 
@@ -64,7 +64,7 @@ export function createBoundedServer(bounds: ServerBounds): BoundedServer {
   });
   boundConnections(server, bounds.connections);
 
-  /** The one that began first is the first. */
+  /** The bodies that are being read, the one that began first in front. */
   const readings = new Set<BodyReading>();
   let held = 0;
   const readBody: BoundedServer['readBody'] = async ({ request, response }, most) => {
@@ -121,7 +121,7 @@ function joined(chunks: readonly Uint8Array[], length: number): Uint8Array {
 }
 
 function boundConnections(server: Server, most: number): void {
-  /** The oldest is the first. */
+  /** The open connections, the oldest in front. */
   const connections = new Map<Socket, Connection>();
   const waiting = ({ request }: Connection): boolean => request?.complete !== true;
 

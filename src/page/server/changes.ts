@@ -12,8 +12,8 @@ import type { Answerers } from './answer-questions.ts';
 import type { FieldsOf } from './read-fields.ts';
 
 /**
- * Answers what a page that may write asks beside the rest. Everything goes through the policies and limits of any
- * writer, and replaces or deletes nothing but the version that the page has shown.
+ * Answers the questions that change the memory, for a page that may write. Each obeys the policies and limits of any
+ * writer, and replaces or deletes only the version that the page has shown.
  *
  * @param tree what the page reads.
  * @param open opens what writes, for the first of them.
@@ -92,8 +92,8 @@ export function answerChanges(
 const AT_ONCE = { concurrency: 16, concurrentBytes: Number.POSITIVE_INFINITY };
 
 /**
- * Deletes the files below a directory, each only as the version that was listed; nothing where the files are not those
- * that were. What another writer does to a file meanwhile saves it.
+ * Deletes the files below a directory, each only as the version that was listed; deletes none where the directory holds
+ * other files by now. What another writer does to a file meanwhile saves it.
  */
 async function removeListed(
   { files }: Memory,

@@ -5,7 +5,7 @@ import { type FieldKind, type FormOf, QUESTIONS, type QuestionName } from '../pr
 /** A question's input as it came from the browser. */
 export type GivenFields = Readonly<Record<string, unknown>>;
 
-/** Every kind of field, as it is once it was read. */
+/** The type of each kind of field, once it was read. */
 interface KindsOfFields {
   readonly path: MemoryPath;
   readonly text: string;
@@ -64,7 +64,8 @@ export function readFields<N extends QuestionName>(name: N, given: GivenFields):
 }
 
 /**
- * Finds the first form whose fields are all given, null where that alone is a field's kind; the last form otherwise.
+ * Finds the first form whose fields are all given, the last form otherwise. Null fits a field of the kind `null`, and
+ * such a field alone.
  */
 function formOf(forms: readonly FormFields[], given: GivenFields): FormFields {
   const fits = (form: FormFields): boolean =>

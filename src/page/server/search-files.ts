@@ -74,7 +74,10 @@ export async function searchFiles(
 
 const NOTHING: ReadFile = { content: new Uint8Array(), version: '' };
 
-/** A file that is damaged or too large, or listed under a name that no file can have, keeps no one from the others. */
+/**
+ * Passes over a file that is damaged or too large, or listed under a name that no file can have, so that the search
+ * goes on.
+ */
 function unreadOrThrown(error: unknown): 'unread' {
   if (isDamaged(error) || hasCode(error, 'invalid_path')) return 'unread';
   throw error;

@@ -40,7 +40,10 @@ const QUESTIONS_BYTES = 16_777_216;
 /** The longest body of a request for a cookie. Its sender has proved nothing yet. */
 const MAX_SESSION_BYTES = 1_024;
 
-/** No script, style, picture or request but its own; what a memory holds can never become any of them. */
+/**
+ * The headers of each answer: the page has no script, style, picture or request but its own, and no text of a memory
+ * can become one.
+ */
 const HEADERS: Readonly<Record<string, string>> = {
   'content-security-policy': [
     "default-src 'none'",
@@ -132,7 +135,7 @@ function refuse(response: ServerResponse, { status, message }: RequestRefusal): 
   response.end(`${message}\n`);
 }
 
-/** The JSON object that a request carries. */
+/** Reads the JSON object that a request carries. */
 async function readObject(
   { request, response, readBody }: Served,
   most: number,
@@ -178,7 +181,7 @@ const TYPES: Readonly<Record<string, string>> = {
 };
 
 /**
- * The page's own files by the paths of their URLs, as `infra/bundle-page.ts` writes them.
+ * Reads the page's own files, as `infra/bundle-page.ts` writes them, by the paths of their URLs.
  *
  * @throws MemoryError `misconfigured` where they are not there.
  */

@@ -8,7 +8,7 @@ import type { Tree } from '../../tree/tree.ts';
 import { type Answerers, progressTo } from './answer-questions.ts';
 import { contentOf, countUnseen } from './content.ts';
 
-/** Tells who stands behind the hash of a writer. */
+/** Names the actor whose hash a version carries. */
 interface WriterNames {
   /**
    * The actor; the hash where no record names it; undefined for none. Asks the store only for a hash that is new to it.

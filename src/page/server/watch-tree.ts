@@ -33,9 +33,9 @@ export interface Watches {
    * and, where the tree has more than 1,000 objects, the next 1,000 of the rest.
    */
   watch(id: string, asking: Asking<TreeChange>): Promise<never>;
-  /** Has the watch of that id list these files and directories at each look, the first ones first. */
+  /** Makes the watch of that id list these files and directories at each look, in this order. */
   attend(id: string, paths: readonly MemoryPath[]): void;
-  /** Has every watch look at once at these files or directories and what lies below them. */
+  /** Makes every watch look at once at these files or directories and everything below them. */
   nudge(paths: readonly MemoryPath[]): void;
 }
 
@@ -251,8 +251,8 @@ interface RunningList {
    */
   take(work: Work | undefined, stretch: Stretch): Pick<TreeChange, 'changed' | 'removed'>;
   /**
-   * Finds the prefixes to be listed for paths: for those that are open as many as a few LISTs show, of a file in a very
-   * large directory its own alone; for those that were changed everything at and below them. None for a tree that one
+   * Finds the prefixes to list for paths. For open paths these are as many as a few LISTs show; for a file in a very
+   * large directory only its own. For changed paths they cover everything at and below them. None for a tree that one
    * LIST shows.
    */
   prefixesOf(
@@ -375,7 +375,7 @@ function createRunningList({ layout }: Tenant): RunningList {
   }
 }
 
-/** A path that no file can have is looked at with the rest. */
+/** Answers the prefix; none for a path that no file can have, which the look at the rest covers. */
 function unlessRefused(prefixOf: () => string): readonly string[] {
   try {
     return [prefixOf()];

@@ -13,7 +13,7 @@ import type { Shape } from '../../shapes.ts';
 import { type BegunWatch, gone, postQuestion, QuestionRefused } from './post.ts';
 import { countAnswer } from './spent.ts';
 
-/** The server does not know this browser. */
+/** The refusal of a server that does not know this browser. */
 export const LOCKED = 'locked';
 
 /** Explains the status with which the server refuses a question unread. */
@@ -22,7 +22,7 @@ const REFUSED: ReadonlyMap<number, string> = new Map([
   [503, 'Nothing was changed: the program that shows this page has too much to do. Try again.'],
 ]);
 
-/** The same for a watch, which is asked for again. */
+/** Explains the status with which the server refuses a watch, which the page asks for again. */
 const WATCH_REFUSED: ReadonlyMap<number, string> = new Map([
   [503, 'The program that shows this page has too much to do.'],
 ]);
@@ -37,7 +37,7 @@ const SHAPES: { readonly [N in QuestionName]: AnswerShapes<N> } = QUESTIONS;
 
 interface AskOptions<L> {
   readonly signal?: AbortSignal;
-  /** Sees every line before the last one. */
+  /** Hears every line before the last one. */
   readonly onLine?: (line: L) => void;
 }
 
@@ -71,7 +71,7 @@ export async function* changesOf({ response: asked, ending }: BegunWatch): Async
   throw gone();
 }
 
-/** Tells what an answer carries. @throws QuestionRefused where it is none; `refused` explains some by their status. */
+/** Answers the body of an answer. @throws QuestionRefused for a refusal; `refused` explains some by their status. */
 async function bodyOf(
   asked: Promise<Response>,
   refused: ReadonlyMap<number, string>,
@@ -115,7 +115,7 @@ async function* linesOf(
   }
 }
 
-/** Returns null for what is no JSON: no line of the protocol is null. */
+/** Parses a line; null for a text that is no JSON, as no line of the protocol is null. */
 function parsed(line: string): unknown {
   try {
     return JSON.parse(line);

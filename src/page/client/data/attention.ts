@@ -4,9 +4,9 @@ import { ask } from './ask.ts';
 const PAUSE_MS = 150;
 
 interface Attended {
-  /** The watch; one that ended meanwhile begins anew, with another name. */
+  /** The name of the watch; one that ended meanwhile begins anew, with another name. */
   readonly id: string;
-  /** The path that is open; undefined where the watch looks at all alike. */
+  /** The path that is open; undefined where the watch looks at everything alike. */
   readonly selected: string | undefined;
   /** The directories whose files can be seen in the tree. */
   readonly seen: readonly string[];

@@ -5,7 +5,7 @@ import { compareLines } from '../../../language/line-diff.ts';
 const CONTEXT = 3;
 /** Longer lines are not compared word by word. */
 const LONGEST_LINE = 2_000;
-/** Lines with more words that differ are told as changed altogether. */
+/** The most words that may differ in a line: with more of them, the line counts as changed altogether. */
 const MOST_WORDS = 100;
 
 interface DiffPart {
@@ -85,7 +85,10 @@ function numbered(
   });
 }
 
-/** Compares removed and added lines word by word where they are as many; gives the parts by the places in the hunk. */
+/**
+ * Compares removed and added lines word by word where there are as many of each; answers the parts by the places of the
+ * lines in the hunk.
+ */
 function partsOf(hunk: readonly string[]): ReadonlyMap<number, readonly DiffPart[]> {
   const parts = new Map<number, readonly DiffPart[]>();
   for (let start = 0; start < hunk.length; ) {

@@ -14,17 +14,17 @@ export type DraftsByPath = ReadonlyMap<string, FileDraft>;
 
 const NO_DRAFTS: DraftsByPath = new Map();
 
-/** The time in which a draft that was thrown away can be had back. */
+/** The time within which a draft that was thrown away can be brought back. */
 const UNDO_MS = 10_000;
 
-/** Keeps what is written and not saved, and has the browser ask before it leaves it. */
+/** Keeps what is written and not saved, and makes the browser ask before it leaves the page. */
 export function useDrafts(): {
   readonly drafts: DraftsByPath;
-  /** The path of the draft that was thrown away last, while it can be had back. */
+  /** The path of the draft that was thrown away last, while it can be brought back. */
   readonly thrown: string | undefined;
-  /** Keeps another draft at a path; none there where it is undefined. */
+  /** Keeps a draft at a path in place of the former one, or none where it is undefined. */
   setDraft(path: string, draft: FileDraft | undefined): void;
-  /** Takes the draft at a path away; `bringBack` can have it back for ten seconds. */
+  /** Throws the draft at a path away; `bringBack` brings it back within ten seconds. */
   throwAway(path: string): void;
   bringBack(): void;
 } {

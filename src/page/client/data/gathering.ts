@@ -1,8 +1,9 @@
 import type { StoredFile, TreeChange } from '../../protocol.ts';
 
 /**
- * Joins the pages of a look at everything: the first time until they are as many files as were passed on, so that a
- * tree is made anew a few times, and later to the end, so that a tree that is shown never shrinks meanwhile.
+ * Joins the pages of a look at everything. At the first look it passes pages on once they have as many files as were
+ * passed on before, so that the tree is drawn only a few times; at later looks it passes all on at the end, so that a
+ * tree that is shown never shrinks meanwhile.
  *
  * @param first what was passed on already.
  */

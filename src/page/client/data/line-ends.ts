@@ -5,8 +5,8 @@ const END = /\r\n|\r|\n/g;
 const LAST_END = /(?:\r\n|\r|\n)$/;
 
 /**
- * Makes the text that is saved of a draft. The browser makes each line end of what is typed a line feed; here a line of
- * the base has its own again, and any other one that which most lines of the base have.
+ * Makes the text that is saved of a draft. The browser turns each line end into a line feed. Here a line of the base
+ * gets its own line end back, and any other line gets the one that most lines of the base have.
  */
 export function savedText({ text, base }: { readonly text: string; readonly base: string }): string {
   if (text === base || !base.includes('\r')) return text;

@@ -129,7 +129,10 @@ function branchOf({
   return { path, name, branches, leaves, files, size, modified };
 }
 
-/** Puts what is new by its name in the place of what had it, and among the rest by order; leaves out what is undefined. */
+/**
+ * Puts each new entry in the place of the old one of its name, or among the others in their order; leaves out an entry
+ * that is undefined.
+ */
 function merged<T extends { readonly name: string }>(
   sorted: readonly T[],
   changes: ReadonlyMap<string, T | undefined>,
@@ -147,7 +150,7 @@ function merged<T extends { readonly name: string }>(
   return [...all, ...kept.slice(from)];
 }
 
-/** Finds the place of what is new among what is sorted, from a place on. */
+/** Finds the place of a new entry among the sorted ones, from a place on. */
 function placeIn<T extends { readonly name: string }>(sorted: readonly T[], each: T, from: number): number {
   let [low, high] = [from, sorted.length];
   while (low < high) {
@@ -233,7 +236,7 @@ export function filtered(files: FilesByPath, text: string): FilesByPath {
 
 const collator = new Intl.Collator('en', { numeric: true });
 
-/** Compares by name as people count, and two names that they take for one by their characters. */
+/** Compares names as people sort them (2 before 10), and two names that they take for one by their characters. */
 function byName(a: { readonly name: string }, b: { readonly name: string }): number {
   return collator.compare(a.name, b.name) || (a.name < b.name ? -1 : 1);
 }

@@ -7,7 +7,7 @@ import { QuestionRefused } from './post.ts';
 type PathQuestion = 'file' | 'directory' | 'object' | 'versions' | 'lines';
 
 interface LatestAnswer<T> {
-  /** The last one that came; while another is on its way, the one before. */
+  /** The last answer that came; while another one is on its way, the one before. */
   readonly value: T | undefined;
   readonly failure: QuestionRefused | undefined;
 }

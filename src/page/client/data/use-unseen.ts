@@ -1,6 +1,6 @@
 import { useCallback, useState } from 'preact/hooks';
 
-/** The number of characters that cannot be seen in a version of a file, by whoever has read it. */
+/** The number of characters that cannot be seen in a version of a file, told by the part of the page that read it. */
 export interface UnseenReading {
   readonly path: string;
   readonly version: string;
@@ -8,8 +8,8 @@ export interface UnseenReading {
 }
 
 /**
- * Keeps how many characters cannot be seen in each file that was read. A listing tells nothing of texts: a file that was
- * neither opened nor searched, and whose writer was not asked for, counts none.
+ * Keeps how many characters cannot be seen in each file that was read. A listing tells nothing of texts: it counts none
+ * for a file that was neither opened nor searched, and whose writer was not asked for.
  */
 export function useUnseen(): {
   unseenIn(file: { readonly path: string; readonly version: string }): number;

@@ -16,7 +16,7 @@ export function useWriters(
 ): {
   /** The actor; undefined while it is not known, empty where none is named. */
   writerOf(file: StoredFile): string | undefined;
-  /** These are on the screen. */
+  /** Hears which files are on the screen. */
   see(files: readonly StoredFile[]): void;
 } {
   const [known, setKnown] = useState<ReadonlyMap<string, string>>(new Map());

@@ -46,7 +46,7 @@ export function Editor({
     }
   };
   const mine = useMemo(() => savedText(draft), [draft]);
-  /** Saves by a question that tells whether it wrote; where it did not, both texts are shown. */
+  /** Saves by a question that answers whether it wrote; where it did not, shows both texts. */
   const saveBy = async (question: () => Promise<boolean>): Promise<void> => {
     setFailure(undefined);
     setSaving(true);
@@ -159,7 +159,7 @@ function Conflict({
   readonly isSaving: boolean;
   readonly onBoth: () => void;
   readonly onMine: () => void;
-  /** Writes over whatever others write until then; undefined where that would be lost. */
+  /** Writes over whatever others have written by then; undefined where their text would be lost. */
   readonly onNewest: (() => void) | undefined;
   readonly onTheirs: () => void;
   readonly onBack: () => void;

@@ -28,7 +28,7 @@ interface SeldomAct {
   readonly run: () => void;
 }
 
-/** The buttons that change what is shown; the seldom ones stand in a menu where there is little room. */
+/** Shows the buttons that change the file; where there is little room, those for rare acts stand in a menu. */
 export function FileActs(props: FileActsProps) {
   const { path, version, onEdit } = props;
   const [asked, setAsked] = useState<'new' | 'rename' | 'delete'>();
@@ -67,7 +67,7 @@ export function FileActs(props: FileActsProps) {
   );
 }
 
-/** A button that opens a menu of acts, which is gone through with the arrows and closed with Escape. */
+/** Shows a button that opens a menu of acts; arrows move through the menu, and Escape closes it. */
 function ActMenu({ acts }: { readonly acts: readonly SeldomAct[] }) {
   /** The place of the act that has the focus; undefined while the menu is closed. */
   const [at, setAt] = useState<number>();
@@ -160,7 +160,7 @@ function Rename({ path, onOpen, onClose }: ActDialogProps) {
 }
 
 function Delete({ path, version, files, onClose }: ActDialogProps) {
-  // The files that were shown when the question was put are those that are deleted.
+  // The files that were shown when the page asked are those that it deletes.
   const [shown] = useState({ version, files });
   const remove = async (): Promise<void> => {
     if (shown.version !== null) {

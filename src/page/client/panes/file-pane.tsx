@@ -29,7 +29,7 @@ interface FilePaneProps {
   readonly filesBelow: readonly StoredFile[];
   /** The line to which the text is scrolled. */
   readonly line: number | undefined;
-  /** Another one: what is stored has changed. */
+  /** Differs from the one before where what is stored has changed. */
   readonly stamp: unknown;
   readonly look: FileLook | undefined;
   readonly onLook: (look: FileLook | undefined) => void;
@@ -148,7 +148,7 @@ const MOST_CRUMBS = 4;
 /** A name of fewer UTF-16 units is never cut. */
 const SHORT_CRUMB = 5;
 
-/** The path, each directory of which leads to it. Of a deep one those in the middle share a crumb. */
+/** Shows the path as crumbs, each of which leads to its directory. In a deep path those in the middle share one. */
 function Crumbs({ path, onOpen }: { readonly path: string; readonly onOpen: (path: string) => void }) {
   const [name = '', ...above] = path.slice(1).split('/').reverse();
   const directories = above
@@ -248,7 +248,7 @@ function Shown({
   }
 }
 
-/** Tells what a file is that is no text, and gives it to the browser to be saved as it is. */
+/** Tells the kind of a file that is no text, and lets the browser save it as it is. */
 function Told({
   path,
   base64,
@@ -259,7 +259,7 @@ function Told({
   readonly children: ComponentChildren;
 }) {
   const download = (): void => {
-    // Has no type, so that no browser shows it in the place of the page.
+    // A blob without a type, so that no browser shows it in place of the page.
     const url = URL.createObjectURL(new Blob([bytesOf(base64)], { type: 'application/octet-stream' }));
     const link = document.createElement('a');
     Object.assign(link, { href: url, download: visibleName(path.slice(path.lastIndexOf('/') + 1)) });

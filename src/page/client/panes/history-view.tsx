@@ -14,7 +14,7 @@ import { EntryFacts } from './versions.tsx';
 /** The request that a plan answers: an actor to undo, or a moment to restore. */
 type PlanInput = { readonly undo: string } | { readonly at: string };
 
-/** A plan with the wish that it answers, in words. */
+/** A plan with the request that it answers, in words. */
 interface ShownPlan {
   readonly input: PlanInput;
   readonly wish: string;

@@ -20,7 +20,7 @@ interface PaletteGoals {
   readonly onOpen: (path: string) => void;
 }
 
-/** The most rows that are shown: who wants others types on. */
+/** The most rows that are shown: a person who wants others goes on typing. */
 const MOST_ROWS = 50;
 
 /** One field that leads to files, views and acts by words of their names. */
@@ -95,8 +95,8 @@ export function Palette({
 }
 
 /**
- * Finds what has all words of the text in its name: views and acts, then files, and of these the ones whose own name has
- * the first word before those whose directories have it.
+ * Finds everything whose name has all words of the text: views and acts, then files. Files whose own name has the first
+ * word come before those whose directories have it.
  */
 function rowsFor(text: string, { files, acts, onOpen }: PaletteGoals): readonly PaletteRow[] {
   const words = text.toLowerCase().split(/\s+/).filter(Boolean);

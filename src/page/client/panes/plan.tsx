@@ -26,7 +26,7 @@ const KINDS: readonly (readonly [what: ShownChange['what'], word: string])[] = [
   ['rename', 'renamed'],
   ['create', 'created'],
 ];
-/** The number of more changes is to be typed before they are made. */
+/** The most changes that a click makes; for more of them the person types their number first. */
 const MOST_UNTYPED = 20;
 /** The likely height of a row in pixels. */
 const ROW_HEIGHT = 54;
@@ -40,7 +40,7 @@ export function Plan({
   onCarryOut,
   onOpen,
 }: {
-  /** The wish that the plan answers, in words. */
+  /** The request that the plan answers, in words. */
   readonly wish: string;
   readonly reading: ResultOf<'plan'>;
   readonly canWrite: boolean;
@@ -117,7 +117,7 @@ function rowsOf({ changes, left }: ResultOf<'plan'>): readonly PlanRow[] {
   return [...changed, ...kept];
 }
 
-/** Asks for the act at the bottom of what is seen, however long the plan is. */
+/** Shows the button for the act at the bottom of the window, however long the plan is. */
 function ActBar({
   count,
   wish,

@@ -16,7 +16,7 @@ interface StorePaneProps {
   readonly keyPrefix: string;
   readonly isReady: boolean;
   readonly onOpen: (path: string) => void;
-  /** Only a strip of the pane is there: nothing is asked for it. */
+  /** True where only a strip of the pane is shown, for which nothing is asked. */
   readonly isFolded: boolean;
   readonly onFold: (isFolded: boolean) => void;
 }
@@ -107,7 +107,7 @@ function idOfKey({ key }: StoredFile): string {
   return `key-${key}`;
 }
 
-/** The objects of a directory: their keys are all that a listing tells. */
+/** Shows the objects of a directory by their keys, which are all that a listing tells. */
 function Keys({ path, files, foreign, keyPrefix, onOpen }: StorePaneProps) {
   const place = useRef<HTMLDivElement>(null);
   const rows = useMemo(() => {

@@ -62,7 +62,7 @@ export function Footer({
   /** Milliseconds from one look at what is open to the next, and until all else was looked at; 0 for none. */
   readonly everyMs: number;
   readonly restMs: number;
-  /** The reason for which the tree is not looked at; undefined while it is. */
+  /** The reason why the tree is not watched; undefined while it is. */
   readonly paused: string | undefined;
   readonly onHelp: () => void;
 }) {

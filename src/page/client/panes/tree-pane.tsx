@@ -28,7 +28,7 @@ export function TreePane({
   onOpen,
   onSeen,
 }: {
-  /** Files can tell who wrote them. */
+  /** True where the page can tell who wrote a file. */
   readonly hasWriters: boolean;
   readonly tree: {
     readonly files: FilesByPath;
@@ -166,7 +166,7 @@ function Tree({
   }, [selected]);
   useEffect(() => {
     const row = rows.findIndex((each) => showsPath(each, selected));
-    // Once for each path: after that the tree is where its reader scrolls it to.
+    // Scrolls once for each path: after that the reader decides where the tree is.
     if (revealed.current === selected || row === -1 || place.current === null) return;
     revealed.current = selected;
     revealRow(place.current, row, rowHeight);

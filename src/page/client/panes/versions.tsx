@@ -11,7 +11,7 @@ import { useVersion } from './use-version.ts';
 
 interface VersionsProps {
   readonly path: string;
-  /** Another one: what is stored has changed. */
+  /** Differs from the one before where what is stored has changed. */
   readonly stamp: unknown;
   readonly canWrite: boolean;
 }
@@ -143,7 +143,7 @@ function Comparison({
   );
 }
 
-/** Shows what would become of the file, and does it. */
+/** Shows what a restore would make of the file, and restores it. */
 function TakeBack({
   path,
   shown,

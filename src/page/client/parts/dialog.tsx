@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import { QuestionRefused } from '../data/post.ts';
 
-/** Asks before something is done; stays open, and says why, where that is refused. */
+/** Asks before something is done; where that is refused, stays open and says why. */
 export function Dialog({
   title,
   act,

@@ -8,9 +8,9 @@ export interface LineOrigin {
   readonly time: number;
   /** False: the line may be older. */
   readonly isCertain: boolean;
-  /** Its actor is another one than the actor who wrote most lines of the file. */
+  /** True where the actor is not the one who wrote most lines of the file. */
   readonly isOther: boolean;
-  /** It is the first line of its origin, or the line above has another one. */
+  /** True where the line above has another origin, or there is none above. */
   readonly isFirst: boolean;
 }
 

@@ -4,7 +4,10 @@ import { visibleName } from '../../../language/invisible.ts';
 import { NearPart, partsOf } from './near-part.tsx';
 import { SeenText } from './seen-text.tsx';
 
-/** HTML in a text is text. Nothing is made of addresses: what they lead to is named, and never asked for. */
+/**
+ * Leaves HTML in a text as text, and makes no links of addresses: the page names what they lead to, and never asks for
+ * it.
+ */
 const parser = new MarkdownIt({ html: false, linkify: false, typographer: false });
 
 /** Elements that a text may become; any other kind of token shows as its text. */

@@ -1,14 +1,14 @@
 import type { ComponentChildren } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 
-/** The pixels above and below what is seen within which a part is laid out. */
+/** The pixels above and below the visible area within which a part is laid out. */
 const MARGIN = 800;
 /** The rows that are laid out together. */
 const ROWS_PER_PART = 100;
 
 /**
- * A part of what scrolls, whose children exist only while it is near what is seen; an empty element of the height that
- * they had stands for them otherwise.
+ * Shows a part of a scrolled view. Its children exist only while it is near the visible area; otherwise an empty
+ * element of the same height stands in for them.
  */
 export function NearPart({
   tag: Tag = 'div',
@@ -20,9 +20,9 @@ export function NearPart({
   readonly tag?: 'div' | 'span' | 'tbody' | 'ul' | 'ol';
   /** The number of the first item of an ordered list. */
   readonly start?: number | undefined;
-  /** The likely height in pixels, which counts until the children were laid out once. */
+  /** The likely height in pixels, which counts until the children have been laid out once. */
   readonly height: number;
-  /** The children exist wherever the part is. */
+  /** True where the children exist wherever the part is. */
   readonly isShown?: boolean;
   readonly children: () => ComponentChildren;
 }) {
@@ -118,7 +118,7 @@ interface Observing {
 /** One observer for everything that scrolls together. */
 const observing = new WeakMap<Node, Observing>();
 
-/** Tells whenever an element comes near to what is seen, or leaves it; returns what ends that. */
+/** Tells whenever an element comes near the visible area, or leaves it; returns the function that ends this. */
 function observe(
   element: HTMLElement,
   scroller: HTMLElement | null,

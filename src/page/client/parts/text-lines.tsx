@@ -20,7 +20,7 @@ export function TextLines({
   readonly text: string;
   readonly isNumbered: boolean;
   readonly line?: number | undefined;
-  /** Given: there is a gutter that tells who wrote each line; null while that is not known yet. */
+  /** The writers of the lines, for a gutter beside them; null while they are not known yet, absent for no gutter. */
   readonly writers?: ResultOf<'lines'> | null | undefined;
 }) {
   const place = useRef<HTMLDivElement>(null);

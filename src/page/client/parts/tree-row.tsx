@@ -36,7 +36,7 @@ export function Row({
   readonly isActive: boolean;
   readonly isSelected: boolean;
   readonly isChanged: boolean;
-  /** A text is being written there, or below it where nothing shows it. */
+  /** True where a text is being written at the path, or below it where no row shows that. */
   readonly isUnsaved: boolean;
   readonly onOpen: () => void;
   readonly onToggle: () => void;

@@ -1,7 +1,7 @@
 import { useEffect, useMemo, useRef } from 'preact/hooks';
 import type { FileLook, Pane, View } from '../data/view-state.ts';
 
-/** Moves the focus, at once where the element can be seen already: what is typed next goes there. */
+/** Moves the focus, at once where the element can be seen already, so that what is typed next goes there. */
 function focusOn(selector: string): void {
   const focus = (): void => document.querySelector<HTMLElement>(selector)?.focus();
   focus();

@@ -1,7 +1,7 @@
 import type { ComponentChildren, RefObject } from 'preact';
 import { useEffect, useLayoutEffect, useState } from 'preact/hooks';
 
-/** Rows above and below what is seen. New ones are laid out once half of them were scrolled past. */
+/** The rows above and below the visible ones. New ones are laid out once half of them were scrolled past. */
 const SPARE_ROWS = 12;
 
 /**
@@ -18,7 +18,7 @@ export function VirtualList<T>({
   readonly place: RefObject<HTMLElement | null>;
   readonly rows: readonly T[];
   readonly height: number;
-  /** Called with the rows that exist, whenever they are others. */
+  /** Called with the rows that exist, whenever they change. */
   readonly onSeen?: (rows: readonly T[]) => void;
   readonly children: (row: T, index: number) => ComponentChildren;
 }) {
