@@ -44,7 +44,7 @@ const FIVE_MINUTES = Duration.minutes(5);
 const SELDOM = { evaluationPeriods: 6, datapointsToAlarm: 3 };
 /** The part of the deliveries that is tried again from which on an alarm goes off. */
 const RATE = { threshold: 0.5 };
-/** The fewest retries in five minutes of which a rate is told: one turn alone is tried again three times in the first. */
+/** The fewest retries in five minutes that make a rate: one turn alone is tried again three times in the first five. */
 const FEWEST_RETRIES = 3;
 
 /**

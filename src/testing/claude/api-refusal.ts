@@ -36,7 +36,7 @@ export function parseJson(body: string): unknown {
   }
 }
 
-/** The object at `at`; with `fields`, one that has no others. */
+/** Reads the object at `at`; with `fields`, one that has no other fields. */
 export function record(value: unknown, at: string, fields?: readonly string[]): JsonObject {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw new ApiRefusal(`${at}: Input should be an object`);

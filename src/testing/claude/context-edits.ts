@@ -62,8 +62,8 @@ export interface ScriptedView {
 }
 
 /**
- * The values of the `anthropic-beta` header. Throws `ApiRefusal` for an unknown one, as that of compaction on demand is
- * on Bedrock ("Compaction on demand", compatibility).
+ * Reads the values of the `anthropic-beta` header. Throws `ApiRefusal` for an unknown one, such as that of compaction
+ * on demand on Bedrock ("Compaction on demand", compatibility).
  */
 export function parseBetas(header: unknown, platform: Platform): ReadonlySet<string> {
   const betas = typeof header === 'string' ? header.split(',').map((beta) => beta.trim()) : [];
@@ -104,9 +104,9 @@ export function parseContextManagement(value: unknown, context: EditContext): Co
 }
 
 /**
- * A summary in the conversation is understood only with the header of its kind. One on demand is the very first block,
- * the only one of its kind, and takes no compaction at a threshold beside it ("Compaction on demand", continue from the
- * summary, errors, limits; most words are not told there).
+ * Refuses a summary in the conversation without the header of its kind. One on demand is the very first block, the only
+ * one of its kind, and takes no compaction at a threshold beside it ("Compaction on demand", continue from the summary,
+ * errors, limits; most words are not told there).
  */
 export function checkSummaries(
   messages: readonly RequestMessage[],

@@ -11,7 +11,7 @@ const PRELUDE_BYTES = 12;
 const CRC_BYTES = 4;
 
 /**
- * One message of an AWS event stream, as InvokeModelWithResponseStream sends it: two lengths and their checksum,
+ * Makes one message of an AWS event stream, as InvokeModelWithResponseStream sends it: two lengths and their checksum,
  * headers, the payload `{ bytes: base64 of the event }`, and a checksum of all.
  */
 export function eventStreamFrame(event: ScriptedEvent): Uint8Array<ArrayBuffer> {

@@ -14,10 +14,10 @@ interface Ending {
 }
 
 /**
- * The user begins, or a summary on demand does, which may stand alone. Messages of one role in a row are one turn
- * ("Create a Message", `messages`). A system message stands directly after a message of the user's, and last or in
- * front of one of the assistant's ("Mid-conversation system messages", placement; one after a server tool's use is not
- * played here).
+ * Checks the order of messages. The user begins, or a summary on demand does, which may stand alone. Messages of one
+ * role in a row are one turn ("Create a Message", `messages`). A system message stands directly after a message of the
+ * user's, and last or in front of one of the assistant's ("Mid-conversation system messages", placement; one after a
+ * server tool's use is not played here).
  */
 export function checkOrder(messages: readonly RequestMessage[], ending: Ending): void {
   if (messages.length === 0) throw new ApiRefusal('messages: at least one message is required');
@@ -94,9 +94,9 @@ function checkThoughtFirst(messages: readonly RequestMessage[]): void {
 }
 
 /**
- * Every call is answered once, at the beginning of the very next turn, and nothing else is answered ("Handle tool
- * calls"); a call that the API runs itself has its result within the assistant's turn, unless that is the last ("Server
- * tools").
+ * Checks that every call is answered once, at the beginning of the very next turn, and that nothing else is answered
+ * ("Handle tool calls"); a call that the API runs itself has its result within the assistant's turn, unless that is the
+ * last ("Server tools").
  */
 export function checkToolResults(messages: readonly RequestMessage[]): void {
   const seen = new Set<string>();

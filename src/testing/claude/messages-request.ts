@@ -149,7 +149,8 @@ function refuseThread(): never {
 }
 
 /**
- * The types of the tools by name: the memory tool, tools of the caller, and the web search that the API runs itself.
+ * Reads the types of the tools by name: the memory tool, tools of the caller, and the web search that the API runs
+ * itself.
  */
 function parseTools(tools: readonly unknown[]): ReadonlyMap<string, string> {
   const types = new Map<string, string>();

@@ -71,8 +71,8 @@ const MODELS: ReadonlyMap<string, ModelFacts> = new Map([
 ]);
 
 /**
- * The facts of a model as a platform knows it. Bedrock compacts for the models of its own page on compaction; on Google
- * Cloud the documentation says nothing else than for the API. Neither has system messages within a conversation.
+ * Finds the facts of a model as a platform knows it. Bedrock compacts for the models of its own page on compaction; on
+ * Google Cloud the documentation says nothing else than for the API. Neither has system messages within a conversation.
  *
  * Throws `ApiRefusal` for a model that is not known.
  */

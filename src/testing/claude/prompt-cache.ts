@@ -16,8 +16,8 @@ const NOTHING: CacheUse = { read: 0, written: 0 };
 const LEAST_TOKENS = 1024;
 
 /**
- * The prompt cache: tools, system and messages in this order, up to a mark. Here all of a request is kept where it
- * bears a mark, as with the one for the whole request; entries do not age.
+ * Makes a prompt cache: it holds tools, system and messages in this order, up to a mark. Here all of a request is kept
+ * where it bears a mark, as with the one for the whole request; entries do not age.
  */
 export function createPromptCache(): PromptCache {
   const entries = new Set<string>();

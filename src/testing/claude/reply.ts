@@ -119,7 +119,7 @@ export function replyOf(
 }
 
 /**
- * The reply to a request for a summary: the block alone, or nothing where there is none; the tokens stand in the
+ * Makes the reply to a request for a summary: the block alone, or nothing where there is none; the tokens stand in the
  * iterations alone ("Compaction on demand", handle a missing summary, count compaction usage).
  */
 export function summaryReply(
@@ -155,7 +155,7 @@ function thought(thinking: string): ThinkingBlock {
   return { type: 'thinking', thinking, signature: '' };
 }
 
-/** The reply as the data of server-sent events, every block in one delta. */
+/** Writes the reply as the data of server-sent events, every block in one delta. */
 export function eventsOf({
   content,
   stop_reason,

@@ -30,8 +30,8 @@ export function summaryBlock(content: string): ThresholdSummary {
 }
 
 /**
- * The summary in a signed block that came back. Throws `ApiRefusal` in the codes of "Handle a missing summary or an
- * error" of the page "Compaction on demand"; the words are not told there.
+ * Reads the summary in a signed block that came back. Throws `ApiRefusal` in the codes of "Handle a missing summary or
+ * an error" of the page "Compaction on demand"; the words are not told there.
  */
 export function signedSummaryOf(block: JsonObject, at: string): string {
   const { content, signature } = record(block, at, ['type', 'content', 'signature', 'cache_control']);
@@ -41,7 +41,7 @@ export function signedSummaryOf(block: JsonObject, at: string): string {
   throw new ApiRefusal(`${at}: the compaction block is not as it was returned`, { details: { error_code } });
 }
 
-/** The summary in a block that came back. Throws `ApiRefusal` for one that was not made here or was changed. */
+/** Reads the summary in a block that came back. Throws `ApiRefusal` for one that was not made here or was changed. */
 export function summaryOf(block: JsonObject, at: string): string {
   const { content, encrypted_content } = block;
   if (typeof content !== 'string' || encrypted_content !== mark(content)) {

@@ -20,7 +20,7 @@ const BODY: Uint8Array = Uint8Array.of(1, 2, 3);
 const RACERS = 20;
 /** The number of objects that are written at once where many are. */
 const AT_ONCE = 32;
-/** A create waits seconds for a delete: so few race at once that a busy server answers in time. */
+/** The most creates that race at once: each may wait seconds for a delete, and a busy server must answer in time. */
 const RACES_AT_ONCE = 10;
 
 /** A store's differences from what every store does. */
@@ -749,7 +749,7 @@ const LISTING: readonly StoreCase[] = [
   },
 ];
 
-/** Does the work for each, so many at a time. */
+/** Does the work for each item, some at a time. */
 async function inBatches<T>(
   size: number,
   all: readonly T[],
@@ -766,7 +766,7 @@ function putting(key: ObjectKey, body: string, mode: PutMode = 'create') {
   return { key, mode, body: bytesOf(body) };
 }
 
-/** The body whose write was taken, of which there must be exactly one. */
+/** Finds the body whose write was taken, of which there must be exactly one. */
 function onlyWinner(bodies: readonly Uint8Array[], results: readonly WriteResult[]): Uint8Array {
   const winners = bodies.filter((_, at) => 'etag' in (results[at] ?? {}));
   const [winner] = winners;
