@@ -43,29 +43,29 @@ interface OperatedTenant {
 }
 
 export function createOperatorVerbs(
-  context: Tenant,
+  tenant: Tenant,
   { rootKeys, guard, versions }: OperatedTenant,
 ): OperatorVerbs {
-  const { store, layout, keyrings, clock, stamps, random, pause } = context;
+  const { store, layout, keyrings, clock, stamps, random, pause } = tenant;
   const editor = createKeyringEditor({ store, layout, rootKeys, guard, clock: stamps.now, random });
   return {
     keyStatus: ({ signal } = {}) => readKeyStatus({ rootKeys, editor, signal }),
     rootKeyStatus: ({ signal } = {}) => readRootKeyStatus({ rootKeys, editor, signal }),
     async rotate(request) {
-      refuseWriting(context);
+      refuseWriting(tenant);
       return rotateKey({ editor, clock: stamps.now, random }, request);
     },
     async migrate(request) {
-      refuseWriting(context);
+      refuseWriting(tenant);
       checkTtl(request?.ttlMs, LEAST_TTL_MS);
-      return migrateObjects(context, { ...request, editor });
+      return migrateObjects(tenant, { ...request, editor });
     },
     async rewrapRoot(request) {
-      refuseWriting(context);
+      refuseWriting(tenant);
       return rewrapRoot({ editor, rootKeys }, request);
     },
     async switchHistory(to, request) {
-      refuseWriting(context);
+      refuseWriting(tenant);
       if (to !== 'on' && to !== 'off' && to !== 'anew')
         throw misconfigured('History is turned on or off, or begun anew.');
       // A tenant without a write gets its keyring here.
@@ -73,14 +73,14 @@ export function createOperatorVerbs(
       return turnTenantHistory({ editor, stamps }, to, request);
     },
     async shred(request) {
-      refuseWriting(context);
+      refuseWriting(tenant);
       checkTtl(request?.ttlMs, 0);
       const report = await shredTenant({ store, layout, versions, clock, pause }, request);
       // The look meets the marker, and the keys leave this process too.
       await keyrings.look().catch(() => undefined);
       return report;
     },
-    export: (request) => exportTree(context, request),
+    export: (request) => exportTree(tenant, request),
   };
 }
 

@@ -35,24 +35,24 @@ interface UpkeepOf {
   readonly points?: readonly MountPoint[] | undefined;
 }
 
-export function createUpkeep(context: Tenant, of: UpkeepOf): Upkeep {
+export function createUpkeep(tenant: Tenant, of: UpkeepOf): Upkeep {
   const { history, expireAfterDays } = of.settings;
   const historyDays = history.days;
   return {
     async verify(request) {
-      if (request?.repair) refuseWriting(context);
-      return verifyTree(context, { historyDays, ...request });
+      if (request?.repair) refuseWriting(tenant);
+      return verifyTree(tenant, { historyDays, ...request });
     },
     async checkpoint(request) {
-      refuseWriting(context);
-      return checkpointTree(context, { historyDays, ...request });
+      refuseWriting(tenant);
+      return checkpointTree(tenant, { historyDays, ...request });
     },
     async expire(request = {}) {
-      if (request.dryRun !== true) refuseWriting(context);
+      if (request.dryRun !== true) refuseWriting(tenant);
       const days = { afterDays: expireAfterDays, historyDays, ...request };
-      const report = await expireTree(context, spareMounted(days, of));
+      const report = await expireTree(tenant, spareMounted(days, of));
       const { dryRun, signal } = request;
-      const { tenantPrefix } = context.layout;
+      const { tenantPrefix } = tenant.layout;
       const tombstones = dryRun === true ? 0 : await of.base.buryTombstones(tenantPrefix, { signal });
       return { ...report, tombstones };
     },

@@ -89,7 +89,7 @@ interface KnownBound {
 const KNOWN: KnownBound = { uuids: 200_000, transcripts: 32 };
 
 /** Makes the transcripts of a tenant. A host's calls come through `openSessions`, which loads this module. */
-export function createSessions(context: Tenant, bound: KnownBound = KNOWN): Sessions {
+export function createSessions(tenant: Tenant, bound: KnownBound = KNOWN): Sessions {
   const known = createRecent<TranscriptId, KnownTranscript>({
     most: bound.uuids,
     least: bound.transcripts,
@@ -114,7 +114,7 @@ export function createSessions(context: Tenant, bound: KnownBound = KNOWN): Sess
     nothing: T,
     read: (work: Work) => Promise<T>,
   ): Promise<T> => {
-    const work = await openWork(context, { signal });
+    const work = await openWork(tenant, { signal });
     return work === undefined ? nothing : read(work);
   };
 
@@ -122,11 +122,11 @@ export function createSessions(context: Tenant, bound: KnownBound = KNOWN): Sess
     async append(key, texts, { signal, fold } = {}) {
       const named = parseSessionKey(key);
       const given = [...texts];
-      refuseWriting(context);
+      refuseWriting(tenant);
       if (given.length === 0) return;
       const appendAll = async (): Promise<void> => {
         const lines = await inTurns(parseLines(given), signal);
-        const work = await openToWrite(context, { signal });
+        const work = await openToWrite(tenant, { signal });
         const transcript = transcriptId(work.keyring.names, named);
         const before = known.get(transcript);
         known.set(transcript, await appendLines(work, { key: named, lines, fold, known: before }));
@@ -160,7 +160,7 @@ export function createSessions(context: Tenant, bound: KnownBound = KNOWN): Sess
     },
     async remove(key, options = {}) {
       const named = parseSessionKey(key);
-      refuseWriting(context);
+      refuseWriting(tenant);
       await reading(options, undefined, (work) => removePages(work, named));
     },
   });

@@ -126,7 +126,7 @@ interface FormerText {
 
 const NO_FILES: DirectoryListing = { files: [], foreign: 0, truncated: false };
 
-export function createTree(context: Tenant): Tree {
+export function createTree(tenant: Tenant): Tree {
   const renames = createRenameRegister();
   const recovery = createRecovery(renames);
 
@@ -135,16 +135,16 @@ export function createTree(context: Tenant): Tree {
     verb: (work: Work) => Promise<T>,
   ): Promise<T | undefined> => {
     try {
-      const work = await openWork(context, options);
-      if (work === undefined || context.readOnly === true) return work && (await verb(work));
+      const work = await openWork(tenant, options);
+      if (work === undefined || tenant.readOnly === true) return work && (await verb(work));
       return await recovery.beside(work, () => verb(work));
     } catch (error) {
       throw asOfRead(error);
     }
   };
   const changing = async (options: KeptCall, before?: 'delete'): Promise<Work> => {
-    refuseWriting(context);
-    const work = await openWork(context, options);
+    refuseWriting(tenant);
+    const work = await openWork(tenant, options);
     if (work === undefined) throw new MemoryError('not_found', 'the tenant has no memory yet');
     await recovery.before(work);
     await work.saver?.nameActor(work, before);
@@ -160,11 +160,11 @@ export function createTree(context: Tenant): Tree {
     options: KeptCall,
   ): Promise<readonly [Work, MemoryPath, Uint8Array]> => {
     refuseRoot(path);
-    refuseWriting(context);
-    const admitted = await admitContent(context, { path, content }, options);
-    const refusal = context.quota?.refusalOf(admitted.length);
-    if (refusal !== undefined && (await openWork(context, options)) === undefined) throw refusal;
-    const work = await openToWrite(context, options);
+    refuseWriting(tenant);
+    const admitted = await admitContent(tenant, { path, content }, options);
+    const refusal = tenant.quota?.refusalOf(admitted.length);
+    if (refusal !== undefined && (await openWork(tenant, options)) === undefined) throw refusal;
+    const work = await openToWrite(tenant, options);
     await recovery.before(work);
     await work.saver?.nameActor(work);
     return [work, path, admitted];
@@ -176,7 +176,7 @@ export function createTree(context: Tenant): Tree {
     return reading(options, async (work) => {
       const found = await reviewFile(options.ofAnySize ? withoutLimit(work) : work, path);
       if (found === undefined) return undefined;
-      if (context.readOnly !== true) await context.accessRecords?.record(work, path);
+      if (tenant.readOnly !== true) await tenant.accessRecords?.record(work, path);
       options.onTouch?.({ kind: 'read', path, version: versionName(found) });
       return found;
     });
@@ -197,7 +197,7 @@ export function createTree(context: Tenant): Tree {
       if (pages !== undefined) yield* pages;
     },
     isAlwaysDirectory: (path) => path === MEMORY_ROOT,
-    wasDirectory: (path) => context.cache.isDirectory(path),
+    wasDirectory: (path) => tenant.cache.isDirectory(path),
     async list(directory, options = {}) {
       const { maxFiles } = options;
       const listing = await reading(options, (work) =>
@@ -205,10 +205,10 @@ export function createTree(context: Tenant): Tree {
       );
       const { files } = listing ?? NO_FILES;
       if (files.length === 0) refuseTooDeep(directory);
-      context.cache.noteDirectory(directory, files.length > 0 ? 'files' : 'nothing');
+      tenant.cache.noteDirectory(directory, files.length > 0 ? 'files' : 'nothing');
       if (files.length <= KEYS_PER_REQUEST) {
         for (const each of directoriesOf(files.map(({ path }) => path)))
-          context.cache.noteDirectory(each, 'files');
+          tenant.cache.noteDirectory(each, 'files');
       }
       return listing ?? NO_FILES;
     },
@@ -221,10 +221,8 @@ export function createTree(context: Tenant): Tree {
     },
     async replace(path, { content, version }, options = {}) {
       refuseRoot(path);
-      refuseWriting(context);
-      const admitted = options.wasAdmitted
-        ? content
-        : await admitContent(context, { path, content }, options);
+      refuseWriting(tenant);
+      const admitted = options.wasAdmitted ? content : await admitContent(tenant, { path, content }, options);
       return replaceVersion(await changing(options), path, { content: admitted, version });
     },
     edit: (path, edit, options) => orTooDeep(path, edits.edit(path, edit, options)),
@@ -241,17 +239,17 @@ export function createTree(context: Tenant): Tree {
     },
     async rename(rename, options = {}) {
       refuseRoot(rename.from);
-      refuseWriting(context);
-      await admitName(context, rename.to, options);
+      refuseWriting(tenant);
+      await admitName(tenant, rename.to, options);
       // Only the first rename loads this module.
       const { renamePath } = await import('./rename/rename.ts');
       const work = await changing(options);
       const run = (): Promise<void> => renamePath(work, renames, rename, options);
-      await (context.quota?.beside(run) ?? run());
+      await (tenant.quota?.beside(run) ?? run());
       options.onTouch?.({ kind: 'renamed', path: rename.from, to: rename.to });
     },
     async wasMade(deed, options) {
-      const work = context.readOnly === true ? undefined : await openWork(context, options);
+      const work = tenant.readOnly === true ? undefined : await openWork(tenant, options);
       if (work === undefined) return false;
       const { wasMade } = await import('./was-made.ts');
       return wasMade(work, renames, deed);

@@ -64,7 +64,7 @@ export const MOST_DAYS = 3_650;
  * @throws MemoryError `misconfigured` for numbers out of range; `unavailable` when another run is at work; what the
  * store and the keyring throw.
  */
-export async function expireTree(context: Tenant, options: ExpiryOptions): Promise<ExpiryReport> {
+export async function expireTree(tenant: Tenant, options: ExpiryOptions): Promise<ExpiryReport> {
   const { afterDays, historyDays, recordDays = 30, conversationDays = 90 } = options;
   const dryRun = options.dryRun === true;
   const sparesFiles = options.dryRun === 'files' || dryRun;
@@ -72,7 +72,7 @@ export async function expireTree(context: Tenant, options: ExpiryOptions): Promi
   if (historyDays !== undefined) checkWholeNumber('historyDays', historyDays, { least: 1, most: MOST_DAYS });
   checkWholeNumber('recordDays', recordDays, { least: 15, most: MOST_DAYS });
   checkWholeNumber('conversationDays', conversationDays, { least: 1, most: MOST_DAYS });
-  const work = await openWork(context, options);
+  const work = await openWork(tenant, options);
   if (work === undefined) return { files: 0, deleted: 0, marked: 0, records: 0, sessions: 0, busy: false };
 
   const busy = (await readRegister(work)).entry !== undefined;

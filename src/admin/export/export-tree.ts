@@ -35,12 +35,12 @@ export interface ExportReport {
  * occupied; the errors of the store, the keyring and the file system.
  */
 export async function exportTree(
-  context: Tenant,
+  tenant: Tenant,
   request: ExportOptions,
   begin: (to: string) => Promise<NewFolder> = beginFolder,
 ): Promise<ExportReport> {
   const { to, signal } = request;
-  const source: Tenant = { ...context, store: readOnly(context.store) };
+  const source: Tenant = { ...tenant, store: readOnly(tenant.store) };
   await requireKeyring(source, signal);
   const work = await openWork(source, request);
   if (work === undefined) throw noKeyring();

@@ -41,7 +41,7 @@ export type DoneObjects = Map<ObjectKey, ETag>;
 interface PassRequest extends Omit<MigrationWork, 'renames'> {
   /** True to stop the pass at an object under the active key whose data key was drawn under an older one. */
   readonly endsWhereKeyIsNeeded: boolean;
-  readonly context: Tenant;
+  readonly tenant: Tenant;
   readonly keyring: LoadedKeyring;
   readonly done: DoneObjects;
   readonly signal: AbortSignal | undefined;
@@ -50,9 +50,9 @@ interface PassRequest extends Omit<MigrationWork, 'renames'> {
 
 /** Looks at every object once, several at a time, and brings those under other keys under the active one. */
 export async function migrateOnce(request: PassRequest): Promise<MigrationPass> {
-  const { context, signal, done, onProgress } = request;
+  const { tenant, signal, done, onProgress } = request;
   const { active } = request.keyring.keys;
-  const work: Work = { tenant: context, keyring: request.keyring, call: { signal, onProgress } };
+  const work: Work = { tenant, keyring: request.keyring, call: { signal, onProgress } };
   const { records, ...counted } = await listRecords(work);
   // The watch looks later than the listing, so it knows each rename whose copies were listed.
   const task = { ...request, renames: watchRenames() };
@@ -80,11 +80,11 @@ export async function migrateOnce(request: PassRequest): Promise<MigrationPass> 
   const migrateOne = async (record: ListedRecord): Promise<void> => {
     if (needsKey) return;
     const { key, etag } = record.object;
-    if (done.get(key) === etag && !context.sightings.knowsOther(record.object))
+    if (done.get(key) === etag && !tenant.sightings.knowsOther(record.object))
       return count(left, active.version);
     // The load takes the keyring from the cache within its time to live: a machine that slept must not continue with a
     // keyring that is too old.
-    await context.keyrings.load({ signal });
+    await tenant.keyrings.load({ signal });
     const migrated = await migrateObject(work, record, task);
     if (migrated === 'needs_key') {
       needsKey = true;

@@ -77,7 +77,7 @@ const CLOCK_STEP_MS = 1_000;
  *
  * @throws MemoryError the errors of the store, the keyring and the root key; `aborted`.
  */
-export async function migrateObjects(context: Tenant, options: MigrateRequest): Promise<MigrationReport> {
+export async function migrateObjects(tenant: Tenant, options: MigrateRequest): Promise<MigrationReport> {
   const { editor, reencrypt = false, wait = false, ttlMs = LONGEST_TTL_MS, signal, onProgress } = options;
   const totals = { passes: 0, rebound: 0, skipped: 0 };
   const retired: number[] = [];
@@ -88,7 +88,7 @@ export async function migrateObjects(context: Tenant, options: MigrateRequest): 
   for (let inARow = 1; ; inARow++) {
     const facts = await readKeyringFacts(editor, { signal });
     if (facts === undefined) return NOTHING_TO_MIGRATE;
-    const keyring = await catchUp(context, facts.epoch, options);
+    const keyring = await catchUp(tenant, facts.epoch, options);
     const { active } = facts;
     if (known?.active !== active) known = { active, done: new Map() };
     const endsWhereKeyIsNeeded = reencrypt && totals.passes === 0;
@@ -96,21 +96,21 @@ export async function migrateObjects(context: Tenant, options: MigrateRequest): 
     const pass = await migrateOnce({
       reencrypt,
       endsWhereKeyIsNeeded,
-      context,
+      tenant,
       keyring,
       done: known.done,
       signal,
       onProgress: (progress) => onProgress?.({ ...progress, pass: totals.passes }),
     });
     if (pass.needsKey) {
-      const { stamps, random } = context;
+      const { stamps, random } = tenant;
       const given = { force: true, ifActive: active, signal };
       const { version, rotated } = await rotateKey({ editor, clock: stamps.now, random }, given);
       if (rotated) madeKey = version;
     }
     totals.rebound += pass.rebound;
     totals.skipped += pass.newer;
-    const now = await context.keyrings.load({ signal });
+    const now = await tenant.keyrings.load({ signal });
     const hasMovedOn = now === undefined || now.epoch > facts.epoch;
     const mayHaveMissed = pass.needsKey || pass.rebound + pass.newer + pass.gone > 0;
     if ((hasMovedOn || mayHaveMissed) && inARow < MOST_PASSES) continue;
@@ -142,7 +142,7 @@ export async function migrateObjects(context: Tenant, options: MigrateRequest): 
     const isDue = dueInMs <= 0;
     const isWorthWaiting = wait && (held > 0 || pass.busy + pass.young > 0 || (!isDue && free.length > 0));
     if (isWorthWaiting) {
-      await waitFor(context, isDue ? LOOK_AGAIN_MS : dueInMs + CLOCK_STEP_MS, options, (waitingUntil) =>
+      await waitFor(tenant, isDue ? LOOK_AGAIN_MS : dueInMs + CLOCK_STEP_MS, options, (waitingUntil) =>
         onProgress?.({ done: pass.objects, total: pass.objects, pass: totals.passes, waitingUntil }),
       );
       inARow = 0;
@@ -160,26 +160,26 @@ export async function migrateObjects(context: Tenant, options: MigrateRequest): 
 }
 
 /** Loads the keyring of this process, and looks past its cache until it has at least `epoch`. */
-async function catchUp(context: Tenant, epoch: number, { signal }: MigrateOptions): Promise<LoadedKeyring> {
-  let loaded = await context.keyrings.load({ signal });
+async function catchUp(tenant: Tenant, epoch: number, { signal }: MigrateOptions): Promise<LoadedKeyring> {
+  let loaded = await tenant.keyrings.load({ signal });
   for (let looks = 0; loaded === undefined || loaded.epoch < epoch; looks++) {
-    if (looks > 0) await context.pause(CATCH_UP_MS, signal);
-    loaded = await context.keyrings.look({ signal });
+    if (looks > 0) await tenant.pause(CATCH_UP_MS, signal);
+    loaded = await tenant.keyrings.look({ signal });
   }
   return loaded;
 }
 
 /** Waits in short pieces, so that a machine that slept looks at its clocks again soon. */
 async function waitFor(
-  context: Tenant,
+  tenant: Tenant,
   ms: number,
   { signal }: MigrateOptions,
   report: (until: number) => void,
 ): Promise<void> {
-  const until = context.clock() + ms;
-  for (let rest = ms; rest > 0; rest = until - context.clock()) {
+  const until = tenant.clock() + ms;
+  for (let rest = ms; rest > 0; rest = until - tenant.clock()) {
     report(until);
-    await context.pause(Math.min(rest, LONGEST_PAUSE_MS), signal);
+    await tenant.pause(Math.min(rest, LONGEST_PAUSE_MS), signal);
   }
 }
 

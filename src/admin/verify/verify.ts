@@ -56,19 +56,19 @@ export interface VerifyReport {
  * @throws MemoryError the errors of the store and the keyring.
  */
 export async function verifyTree(
-  context: Tenant,
+  tenant: Tenant,
   { since, ...options }: VerifyOptions = {},
 ): Promise<VerifyReport> {
-  return verifySince(context, since === undefined ? undefined : parseLine(since), options);
+  return verifySince(tenant, since === undefined ? undefined : parseLine(since), options);
 }
 
 /** Verifies as `verifyTree` does, against a checkpoint of which the number alone may be known. */
 export async function verifySince(
-  context: Tenant,
+  tenant: Tenant,
   line: SinceLine | undefined,
   { repair = false, historyDays, ...call }: Omit<VerifyOptions, 'since'>,
 ): Promise<VerifyReport> {
-  const work = await openWork(context, call);
+  const work = await openWork(tenant, call);
   if (work === undefined) {
     const findings: readonly Finding[] =
       line === undefined ? [] : [{ kind: 'checkpoint', state: 'missing', number: line.number }];

@@ -54,10 +54,10 @@ export interface Conversations {
   claim(conversation: string, request: ConversationRequest): Promise<ConversationClaim>;
 }
 
-export function createConversations(context: Tenant): Conversations {
+export function createConversations(tenant: Tenant): Conversations {
   return {
     async claim(conversation, request) {
-      const work = await openToWrite(context, { signal: request.signal });
+      const work = await openToWrite(tenant, { signal: request.signal });
       const id = headId(work.keyring.names, conversation);
       const overtaken = throwing('unavailable', 'the conversation was changed by others at every look');
       return attempts(MOST_ATTEMPTS, () => takeConversation(work, id, request), overtaken);

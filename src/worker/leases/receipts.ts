@@ -60,13 +60,13 @@ export interface Receipts {
   answer(turn: string, request?: RequestOptions): Promise<Uint8Array | undefined>;
 }
 
-export function createReceipts(context: Tenant): Receipts {
+export function createReceipts(tenant: Tenant): Receipts {
   return {
     async nameOf(turn, { signal } = {}) {
-      return receiptId(await openToWrite(context, { signal }), turn);
+      return receiptId(await openToWrite(tenant, { signal }), turn);
     },
     async claim(turn, { leaseMs, message: text, signal }) {
-      const work = await openToWrite(context, { signal });
+      const work = await openToWrite(tenant, { signal });
       const id = receiptId(work, turn);
       const message = keyedHash(work, 'message', text);
       const running = { state: 'running', ...newLease(work, leaseMs), message, attempts: 1 } as const;
@@ -90,7 +90,7 @@ export function createReceipts(context: Tenant): Receipts {
       return 'ended' in taken ? taken.ended : ours(work, id, taken);
     },
     async answer(turn, { signal } = {}) {
-      const work = await openWork(context, { signal });
+      const work = await openWork(tenant, { signal });
       if (work === undefined) return undefined;
       const id = receiptId(work, turn);
       const stored = await readLeased(work, RECEIPT, id);

@@ -45,10 +45,10 @@ const MOST_ATTEMPTS = 64;
 const LONGEST_PAUSE_MS = 200;
 
 export function createTokenBudget(
-  context: Tenant,
+  tenant: Tenant,
   { tokensPerDay }: { readonly tokensPerDay: number },
 ): TokenBudget {
-  const now = (): number => context.stamps.now();
+  const now = (): number => tenant.stamps.now();
 
   /** Changes the count of a day, however many others change it. */
   const change = (work: Work, name: RecordName, next: (count: TokenCount) => NextCount) => {
@@ -66,7 +66,7 @@ export function createTokenBudget(
 
   return {
     async reserve(wanted, { leaseMs, signal }) {
-      const work = await openToWrite(context, { signal });
+      const work = await openToWrite(tenant, { signal });
       const day = Math.floor(now() / DAY_MS);
       const name = nameOf(work, day);
       const reserved = await change(work, name, (count) => {
@@ -83,7 +83,7 @@ export function createTokenBudget(
           const taken = inputTokens + cacheWriteTokens + outputTokens;
           const settled = ({ tokens, reserved: all, until }: TokenCount) =>
             written({ tokens: tokens + taken, reserved: Math.max(0, all - wanted), until });
-          const own = await openToWrite(context, request);
+          const own = await openToWrite(tenant, request);
           const put = await writeRecord(own, name, { ...settled(reserved.count), base: reserved.etag });
           if (!('etag' in put)) await change(own, name, settled);
         },
