@@ -33,7 +33,9 @@ export interface ClearToolUses {
   readonly keep?: number;
   /** Names of more tools whose results stay. */
   readonly exclude?: readonly string[];
-  /** The fewest tokens that one clearing removes: each clearing costs the part of the prompt cache behind it. */
+  /**
+   * The fewest tokens that one clearing removes: each clearing costs the part of the prompt cache that comes after it.
+   */
   readonly clearAtLeastTokens?: number;
   /** True to clear the inputs of all tools as well; or the names of the tools whose inputs are cleared. */
   readonly clearInputs?: boolean | readonly string[];

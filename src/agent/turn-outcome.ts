@@ -7,9 +7,9 @@ import { meaningOf } from './stop-reasons.ts';
 /** The end of a turn. Every edit of the memory that was answered is complete, whichever end it was. */
 export type TurnOutcome = TurnEnding & {
   /**
-   * The conversation as far as a next turn can build on it, with the user's next message behind it. It has Claude's
-   * last words when they arrived whole or met a limit, and lacks them when they did not arrive; after a refusal it is
-   * the one that was given.
+   * The conversation as far as a next turn can build on it, with the user's next message after it. It has Claude's last
+   * words when they arrived whole or met a limit, and lacks them when they did not arrive; after a refusal it is the
+   * one that was given.
    */
   readonly messages: readonly BetaMessageParam[];
   /** The digest of the prompts that make these messages valid; it goes with them to the next turn. */

@@ -19,7 +19,7 @@ export interface TurnProgress {
   readonly touches?: Touches;
   /** Claude's last reply, where the turn met its most requests with it: a turn that goes on from here ends with it. */
   readonly reply?: BetaMessage;
-  /** The reply behind the messages, while its tools run: each of its edits may have been made. Its usage is counted. */
+  /** The reply after the messages, while its tools run: each of its edits may have been made. Its usage is counted. */
   readonly pending?: PendingReply;
 }
 

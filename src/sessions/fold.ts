@@ -7,7 +7,7 @@ export interface SessionFold {
   readonly by: string;
   /**
    * Makes the summary, in JSON, of the lines that `previous` summarises (none where it is undefined) and the lines
-   * behind them. Where it fails, or answers with what is no JSON, there is no summary, and the lines are kept.
+   * after them. Where it fails, or answers with what is no JSON, there is no summary, and the lines are kept.
    */
   fold(previous: unknown, key: SessionKey, lines: readonly string[]): unknown;
 }

@@ -146,7 +146,7 @@ export interface ObjectStore extends AsyncDisposable {
   put(key: ObjectKey, body: Uint8Array, options: PutOptions): Promise<WriteResult>;
   /**
    * One request per 1,000 targets, none ever resent after an unknown outcome. What goes wrong with one key of several
-   * is a failure of that key; what goes wrong with a request throws, and the requests behind it are not sent.
+   * is a failure of that key; what goes wrong with a request throws, and the requests after it are not sent.
    */
   delete(targets: readonly DeleteTarget[], options?: DeleteOptions): Promise<readonly DeleteFailure[]>;
   /**
@@ -154,7 +154,7 @@ export interface ObjectStore extends AsyncDisposable {
    * crash has it; without it they are requests, one after the other. What is deleted gives its room to what is put, so
    * that on a full disk a text can change its place. A store that is wrapped has it only where the wrapper passes it
    * on: one that spreads the store below must replace it as it replaces `put` and `delete`. Fails as these do; `sendBy`
-   * is asked like that of a put, behind the conditions.
+   * is asked like that of a put, after the conditions.
    */
   changeAll?(changes: Changes, options?: Pick<PutOptions, 'signal' | 'sendBy'>): Promise<ChangeResult>;
   /** One request per page. A page may be empty though more follow. */

@@ -45,7 +45,7 @@ export interface Files {
   append(path: string, content: string | Uint8Array, options?: FileOptions): Promise<AppendedFile>;
   /**
    * Lists the entries of a directory, `/memories` unless given; with `recursive` every file below it. In the store's
-   * order, a page in memory at a time. A missing directory has no entries. With `recursive` the list can begin behind
+   * order, a page in memory at a time. A missing directory has no entries. With `recursive` the list can begin after
    * the path at which an earlier list ended, `after`, even when that file is gone.
    */
   list(

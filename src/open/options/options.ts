@@ -140,7 +140,7 @@ export interface MemoryOptions {
 
 /**
  * The settings that one tenant has of its own. Each takes the place of the memory's: mounts, limits and root keys as a
- * whole. Those of a turn count in a worker, before the worker's own and behind the message's.
+ * whole. Those of a turn count in a worker: they come before the worker's own, and after the message's.
  */
 export interface TenantSettings
   extends Partial<

@@ -53,7 +53,7 @@ export function checkThoughts(
       const signature = signatureOf(block);
       if (signature === undefined) {
         dropsRun = false;
-        prefix = behind(prefix, { role, block });
+        prefix = after(prefix, { role, block });
         continue;
       }
       const at = `messages.${i}.content.${j}`;
@@ -82,7 +82,7 @@ export function signThoughts<Block extends { readonly type: string }>(
   let prefix = before;
   return content.map((block) => {
     if (!isThinking(block)) {
-      prefix = behind(prefix, { role: 'assistant', block });
+      prefix = after(prefix, { role: 'assistant', block });
       return block;
     }
     const digest = digestOf(prefix);
@@ -96,10 +96,7 @@ function isThinking(block: { readonly type: string }): block is ThinkingBlock {
   return block.type === 'thinking';
 }
 
-function behind(
-  prefix: Prefix,
-  { role, block }: { readonly role: unknown; readonly block: unknown },
-): Prefix {
+function after(prefix: Prefix, { role, block }: { readonly role: unknown; readonly block: unknown }): Prefix {
   const { type } = block as { readonly type?: unknown };
   const text = JSON.stringify([role, withoutCacheMark(block)]);
   return type === 'compaction'
