@@ -1,7 +1,7 @@
 import type { Command, Result } from './history.ts';
 import { all, END, either, look, type Program, type Tree } from './program.ts';
 
-/** Whether requests of an operation changed something at a path for its own sake. */
+/** The knowledge whether requests of an operation changed something at a path for its own sake. */
 export type Touch = 'yes' | 'no' | 'maybe';
 
 /** Thrown for an answer that no tree whatsoever could bring about. */
@@ -10,12 +10,12 @@ export class ImpossibleAnswer extends Error {}
 export type Of<Name extends Command['command']> = Extract<Command, { command: Name }>;
 
 /**
- * Answers that promise that nothing was changed, whatever the tree is. That each `integrity` is rightly one is held
- * against what the server knows.
+ * Answers that promise that nothing was changed, whatever the tree is. Another judge checks each `integrity` against
+ * the objects of the server.
  */
 const NOTHING_DONE = new Set(['unavailable', 'timeout', 'aborted', 'integrity']);
 
-/** What was answered to a command, and what is known besides. */
+/** The answer to a command, and the facts that are known besides. */
 export interface Answer {
   readonly code: string;
   readonly result: Result | undefined;
@@ -30,7 +30,8 @@ export function choose(touch: Touch, ways: { yes(): Program; no(): Program }): P
 }
 
 /**
- * What has to be seen after a create: nothing below it, no file above it; or another process has edited or renamed it.
+ * Makes the look after a create: it must see nothing below the file and no file above it, or that another process has
+ * edited or renamed it.
  */
 export function verified(path: string, paths: readonly string[]): (text: string) => Program {
   const clashing = [...belowOf(path, paths), ...aboveOf(path, paths)];

@@ -1,6 +1,8 @@
 import { END, type Program, type Step, type Tree } from './program.ts';
 
-/** An operation as the checker sees it: what it may have done, and between which instants. */
+/**
+ * An operation as the checker sees it: the steps that it may have taken, and the instants between which it took them.
+ */
 export interface Claim {
   readonly label: string;
   readonly start: number;
@@ -39,18 +41,18 @@ export type Verdict =
 
 interface Under {
   readonly claim: Claim;
-  /** Undefined: it is over, or has not come to anything. */
+  /** The steps that are left; undefined once the operation is over, or has come to nothing. */
   readonly program: Program | undefined;
   /** Hints that have been followed. */
   readonly changed: readonly Change[];
 }
 
 const MOST_STATES = 200_000;
-/** A move that others may repeat at will can be followed in circles. */
+/** The most steps of one search: a move that others may repeat at will can be followed in circles. */
 const MOST_STEPS = 1_000;
 
 /**
- * Whether an order of steps exists in which every operation does what its answer says between its call and its
+ * Tells whether an order of steps exists in which every operation does what its answer says, between its call and its
  * answer: the search of Wing and Gong, with Lowe's memory of states that were met before.
  */
 export function check(claims: readonly Claim[], initial: Tree, mostStates: number = MOST_STATES): Verdict {
@@ -88,7 +90,7 @@ export function check(claims: readonly Claim[], initial: Tree, mostStates: numbe
   return { explained: false, stuck, tree, states, exhausted: isTooLong || states >= mostStates };
 }
 
-/** A step that only looks, and stops no process, hinders nothing that is still to come: it is taken at once. */
+/** Takes at once each step that only looks and stops no process: it hinders nothing that is still to come. */
 function takeLooks(
   given: readonly Under[],
   tree: Tree,
@@ -108,7 +110,7 @@ function takeLooks(
   }
 }
 
-/** It has begun before every other operation that is left had to be over. */
+/** Tells whether the operation began before every other operation that is left had to be over. */
 function mayMove(all: readonly Under[], { claim }: Under): boolean {
   return all.every(
     (other) => other.program === undefined || isStoppable(other) || claim.start <= other.claim.end,
@@ -151,7 +153,7 @@ function differingPath(before: Tree, after: Tree): string | undefined {
   return [...before.keys(), ...after.keys()].find((path) => before.get(path) !== after.get(path));
 }
 
-/** The operations after a step. Those that could stop, and are over before this one began, have stopped. */
+/** Answers the operations after a step. Those that could stop, and are over before this one began, have stopped. */
 function afterStep(
   all: readonly Under[],
   move: { readonly at: number; readonly step: Step; readonly tree: Tree },

@@ -7,12 +7,12 @@ import type { Life } from './life.ts';
 import type { Scheduler } from './scheduler.ts';
 import type { Trace } from './trace.ts';
 
-/** How one attempt is being executed at the server. */
+/** The execution of one attempt at the server. */
 export interface Execution {
   readonly part: 'all' | 'some';
   /** The client has given this attempt up before it was executed. */
   readonly late: boolean;
-  /** How long it was on the wire, in milliseconds. */
+  /** The time that it was on the wire, in milliseconds. */
   readonly travelled: number;
   readonly operation: Operation | undefined;
 }
@@ -20,7 +20,7 @@ export interface Execution {
 export interface Request<T> {
   readonly label: string;
   readonly writes: boolean;
-  /** How often the client sends it at most, as SDKs do. */
+  /** The most times that the client sends it, as SDKs do. */
   readonly attempts: number;
   readonly sendBy?: SendBound | undefined;
   /** Ends the wait for the answer, and closes the connection. */
@@ -37,7 +37,7 @@ export interface Answered<T> {
   readonly retried: boolean;
 }
 
-/** What a process's requests travel through. */
+/** The network between a process and the server. */
 export interface Connection {
   /** Throws as the port says: `outcome_unknown` for a write that may have been executed, otherwise `unavailable`. */
   send<T>(request: Request<T>): Promise<Answered<T>>;

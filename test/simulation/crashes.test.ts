@@ -8,7 +8,7 @@ import type { Theme } from './workload.ts';
 const CLASSES: readonly StoreClass[] = ['guarded', 'unguarded'];
 const MOST_BOUNDARIES = 80;
 const SEEDS = THOROUGH ? [1, 2] : [1];
-/** Longer than a lease, and longer than a tombstone is safe from others. */
+/** The lengths of freezes: longer than a lease, and longer than a tombstone is safe from others. */
 const FREEZES_MS = [12_000, 190_000];
 
 describe('a process that is stopped at a boundary', () => {

@@ -1,19 +1,21 @@
 import type { Chance } from './chance.ts';
 
-/** What befalls one attempt of a request; times in milliseconds. */
+/** The fate of one attempt of a request; times in milliseconds. */
 export interface Attempt {
   /**
-   * From deciding on it to its first byte on the wire: credentials, signing, the queue for a connection. A process that
-   * stands still meanwhile sends it when it thaws, one that dies does not.
+   * The time from the decision to the first byte on the wire: credentials, signing, the queue for a connection. A
+   * process that stands still meanwhile sends it when it thaws, one that dies does not.
    */
   readonly held: number;
-  /** From sending to being executed. */
+  /** The time from the sending to the execution. */
   readonly travel: number;
-  /** How much of it is executed: of a batch a part may be. */
+  /** The part that is executed: of a batch it may be `some`. */
   readonly executed: 'all' | 'some' | 'none';
-  /** From being executed to the answer's arrival; undefined: no answer comes. */
+  /** The time from the execution to the answer's arrival; undefined: no answer comes. */
   readonly answer: number | undefined;
-  /** When the client ends its wait for the answer, from sending on. It may be executed after that. */
+  /**
+   * The time from the sending until the client ends its wait for the answer. The attempt may be executed after that.
+   */
   readonly patience: number;
   /** The server answers that it will not do it now, and has not done it: 409, 429. */
   readonly refused: boolean;
@@ -21,32 +23,32 @@ export interface Attempt {
 
 export const WEATHERS = ['calm', 'rough', 'storm', 'gale', 'tardy'] as const;
 
-/** How the network and the server behave in one simulation. */
+/** The behaviour of the network and the server in one simulation. */
 export interface Weather {
   readonly name: (typeof WEATHERS)[number];
   /** The longest usual time of a request to its server, milliseconds. */
   readonly slowness: number;
-  /** How likely an attempt is to go wrong in one way or another. */
+  /** The likelihood that an attempt goes wrong in one way or another. */
   readonly trouble: number;
   /** No request is executed later than this after it was put on the wire. */
   readonly latest: number;
 }
 
-/** What a network may do that nothing relies on. */
+/** The usual delay of a late network, on which nothing relies. */
 const LATE_MS = 28_000;
 /**
- * Later than everything that is waited for: leases, the takeover of tombstones, the retirement of keys. Tombstones rely
- * on a bound, for their DELETE is sent within 45 s and has to arrive before they are 180 s old.
+ * A delay that outlasts every wait: for leases, the takeover of tombstones, the retirement of keys. Tombstones rely on
+ * a bound, for their DELETE is sent within 45 s and has to arrive before they are 180 s old.
  */
 export const LATEST_MS = 400_000;
 /** A DELETE that travels longer may hit what took the place of its tombstone. */
 export const LATE_DELETE_MS = 135_000;
-/** Sealed bytes that travel longer may arrive behind the retirement of their key, and be readable for no process. */
+/** Sealed bytes that travel longer may arrive after the retirement of their key, and be readable for no process. */
 export const LATE_SEALED_MS = 60_000;
 /** The longest that anything is held before it is sent: longer than any bound that is looked at there. */
 const LONGEST_HELD_MS = 250_000;
 
-/** Behind the bound until which what was sealed may be sent; for which no seed but a named one waits. */
+/** A time after the bound until which sealed bytes may be sent; only a named seed waits for it. */
 const LATEST_ANSWER_MS = 40_000;
 
 export function drawWeather(chance: Chance, given?: Weather['name']): Weather {

@@ -5,15 +5,15 @@ import { createProcess, type Process, ttlOf, type World } from './process.ts';
 import type { Workload } from './workload.ts';
 
 const MOST_BOUNDARIES = 60;
-/** How many look through the tree of a process at once, where a theme wants it. */
+/** The number of looks through the tree of a process at once, where a theme wants them. */
 const VERIFIERS = 3;
 
 const OPERATORS = 2;
-/** How many versions are redacted at most, where any are. */
+/** The most versions that are redacted, where any are. */
 const MOST_REDACTIONS = 8;
-/** How often what was done is taken back. */
+/** The number of times that something is undone or restored. */
 const TAKINGS_BACK = 5;
-/** How often an operator tries to turn history on, of a tenant that may not be there yet. */
+/** The most times that an operator tries to turn history on, of a tenant that may not be there yet. */
 const MOST_TURNS = 20;
 
 /**
@@ -65,7 +65,7 @@ export function startFleet(
     }
   };
 
-  /** While any process works, and a little longer. */
+  /** Does chores while any process works, and a little longer. */
   const operate = async (process: Process, chores: number): Promise<void> => {
     for (let left = chores; left > 0; left--) {
       await process.life.pause(chance.fraction() ** 2 * chance.pick([50, 1_000, 20_000]));
@@ -73,7 +73,7 @@ export function startFleet(
     }
   };
 
-  /** Processes learn of it within their time to live. */
+  /** Turns history on; processes learn of it within their time to live. */
   const keep = async (process: Process, pauses: Chance): Promise<void> => {
     for (let left = MOST_TURNS; left > 0; left--) {
       await process.life.pause(pauses.fraction() ** 2 * 3_000);
@@ -83,7 +83,7 @@ export function startFleet(
     }
   };
 
-  /** While commands replace what they find. */
+  /** Redacts versions while commands replace files. */
   const redact = async (process: Process, pauses: Chance): Promise<void> => {
     for (let left = MOST_REDACTIONS; left > 0; left--) {
       await process.life.pause(pauses.fraction() ** 2 * pauses.pick([100, 2_000]));
@@ -91,7 +91,7 @@ export function startFleet(
     }
   };
 
-  /** While commands change what is taken back. */
+  /** Undoes and restores while commands change the files. */
   const takeBack = async (process: Process, pauses: Chance): Promise<void> => {
     for (let left = TAKINGS_BACK; left > 0; left--) {
       await process.life.pause(pauses.fraction() ** 2 * pauses.pick([200, 4_000]));

@@ -25,18 +25,18 @@ export type Result =
   | { readonly ok: true; readonly content: string }
   | { readonly ok: false; readonly code: string; readonly reason: string | undefined };
 
-/** What came to lie at a path, for every process to see. */
+/** A version that came to lie at a path, for every process to see. */
 export interface LandedVersion {
   readonly path: string;
-  /** Undefined: the file is gone. */
+  /** The bytes; undefined once the file is gone. */
   readonly body: Uint8Array | undefined;
-  /** Undefined: an operator's. */
+  /** The operation that wrote it; undefined for an operator's. */
   readonly operation: Operation | undefined;
   /** It came later than is relied on: its key may have been retired, or it was there before. */
   readonly stray: boolean;
 }
 
-/** What a request found at a path, or would have put there. */
+/** A version that a request found at a path, or would have put there. */
 export interface MetVersion {
   readonly path: string;
   readonly body: Uint8Array;
@@ -53,23 +53,26 @@ export interface Operation {
   readonly id: number;
   readonly process: string;
   readonly command: Command;
-  /** On whose behalf. */
+  /** The actor of the command. */
   readonly actor: string | undefined;
-  /** A step of what takes back or restores: its texts were there before. */
+  /** True for a step of an undo or a restore: its texts were there before. */
   readonly restores: boolean;
   readonly start: number;
   /** Undefined, like `result`: the process was killed before it answered. */
   end: number | undefined;
   result: Result | undefined;
-  /** Whether any of its writes was executed, those beside the tree included. */
+  /** True once any of its writes was executed, those beside the tree included. */
   wrote: boolean;
   /** The last instant at which a request was executed that its process sent while the command ran. */
   lastExecuted: number;
-  /** When requests on behalf of the command looked at the store: where a search for an explanation begins. */
+  /**
+   * The instants at which requests on behalf of the command looked at the store, where a search for an explanation
+   * begins.
+   */
   readonly looked: number[];
   /**
-   * What requests on its behalf changed in the tree. Of edits that were written together all is the first one's, and
-   * what another process did to finish a rename is that process's.
+   * The changes that requests on its behalf made in the tree. Edits that were written together count for the first one,
+   * and the steps by which another process finished a rename count for that process.
    */
   readonly landed: Landing[];
 }
@@ -109,26 +112,26 @@ export interface LateFile {
 export interface LandedRecord {
   readonly key: ObjectKey;
   readonly body: Uint8Array;
-  /** It was put without a condition. */
+  /** True where it was put without a condition. */
   readonly unconditional: boolean;
 }
 
 export interface History {
-  /** In the order in which it happened. */
+  /** The versions in the order in which they landed. */
   readonly versions: LandedVersion[];
-  /** What GETs answered. */
+  /** The versions that GETs answered. */
   readonly found: MetVersion[];
-  /** What PUTs had whose conditions failed. */
+  /** The versions of PUTs whose conditions failed. */
   readonly refused: MetVersion[];
-  /** What commands that began since then replace or delete is kept; undefined while the tenant keeps nothing. */
+  /** The instant since which commands keep what they replace or delete; undefined while the tenant keeps nothing. */
   keptSince: number | undefined;
   /** Records of the history and of the register of renames, in the order in which they landed. */
   readonly records: LandedRecord[];
-  /** Versions whose texts were to be taken out of what is kept, and whether that certainly happened. */
+  /** The versions whose texts were to be redacted; `done` where that certainly happened. */
   readonly redactions: Map<string, 'asked' | 'done'>;
   readonly lateFiles: LateFile[];
   readonly operations: Operation[];
-  /** What migrations and repairs have written or removed in the tree. */
+  /** The changes of migrations and repairs in the tree. */
   readonly byOperators: (Landing & { readonly removes: boolean })[];
   readonly strayDeletes: StrayDelete[];
   readonly strayCreates: StrayCreate[];
@@ -160,7 +163,7 @@ export function describeResult(result: Result | undefined): string {
   return result.reason === undefined ? result.code : `${result.code} (${result.reason})`;
 }
 
-/** What is known before anything has happened. */
+/** Makes the history before anything has happened. */
 export function emptyHistory(): History {
   return {
     versions: [],

@@ -31,8 +31,8 @@ export interface KeptEvidence extends Openers {
 type Fault = readonly [problem: string, ...details: string[]];
 
 /**
- * Holds the log against every version that ever lay in the store: what was replaced and deleted is to be read byte for
- * byte, each version names the one before it and its actor, and nothing is told that did not happen.
+ * Compares the log with every version that ever lay in the store: each replaced or deleted text must be readable byte
+ * for byte, each version must name the one before it and its actor, and the log must tell nothing that did not happen.
  */
 export async function judgeKept(evidence: KeptEvidence): Promise<Complaint> {
   const { history, server } = evidence;
@@ -71,18 +71,18 @@ function complaintOf([problem, ...details]: Fault): Complaint {
 interface Log {
   readonly whole: readonly HistoryEntry[];
   readonly byPath: ReadonlyMap<string, readonly HistoryEntry[]>;
-  /** Of written versions: what `read` answers. */
+  /** The texts that `read` answers for written versions. */
   readonly texts: ReadonlyMap<string, string>;
   readonly ids: ReadonlyMap<string, { readonly entry: WrittenEntry; readonly at: number }>;
 }
 
-/** Whoever saves a version saves what its id names, by whichever attempt of its writer it was read. */
+/** Finds a version that was saved with another text than its id names, whichever attempt of its writer was read. */
 function savedOtherwise({ history, ...openers }: KeptEvidence, lived: Lived): Fault | undefined {
   const otherwise = savedVersions(history, openers).find((record) => !isTrueOf(lived, record));
   return otherwise && ['a version was saved as another one', otherwise.version.path];
 }
 
-/** What was replaced or deleted, or lies there now, and is not to be had. */
+/** Finds a version that was replaced or deleted, or lies there now, and cannot be read. */
 function missing({ history }: KeptEvidence, lived: Lived, log: Log): Fault | undefined {
   const since = history.keptSince ?? Number.POSITIVE_INFINITY;
   const asked = [...history.redactions.keys()].map((id) => lived.versions.get(id)?.text);
@@ -116,7 +116,7 @@ function missing({ history }: KeptEvidence, lived: Lived, log: Log): Fault | und
   return undefined;
 }
 
-/** What the log tells and never was. */
+/** Finds an entry of the log that never happened. */
 function invented(lived: Lived, log: Log): Fault | undefined {
   const current = new Set(lived.current.values());
   for (const { entry } of log.ids.values()) {
@@ -134,7 +134,7 @@ function invented(lived: Lived, log: Log): Fault | undefined {
   return undefined;
 }
 
-/** Each version names the one that it replaced, and comes behind it. */
+/** Finds a version that does not name the one that it replaced, or does not come after it. */
 function outOfOrder({ history }: KeptEvidence, lived: Lived, log: Log): Fault | undefined {
   const current = new Set(lived.current.values());
   const since = history.keptSince ?? Number.POSITIVE_INFINITY;
@@ -155,7 +155,7 @@ function outOfOrder({ history }: KeptEvidence, lived: Lived, log: Log): Fault | 
   return undefined;
 }
 
-/** What each version added was asked for by its writer, by one command once. */
+/** Finds a version whose addition its writer did not ask for, by one command once. */
 function wrongWriter({ history }: KeptEvidence, lived: Lived, log: Log): Fault | undefined {
   const since = history.keptSince ?? Number.POSITIVE_INFINITY;
   const asked = new Map(
@@ -183,7 +183,8 @@ function wrongWriter({ history }: KeptEvidence, lived: Lived, log: Log): Fault |
         return ['a version names another writer', `${token} of ${operation.actor} by ${entry.writer}`];
     }
   }
-  // What was replaced in the round that wrote it is in no version; what was replaced by an early command is not kept.
+  // A text that was replaced in the round that wrote it is in no version; one that an early command replaced is not
+  // kept.
   const replaced = new Set(
     history.operations.flatMap(({ command }) => (command.command === 'str_replace' ? [command.old_str] : [])),
   );
@@ -198,7 +199,10 @@ function wrongWriter({ history }: KeptEvidence, lived: Lived, log: Log): Fault |
   return undefined;
 }
 
-/** Renames and deletes that are told of happened, as often; in a calm all are told of. */
+/**
+ * Finds a rename or delete that the log tells and that did not happen as often; in a calm, also one that the log leaves
+ * out.
+ */
 function wrongMoves({ history, weather }: KeptEvidence, lived: Lived, log: Log): Fault | undefined {
   const told = new Map<string, number>();
   for (const entry of log.whole) {
@@ -224,7 +228,7 @@ function wrongMoves({ history, weather }: KeptEvidence, lived: Lived, log: Log):
   return undefined;
 }
 
-/** What was saved stays as it is, or a text that was taken out would come back. */
+/** Finds a saved record that was written over: a redacted text could come back so. */
 function writtenOver({ history }: KeptEvidence): Fault | undefined {
   const keys = new Set<ObjectKey>();
   for (const { key, unconditional } of history.records) {
@@ -235,7 +239,7 @@ function writtenOver({ history }: KeptEvidence): Fault | undefined {
   return undefined;
 }
 
-/** A directory's rename is written down once it only goes forward. */
+/** Finds the rename of a directory that was written down before it only went forward. */
 function undecided({ history, openAs }: KeptEvidence): Fault | undefined {
   const moving = new Set<string>();
   for (const { key, body } of history.records) {
@@ -257,7 +261,7 @@ function undecided({ history, openAs }: KeptEvidence): Fault | undefined {
   return undefined;
 }
 
-/** Of a rename's id, in the ids of its records. */
+/** The characters of a rename's id in the ids of its records. */
 const EVENT_CHARACTERS = 8;
 
 function keyOf({
@@ -323,7 +327,7 @@ function isWritten(entry: HistoryEntry): entry is WrittenEntry {
   return entry.kind === 'written';
 }
 
-/** The text that an opened object holds. */
+/** Decodes the text that an opened object holds. */
 export function textIn({ content }: Pick<OpenedObject, 'content'>): string {
   return new TextDecoder().decode(content);
 }

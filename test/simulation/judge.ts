@@ -10,7 +10,7 @@ import { END, either, type Tree, withFile, withoutFile, write } from './program.
 import type { Server } from './server.ts';
 import { LAYOUT, pathOf } from './tenant.ts';
 
-/** Why the answers of a simulation cannot all be true; undefined when they can. */
+/** The reason why the answers of a simulation cannot all be true; undefined when they can. */
 export type Complaint =
   | {
       readonly problem: string;
@@ -23,11 +23,11 @@ export type Complaint =
 export interface Evidence {
   readonly history: History;
   readonly server: Server;
-  /** The text of an object that was written at a path of the tree. */
+  /** Opens an object that was written at a path of the tree, and answers its text. */
   readonly textOf: (key: ObjectKey, body: Uint8Array) => string;
 }
 
-/** Holds the history against the sequential model. */
+/** Compares the history with the sequential model. */
 export function judge({ history, server, textOf }: Evidence): Complaint {
   const falseAlarms = judgeAlarms(history);
   if (falseAlarms.length > 0) {
@@ -83,9 +83,9 @@ export function judge({ history, server, textOf }: Evidence): Complaint {
 }
 
 /**
- * Files above which others lie at the end. A process that died in a create, one that stood still in it for as long as
- * files may be taken back, and a request that came late may leave such files; other commands that were answered may
- * not.
+ * Finds files above which others lie at the end. A process that died in a create, one that stood still in it for as
+ * long as files may be taken back, and a request that came late may leave such files; other commands that were answered
+ * may not.
  */
 function clashingFiles(server: Server, { operations, strayCreates, lateFiles }: History): readonly string[] {
   if (!operations.every(isAnswered) || strayCreates.length > 0 || lateFiles.length > 0) return [];
@@ -100,12 +100,12 @@ function clashingFiles(server: Server, { operations, strayCreates, lateFiles }: 
 /** Servers tell whole seconds, so that a minute may be 59 s. */
 const SETTLED_MS = 59_000;
 
-/** Whether its own file may have been taken for settled before it had looked for clashes. */
+/** Tells whether its own file may have been taken for settled before it had looked for clashes. */
 function tookTooLong({ landed, end, start }: Operation): boolean {
   return landed.some(({ at }) => (end ?? start) - at >= SETTLED_MS);
 }
 
-/** Every path at which a file may have been: those named in commands, and those where anything was written. */
+/** Collects every path at which a file may have been: those named in commands, and those where anything was written. */
 export function pathsOf({ operations, byOperators }: History): readonly string[] {
   const paths = operations.flatMap(({ command, landed }) => [
     ...(command.command === 'rename' ? [command.old_path, command.new_path] : [command.path]),
@@ -116,8 +116,8 @@ export function pathsOf({ operations, byOperators }: History): readonly string[]
 }
 
 /**
- * Alarms about versions that were never put back, and commands that failed as if there had been an alarm. The one way
- * in which a server without an attacker puts a version back is that a create is executed twice.
+ * Finds alarms about versions that were never put back, and commands that failed as if there had been an alarm. The one
+ * way in which a server without an attacker puts a version back is that a create is executed twice.
  */
 function judgeAlarms({ alarms, strayCreates, lateFiles, operations }: History): readonly string[] {
   const isTrue = ({ at, key, version }: Alarm): boolean =>
@@ -160,7 +160,10 @@ function claimOf(operation: Operation, surroundings: Surroundings): Claim {
   };
 }
 
-/** Until when an operation without a certain end may change something: of a rename others may make an end later. */
+/**
+ * Answers until when an operation without a certain end may change something: other processes may finish a rename
+ * later.
+ */
 function lastInstant({ command, start, end, lastExecuted }: Operation, paths: readonly string[]): number {
   const mayMove = command.command === 'rename' ? paths.filter((path) => isBelow(path, command.old_path)) : [];
   if (mayMove.length > 0) return Number.POSITIVE_INFINITY;

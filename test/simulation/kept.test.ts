@@ -6,11 +6,11 @@ import { type SimulationOptions, simulate } from './simulate.ts';
 import { THEMES } from './workload.ts';
 
 const FILES = { storeClass: 'guarded', themeName: 'files', keeping: 'always' } as const;
-/** Answers come when the key may be another one. */
+/** A weather and a theme in which answers come when the key may be another one. */
 const LATE = { themeName: 'edits under changing keys', weatherName: 'tardy', keeping: 'always' } as const;
 const CLASSES: readonly StoreClass[] = ['guarded', 'unguarded'];
 
-/** Seeds whose log, or judge, was wrong once. */
+/** The seeds whose log, or whose judge, was wrong once. */
 const FROZEN: readonly Pick<
   SimulationOptions,
   'seed' | 'storeClass' | 'keeping' | 'takesBack' | 'themeName'
@@ -27,7 +27,7 @@ const FROZEN: readonly Pick<
   { seed: 3226, storeClass: 'guarded', keeping: 'turned on' },
   { seed: 3556, storeClass: 'guarded', keeping: 'turned on' },
   { seed: 15071, storeClass: 'guarded', keeping: 'always' },
-  // A clock that is a month slow wrote and renamed a file: the version that it replaced was listed behind that.
+  // A clock that is a month slow wrote and renamed a file: the version that it replaced was listed after that.
   { seed: 3241, storeClass: 'guarded', keeping: 'always' },
   // A version that was deleted at one place was told of at another one, where it had been sealed again.
   { seed: 2021, storeClass: 'guarded', keeping: 'always', takesBack: true },

@@ -1,7 +1,10 @@
 import { MemoryError } from '../../src/errors.ts';
 import type { SightingOrder, Sightings, VersionIdentity } from '../../src/tree/sightings.ts';
 
-/** The rule one would think of first, which is wrong: what was seen before and is not what was seen last is old. */
+/**
+ * Makes sightings by the rule that one would think of first, which is wrong: a version that was seen before, and is not
+ * the one seen last, is old.
+ */
 export function createLastSeenSightings(): Sightings {
   const seen = new Map<string, Set<VersionIdentity>>();
   const last = new Map<string, VersionIdentity | undefined>();

@@ -3,21 +3,21 @@ import type { Pause } from '../../src/time.ts';
 import type { Scheduler } from './scheduler.ts';
 import type { Trace } from './trace.ts';
 
-/** What happens to a process at its n-th boundary; a boundary is where it sends a request or takes an answer. */
+/** The event at the n-th boundary of a process; at a boundary it sends a request or takes an answer. */
 export type Fate = { readonly boundary: number } & (
   | { readonly kind: 'kill' }
   | { readonly kind: 'freeze'; readonly ms: number }
 );
 
-/** Whether a simulated process runs, stands still for a while or is gone. */
+/** The life of a simulated process, which runs, stands still for a while or is gone. */
 export interface Life {
   readonly name: string;
   readonly alive: boolean;
-  /** How many boundaries it has passed. */
+  /** The number of boundaries that it has passed. */
   readonly boundaries: number;
-  /** A boundary. What the process was about to do here happens only when this says so. */
+  /** Passes a boundary; true where the process may do what it was about to do. */
   passes(): boolean;
-  /** Goes on inside the process: at once, or after it has thawed, or never. */
+  /** Runs the event inside the process: at once, or after it has thawed, or never. */
   resume(event: () => void): void;
   readonly pause: Pause;
   /** Milliseconds that stand still while the process is frozen. */

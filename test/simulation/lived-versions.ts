@@ -12,7 +12,7 @@ export interface LivedVersion {
   readonly mtime: number;
   readonly previous: string | undefined;
   readonly writer: string;
-  /** That wrote it first; undefined for an operator's. */
+  /** The operation that wrote it first; undefined for an operator's. */
   readonly operation: Operation | undefined;
   /** It came too late for its key, or came back: a process may refuse it. */
   unreadable: boolean;
@@ -31,30 +31,33 @@ interface Attempt {
   readonly bound: bigint;
 }
 
-/** What became of a version at a path. */
+/** The end of a version at a path. */
 export type Ending = {
   readonly path: string;
   readonly version: string;
   readonly operation: Operation | undefined;
 } /** By an edit, whose version is `by`. */ & (
   | { readonly kind: 'replaced'; readonly by: string; readonly to?: undefined }
-  /** By a command that deletes. */
+  /** A command deleted it. */
   | { readonly kind: 'deleted'; readonly to?: undefined }
-  /** By a rename, to another place if it names one; by what took it back; by an operator. */
+  /** A rename, a write that was taken back or an operator carried it away, to another place if one is named. */
   | { readonly kind: 'carried'; readonly to: string | undefined }
 );
 
-/** All versions that ever lay in the store, and what became of them there. */
+/** All versions that ever lay in the store, and their ends there. */
 export interface Lived {
   readonly paths: readonly string[];
   readonly versions: ReadonlyMap<string, LivedVersion>;
   readonly endings: readonly Ending[];
   readonly sealedAnew: readonly SealedAnew[];
-  /** What lies at each path now. */
+  /** The version at each path now. */
   readonly current: ReadonlyMap<string, string>;
-  /** How often a version left a path, by `keyOf`. */
+  /** The number of times that a version left a path, by `keyOf`. */
   readonly moves: ReadonlyMap<string, number>;
-  /** By `keyOf`: renames of a version to a place where it is, or another command ended it or renamed it from. */
+  /**
+   * The renames, by `keyOf`, of a version to a place where it is, or where another command ended it or from where one
+   * renamed it.
+   */
   readonly stayed: ReadonlySet<string>;
   /** Ids that bore two texts, times, predecessors or writers, and bindings whose bounds did not grow. */
   readonly broken: readonly string[];
@@ -72,14 +75,14 @@ export function liveOf({ versions: landed, refused }: History, openAt: Opener): 
   const moves = new Map<string, number>();
   const places = new Map<string, Set<string>>();
   const broken: string[] = [];
-  /** By ids: the least of their bounds. */
+  /** The least bound of each id. */
   const least = new Map<string, bigint>();
-  /** By paths: what lies there. */
+  /** The version at each path. */
   const lying = new Map<string, Attempt & Pick<LandedVersion, 'operation'>>();
   const sealedAnew: SealedAnew[] = [];
   const count = (key: string): void => void moves.set(key, (moves.get(key) ?? 0) + 1);
   const deleted: (readonly [path: string, version: string])[] = [];
-  /** By ids: a delete that left a copy of a rename under way, which goes with it. */
+  /** The deletes, by ids, that left a copy of a rename under way, which goes with them. */
   const copyLeft = new Map<string, Ending>();
   const placesOf = (id: string): Set<string> => {
     const known = places.get(id) ?? new Set();
@@ -117,7 +120,7 @@ export function liveOf({ versions: landed, refused }: History, openAt: Opener): 
     if (!isSame(known, version)) broken.push(`${id} is two versions, the other one at ${path}`);
     known.unreadable ||= event.stray;
     versions.set(id, known);
-    // What a network delivers too late was bound long ago.
+    // A version that a network delivers too late was bound long ago.
     const passed = held === id ? lying.get(path)?.bound : least.get(id);
     if (passed !== undefined && opened.bound <= passed && !event.stray)
       broken.push(`${id} at ${path} is bound no later than before: ${opened.bound}`);
@@ -184,7 +187,7 @@ function livedVersion(
   };
 }
 
-/** All that a version is, however often it was sealed and bound. */
+/** Compares two versions, however often they were sealed and bound. */
 function isSame(a: LivedVersion, b: LivedVersion): boolean {
   return a.text === b.text && a.mtime === b.mtime && a.previous === b.previous && a.writer === b.writer;
 }
@@ -194,7 +197,10 @@ function isWriteTo(operation: Operation, path: string): boolean {
   return isEditOf(operation, path) || (command.command === 'create' && command.path === path);
 }
 
-/** What finishes a rename of another process before it edits writes at other paths too. */
+/**
+ * Tells whether an operation edits the path: one that finishes the rename of another process first writes at other
+ * paths too.
+ */
 function isEditOf(operation: Operation | undefined, path: string): boolean {
   const command = operation?.command;
   return (command?.command === 'insert' || command?.command === 'str_replace') && command.path === path;
@@ -205,7 +211,7 @@ function isDeleteOf(operation: Operation | undefined, path: string): boolean {
   return command?.command === 'delete' && (path === command.path || isBelow(path, command.path));
 }
 
-/** Where a rename that went well put what was at the path, if it lies there. */
+/** Answers the path to which a rename that went well took the file at the path, if it lies there. */
 function renamedTo(
   operation: Operation | undefined,
   path: string,

@@ -12,10 +12,10 @@ import {
 } from './program.ts';
 
 /**
- * How the move of one file may end. `moved`: it lies at the target alone. `undone`: the copy was taken back.
+ * The possible ends of the move of one file. `moved`: it lies at the target alone. `undone`: the copy was taken back.
  * `gone`: another process removed the source meanwhile, and the copy was taken back. `kept`: both places changed, so
- * neither was touched. `copy_kept`: the source was removed by an unknown hand, and the copy stays. `built_on`: the
- * copy was to be taken back, but another process had changed it, so it stays beside the source.
+ * neither was touched. `copy_kept`: the source was removed by an unknown hand, and the copy stays. `built_on`: the copy
+ * was to be taken back, but another process had changed it, so it stays beside the source.
  */
 export type Ending = 'moved' | 'undone' | 'gone' | 'kept' | 'copy_kept' | 'built_on';
 
@@ -25,11 +25,14 @@ export interface MoveOfFile {
   readonly endings: readonly Ending[];
   /** It may be moved again when it comes back, and copied again when its copy is removed, as part of a directory. */
   readonly repeats?: boolean;
-  /** What has to be seen between the copy and the delete, for the text of the copy. */
+  /** Makes the look between the copy and the delete, for the text of the copy. */
   readonly verified?: (text: string) => Program;
 }
 
-/** Copy, look, delete: each of them in an instant of its own, and the copy renewed while the source changes. */
+/**
+ * Makes the move of one file: copy, look, delete, each in an instant of its own; the copy is renewed while the source
+ * changes.
+ */
 export function moveOfFile(move: MoveOfFile): Program {
   const { from, to, endings, repeats = false, verified } = move;
   const may = (ending: Ending): boolean => endings.includes(ending);
@@ -80,7 +83,7 @@ export function moveOfFile(move: MoveOfFile): Program {
   return begin;
 }
 
-/** The write of `text` at `path` is undone, unless another process has removed it already. */
+/** Takes the write of `text` at `path` back, unless another process has removed it already. */
 export function takenBack(path: string, text: string): Program {
   return either(
     write(`undo ${path}`, (tree) => dropped(tree, path, text)),
@@ -96,7 +99,7 @@ function dropped(tree: Tree, path: string, text: string): Tree | undefined {
   return tree.get(path) === text ? withoutFile(tree, path) : undefined;
 }
 
-/** A program that is made only when it is reached, so that it may lead back to itself. */
+/** Makes a program only when it is reached, so that it may lead back to itself. */
 function lazily(key: string, make: () => Program): Program {
   return { key, ended: false, onlyLooks: false, steps: (tree) => make().steps(tree) };
 }

@@ -16,7 +16,7 @@ import {
 import { type Ending, moveOfFile } from './model-moves.ts';
 import { all, END, either, look, type Program } from './program.ts';
 
-/** What a rename may have done. */
+/** Makes the program of all that a rename may have done. */
 export function rename(command: Of<'rename'>, answer: Answer): Program {
   const { old_path: from, new_path: to } = command;
   const { code, result, paths } = answer;
@@ -39,7 +39,7 @@ export function rename(command: Of<'rename'>, answer: Answer): Program {
         }),
       ),
     );
-  // Where something was copied and taken back, what was not copied is where it was.
+  // If something was copied and taken back, a file that was not copied is where it was.
   const copiesAny = below.some((path) => touches(path) !== 'no');
   const takenBack = (...endings: Ending[]): Program =>
     all(
@@ -78,7 +78,7 @@ export function rename(command: Of<'rename'>, answer: Answer): Program {
     case 'version_conflict':
       return choose(touches(from), {
         yes: () => file('kept', 'undone'),
-        // What a file lies above at its new place stays where it is.
+        // A file that would lie below another one at its new place stays where it is.
         no: () =>
           either(directory('moved', 'kept', 'gone', 'undone'), takenBack('undone', 'gone', 'built_on')),
       });
@@ -88,7 +88,10 @@ export function rename(command: Of<'rename'>, answer: Answer): Program {
       return all([failed(code), takenBackAgain]);
   }
 
-  /** This process or another one brings it to one of its ends, whatever was there when it was left. */
+  /**
+   * Makes the program by which this process or another one brings the rename to one of its ends, whatever was there
+   * when it was left.
+   */
   function eitherEnd(): Program {
     const copied = below.filter((path) => answer.touched.has(targetOf(path)));
     const wholly = (...endings: Ending[]): Program =>
@@ -101,7 +104,7 @@ export function rename(command: Of<'rename'>, answer: Answer): Program {
   }
 }
 
-/** Whether what it renamed, if anything, was a file. */
+/** Tells whether the rename moved a file, if it moved anything. */
 export function touchesFile(command: Of<'rename'>, { paths, touches }: Answer): Touch {
   if (belowOf(command.old_path, paths).length === 0) return 'yes';
   return anyTouch(touches(command.old_path), touches(command.new_path));

@@ -20,17 +20,17 @@ import { rename, touchesFile } from './model-renames.ts';
 import { all, END, either, look, type Program, withFile, withoutFile, write } from './program.ts';
 import { readView } from './views.ts';
 
-/** What an operation may have done, given what was answered. */
+/** The steps that an operation may have taken, by its answer. */
 export interface Explanation {
   readonly program: Program;
-  /** No answer, or none that says whether it was carried out: it may have stopped at any step. */
+  /** True where no answer says whether it was carried out: it may have stopped at any step. */
   readonly mayStop: boolean;
 }
 
 export interface Surroundings {
   readonly paths: readonly string[];
   readonly others: readonly Unfinished[];
-  /** Where anything was changed in the whole simulation. */
+  /** The paths at which anything was changed in the whole simulation. */
   readonly touched: ReadonlySet<string>;
   readonly landed: readonly Landing[];
 }
@@ -41,10 +41,10 @@ export interface Unfinished {
 }
 
 /**
- * The sequential model of the six commands, spread out in time where the design promises no single instant: a rename
- * is a copy and a delete, a command on a directory is one on each of its files, a refused create may have been
- * there for a moment. `paths` are all paths at which files could ever be; `others` the renames of directories
- * that any process may have finished on the side.
+ * Explains an operation by the sequential model of the six commands, spread out in time where the design promises no
+ * single instant: a rename is a copy and a delete, a command on a directory is one on each of its files, a refused
+ * create may have been there for a moment. `paths` are all paths at which files could ever be; `others` the renames of
+ * directories that any process may have finished on the side.
  */
 export function explain(operation: Operation, { paths, others, touched }: Surroundings): Explanation {
   const { command, result } = operation;
@@ -139,7 +139,7 @@ function edit(command: Of<'insert'> | Of<'str_replace'>, { code }: Answer): Prog
   }
 }
 
-/** The text after the edit; undefined where it cannot be made. Texts of simulations end in a newline. */
+/** Makes the text after the edit; undefined where the edit cannot be made. Texts of simulations end in a newline. */
 function edits(command: Of<'insert'> | Of<'str_replace'>, text: string | undefined): string | undefined {
   if (text === undefined) return undefined;
   if (command.command === 'insert') return `${command.insert_text}\n${text}`;
@@ -151,7 +151,7 @@ function remove({ path }: Of<'delete'>, { code, paths, touches }: Answer): Progr
   const removed = (at: string): Program =>
     write(`delete ${at}`, (tree) => (tree.has(at) ? withoutFile(tree, at) : undefined));
   const below = belowOf(path, paths);
-  // Of a directory each file goes at an instant of its own, if it is there then.
+  // Each file of a directory goes at an instant of its own, if it is there then.
   const each = below.map((at) => choose(touches(at), { yes: () => removed(at), no: () => absent(at) }));
   const noFile = absent(path);
   switch (code) {

@@ -29,21 +29,22 @@ export const CHORES: readonly Chore[] = [
   'restore',
 ];
 
-/** The shortest that a keyring may live in the caches of a tenant, so that keys retire within a simulation. */
+/** The shortest time to live of a keyring in the caches of a tenant, so that keys retire within a simulation. */
 export const TTL_MS = 60_000;
-/** As young as a tombstone may be buried. */
+/** The least age at which a tombstone may be buried. */
 const BURIAL_AGE_MS = 180_000;
-/** Takes objects for older than any that a migration leaves to the next pass. */
+/** The age that is added to objects, so that a migration leaves none to the next pass. */
 const AGED_MS = 120_000;
 
 export function createOperator(parts: {
   readonly context: Tenant;
-  /** Below what makes deletes guarded. */
+  /** The store below the wrapper that guards deletes. */
   readonly plain: ObjectStore;
   readonly storeClass: StoreClass;
   readonly wallClock: () => number;
   /**
-   * Whether an object may be refused by now: one came late under a key that is gone, or was put back by a late create.
+   * Tells whether an object may be refused by now: one came late under a key that is gone, or was put back by a late
+   * create.
    */
   readonly maySeeDamage: () => boolean;
 }): (chore: Chore) => Promise<void> {
@@ -55,7 +56,8 @@ export function createOperator(parts: {
   const hasty: Tenant = { ...context, store: aged(store) };
 
   /**
-   * Whatever is renamed, migrated or deleted beside a restore: each file that it comes upon can be opened, or is gone.
+   * Refuses findings of an export that runs beside renames, migrations and deletes: each file that it comes upon can be
+   * opened, or is gone.
    */
   const expectNoDamage = ({ findings }: ExportReport): void => {
     const damaged = findings.filter(({ kind }) => kind === 'damaged');
@@ -100,7 +102,7 @@ const MEMORY_FOLDER: NewFolder = {
   abandon: async () => {},
 };
 
-/** The store, its files older than they are. */
+/** Wraps the store, and shows its files as older than they are. */
 function aged(store: ObjectStore): ObjectStore {
   const older = <T extends { readonly lastModified: number }>(object: T): T => ({
     ...object,

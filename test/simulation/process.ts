@@ -43,7 +43,7 @@ import { createSimStore, type StoreClass } from './sim-store.ts';
 import { LAYOUT, ROOT_KEY } from './tenant.ts';
 import type { Trace } from './trace.ts';
 
-/** What all processes of one simulation share. */
+/** The things that all processes of one simulation share. */
 export interface World {
   readonly scheduler: Scheduler;
   readonly server: Server;
@@ -52,22 +52,28 @@ export interface World {
   readonly history: History;
   readonly weather: () => Weather;
   readonly keeping: Keeping;
-  /** Whether a process undoes and restores beside the others. */
+  /** True where a process undoes and restores beside the others. */
   readonly takesBack: boolean;
   /** A deliberate bug; none unless a test is about whether it would be found. */
   readonly bug: Bug;
 }
 
-/** Whether the tenant keeps history: never, from its beginning, or from a moment on that processes learn of late. */
+/**
+ * The times at which the tenant keeps history: never, from its beginning, or from a moment on that processes learn of
+ * late.
+ */
 export const KEEPINGS = ['never', 'always', 'turned on'] as const;
 export type Keeping = (typeof KEEPINGS)[number];
 
-/** How long a process may work with a keyring: where history is turned on, for less than its commands take. */
+/**
+ * Answers the time for which a process may work with a keyring: where history is turned on, less than its commands
+ * take.
+ */
 export function ttlOf(keeping: Keeping): number {
   return keeping === 'turned on' ? 2_000 : TTL_MS;
 }
 
-/** Stands between a process and its store, above and below what makes deletes guarded. */
+/** Stands between a process and its store, above and below the wrapper that guards deletes. */
 export interface Bug {
   above?(store: ObjectStore, life: Life): ObjectStore;
   below?(store: ObjectStore, life: Life): ObjectStore;
@@ -75,9 +81,9 @@ export interface Bug {
   random?(random: RandomBytes): RandomBytes;
   /** Judges what a process sees instead of the process's own sightings. */
   sightings?(): Sightings;
-  /** Stands before what saves versions. */
+  /** Stands before the saver of versions. */
   saver?(saver: HistorySaver, context: Tenant): HistorySaver;
-  /** On whose behalf a command is carried out while others of the process are under way. */
+  /** Chooses the actor of a command while others of the process are under way. */
   actor?(actor: string | undefined, open: ReadonlySet<Operation>): string | undefined;
 }
 
@@ -92,7 +98,7 @@ export interface Process {
   takeBack(): Promise<void>;
   /** Takes the text of some version that was replaced out of the history. */
   redact(): Promise<void>;
-  /** Has the tenant keep its history, and answers whether it certainly does. */
+  /** Makes the tenant keep its history, and answers whether it certainly does. */
   turnHistoryOn(): Promise<boolean>;
   /** Does what an operator does beside all commands. What goes wrong with it is no part of the history. */
   operate(chore: Chore): Promise<void>;
@@ -100,10 +106,10 @@ export interface Process {
   keyring(): Promise<LoadedKeyring | undefined>;
 }
 
-/** How far the clocks of processes are off at most, in milliseconds. */
+/** The most by which the clocks of processes are off, in milliseconds. */
 const MOST_SKEW_MS = 120_000;
 const [HOUR_MS, DAY_MS] = [3_600_000, 86_400_000];
-/** And further: by hours, and by months where history is kept, whose order no clock may decide. */
+/** Larger differences of clocks: hours, and months where history is kept, whose order no clock may decide. */
 const FAR_SKEWS_MS = {
   never: [0, -11 * HOUR_MS, 5 * HOUR_MS, 400 * DAY_MS, 400 * DAY_MS + 5 * HOUR_MS],
   kept: [0, 0, -30 * DAY_MS, 400 * DAY_MS],
@@ -111,7 +117,7 @@ const FAR_SKEWS_MS = {
 
 const ACTORS = ['ann', 'bob'] as const;
 
-/** Room for what a process reads, for two files of it, and for none. */
+/** The sizes of caches: room for all that a process reads, for two files, and for none. */
 const CACHE_BYTES = [DEFAULT_CACHE_BYTES, DEFAULT_CACHE_BYTES, DEFAULT_CACHE_BYTES, 1_500, 0] as const;
 
 export function createProcess(
@@ -218,7 +224,7 @@ export function createProcess(
     open.delete(operation);
     trace.note(`${name}#${operation.id}`, `── ${describeResult(result)}`);
   };
-  /** On whose behalf something is taken back. */
+  /** The actor of an undo or a restore. */
   let asker: string | undefined;
   const restoring = createHistory(
     context,
@@ -319,7 +325,7 @@ export function createProcess(
   };
 }
 
-/** The sightings, each of their refusals reported. */
+/** Wraps the sightings, and reports each of their refusals. */
 function noteAlarms(
   sightings: Sightings,
   note: (sighting: Pick<Alarm, 'key' | 'version'>) => void,

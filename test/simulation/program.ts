@@ -2,14 +2,14 @@
 export type Tree = ReadonlyMap<string, string>;
 
 /**
- * What is left to do of an operation that may take several instants: at each of them it looks at the tree or
- * changes it. Where several steps are possible any of them may be taken.
+ * The rest of an operation that may take several instants: at each of them it looks at the tree or changes it. Where
+ * several steps are possible any of them may be taken.
  */
 export interface Program {
-  /** Tells what is left apart from everything else that could be left of the same operation. */
+  /** The name of this rest among all rests of the same operation. */
   readonly key: string;
   readonly ended: boolean;
-  /** It only looks, and there is but one way to end: as soon as a step is possible it may as well be taken. */
+  /** True where it only looks, and can end in one way alone: as soon as a step is possible it may be taken. */
   readonly onlyLooks: boolean;
   steps(tree: Tree): readonly Step[];
 }
@@ -44,7 +44,7 @@ export function write(key: string, change: (tree: Tree) => Tree | undefined, res
   };
 }
 
-/** Whatever `next` makes of the text at `path` when it is looked at. */
+/** Goes on with what `next` makes of the text at `path` at that instant. */
 export function read(
   key: string,
   path: string,
@@ -61,7 +61,7 @@ export function read(
   };
 }
 
-/** One of several ways. */
+/** Goes one of several ways. */
 export function either(...ways: readonly Program[]): Program {
   return {
     key: `(${ways.map(({ key }) => key).join('|')})`,
@@ -71,7 +71,7 @@ export function either(...ways: readonly Program[]): Program {
   };
 }
 
-/** All parts, their steps in any order among each other. */
+/** Goes through all parts, their steps in any order among each other. */
 export function all(parts: readonly Program[], rest: Program = END): Program {
   const left = parts.filter((part) => part !== END);
   if (left.length === 0) return rest;

@@ -6,10 +6,10 @@ import type { Command } from './history.ts';
 /** Carries `act` out as a command of the process, and throws what it throws. */
 export type Recorder = <T>(command: Command, act: () => Promise<T>) => Promise<T>;
 
-/** The tree, with each write to it in the history as the command that does the same. */
+/** Wraps the tree, and notes each write to it in the history as the command that does the same. */
 export function recordCommands(tree: Tree, record: Recorder): Tree {
   const texts = new Map<string, string>();
-  /** What is written may be replaced again, as whatever was read. */
+  /** Notes a text that is written, which may be replaced again like any text that was read. */
   const noting = async (content: Uint8Array, write: () => Promise<ETag>): Promise<ETag> => {
     const etag = await write();
     texts.set(etag, textOf(content));
@@ -44,8 +44,8 @@ export function recordCommands(tree: Tree, record: Recorder): Tree {
 }
 
 /**
- * What is said of a command that failed. A delete of one version says nothing of what lies at the path, but that it did
- * nothing.
+ * Makes the result of a command that failed. The failed delete of one version says only that it did nothing, not what
+ * lies at the path.
  */
 export function failureOf(
   { command }: Command,

@@ -32,7 +32,7 @@ describe('a process that has seen every version of every file', () => {
   }
 });
 
-/** Answers with how often an older version was put back. */
+/** Answers how often an older version was put back. */
 async function attack(options: {
   readonly seed: number;
   readonly storeClass: StoreClass;
@@ -81,7 +81,7 @@ async function attack(options: {
       attacks += 1;
       server.put(key, body, 'overwrite');
       const seen = await run(witness, { command: 'view', path });
-      // Where it knows of files below the path it lists those, and reads nothing that may lie at the path itself.
+      // A process that knows of files below the path lists those, and reads nothing that may lie at the path itself.
       const isListing = seen.ok && String(seen.content).startsWith(LISTING);
       if (!isListing) expect(seen, `seed ${seed}, ${path}`).toMatchObject({ ok: false, code: 'integrity' });
       listings += isListing ? 1 : 0;

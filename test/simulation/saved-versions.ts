@@ -13,7 +13,9 @@ export interface Openers {
 
 type SavedVersion = Extract<HistoryRecord, { kind: 'replaced' | 'redacted' }>;
 
-/** What was saved before it was replaced or deleted, in the order in which it landed. */
+/**
+ * Lists the versions that were saved before they were replaced or deleted, in the order in which the records landed.
+ */
 export function savedVersions({ records }: History, { openAs }: Openers): readonly SavedVersion[] {
   return records.flatMap(({ key, body }) => {
     const name = parseClassKey(LAYOUT, key);
@@ -23,7 +25,7 @@ export function savedVersions({ records }: History, { openAs }: Openers): readon
   });
 }
 
-/** Whether a record tells of a version, by its id, exactly what the version is. */
+/** Tells whether a record has exactly the facts of the version that its id names. */
 export function isTrueOf(lived: Lived, { version: facts, ...record }: SavedVersion): boolean {
   const version = lived.versions.get(toBase64url(facts.id));
   if (version === undefined) return false;
@@ -39,7 +41,7 @@ export function isTrueOf(lived: Lived, { version: facts, ...record }: SavedVersi
 
 const NONE = toBase64url(new Uint8Array(16));
 
-/** By which others the two attempts were seen of a write that was sealed anew. */
+/** The processes that saw each of the two attempts of a write that was sealed anew. */
 interface SeenAttempts extends SealedAnew {
   readonly read: readonly [boolean, boolean];
   readonly saved: readonly [boolean, boolean];

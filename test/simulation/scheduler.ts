@@ -44,7 +44,7 @@ export function createScheduler(mostEvents = 200_000): Scheduler {
   };
 }
 
-/** Everything that could run has run: by microtasks, and by turns of long work. */
+/** Resolves once everything that could run has run: by microtasks, and by turns of long work. */
 function settled(): Promise<void> {
   return new Promise((resolve) => {
     const look = (): void => {

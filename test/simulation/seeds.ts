@@ -3,8 +3,8 @@ import type { Keeping } from './process.ts';
 import type { Theme } from './workload.ts';
 
 /**
- * How many seeds of each theme CI runs, on each class of store. Every seeded bug has to turn one of them red in its
- * theme.
+ * The number of seeds of each theme that CI runs, on each class of store. Every seeded bug has to turn one of them red
+ * in its theme.
  */
 export const CI_SEEDS: Readonly<Record<Theme['name'], number>> = {
   'one file': 300,
@@ -20,18 +20,21 @@ export const CI_SEEDS: Readonly<Record<Theme['name'], number>> = {
   'edits under changing keys': 120,
 };
 
-/** Those of this run. */
+/** Answers the number of seeds of this run. */
 export function seedsOf(theme: Theme['name']): number {
   return amount({ usual: Math.ceil(CI_SEEDS[theme] / 8), thorough: CI_SEEDS[theme] });
 }
 
-/** How many of each theme CI runs of a tenant that keeps history, and of one in which a process takes back as well. */
+/**
+ * Answers the number of seeds of each theme that CI runs with a tenant that keeps history, and with one in which a
+ * process takes back as well.
+ */
 export function keptSeedsOf(theme: Theme['name'], history: 'kept' | 'taken back'): number {
   if (history === 'taken back') return 12;
   return theme === 'one file' ? 40 : 16;
 }
 
-/** Every fourth tenant turns its history on while processes work. */
+/** Draws when a tenant keeps history: every fourth one turns it on while processes work. */
 export function keepingOf(seed: number): Keeping {
   return seed % 4 === 0 ? 'turned on' : 'always';
 }

@@ -1,7 +1,7 @@
 import type { ListPage, ObjectStore } from '../../src/store/port.ts';
 import type { Server } from './server.ts';
 
-/** What lies in the server, read at once and unwatched: for judges, who come when all is over. */
+/** Makes a store that reads the server at once and unwatched, for judges, who come when all is over. */
 export function createServerStore(server: Server): ObjectStore {
   const refuse = async (): Promise<never> => {
     throw new Error('a judge changes nothing');

@@ -15,13 +15,13 @@ export interface Server {
   get(key: ObjectKey): StoredObject | undefined;
   head(key: ObjectKey): DatedMeta | undefined;
   put(key: ObjectKey, body: Uint8Array, mode: PutMode): PutAnswer;
-  /** One key; its condition is judged in the same instant. */
+  /** Removes one key; its condition is judged in the same instant. */
   remove(target: DeleteTarget): DeleteFailure | undefined;
-  /** The first object behind `after` that starts with `prefix`, in byte order. */
+  /** Finds the first object after `after` that starts with `prefix`, in byte order. */
   next(prefix: string, after: string): ListedObject | undefined;
   date(): number;
   keys(): readonly ObjectKey[];
-  /** Every body that was ever written to the keyring. */
+  /** Lists every body that was ever written to a key. */
   written(key: ObjectKey): readonly Uint8Array[];
 }
 
@@ -33,7 +33,9 @@ interface Held {
   readonly lastModified: number;
 }
 
-/** An ETag is the hash of the body, so that the same bytes written twice are one version, as with S3. */
+/**
+ * Makes a server. An ETag is the hash of the body, so that the same bytes written twice are one version, as with S3.
+ */
 export function createServer(clock: () => number): Server {
   const objects = new Map<ObjectKey, Held>();
   const keyrings: { readonly key: ObjectKey; readonly body: Uint8Array }[] = [];

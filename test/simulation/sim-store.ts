@@ -23,7 +23,7 @@ import type { Scheduler } from './scheduler.ts';
 import type { PutAnswer, Server } from './server.ts';
 import { LAYOUT, pathOf } from './tenant.ts';
 
-/** Whether the server honours conditions on deletes. */
+/** The class of a server: `guarded` where it honours conditions on deletes. */
 export type StoreClass = 'guarded' | 'unguarded';
 
 export interface SimStoreOptions {
@@ -35,10 +35,10 @@ export interface SimStoreOptions {
   readonly history: History;
 }
 
-/** Small, so that few files are several pages. */
+/** The most objects of a page: so few that a few files make several pages. */
 const MOST_PER_PAGE = 3;
 
-/** One process's handle to the simulated server, as the S3 adapter would be it. */
+/** Makes one process's handle to the simulated server, as the S3 adapter would be it. */
 export function createSimStore(options: SimStoreOptions): ObjectStore {
   const { server, connection, scheduler, chance, storeClass, history } = options;
   const versions = new Set<string>();
@@ -192,7 +192,7 @@ export function createSimStore(options: SimStoreOptions): ObjectStore {
     [Symbol.asyncDispose]: async () => {},
   };
 
-  /** A file was changed for every process to see. */
+  /** Notes that a file was changed for every process to see. */
   function landed(
     key: ObjectKey,
     { operation }: Execution,

@@ -27,15 +27,15 @@ export interface SimulationOptions {
   readonly seed: number;
   readonly storeClass: StoreClass;
   readonly bug?: Bug;
-  /** Whether history is kept; never unless given. */
+  /** The times at which history is kept; never unless given. */
   readonly keeping?: Keeping | undefined;
-  /** Whether a process undoes and restores beside the others, where history is kept; not unless given. */
+  /** True where a process undoes and restores beside the others and history is kept; false unless given. */
   readonly takesBack?: boolean | undefined;
-  /** Any, as the seed has it, unless one is named. */
+  /** The theme; the seed draws one unless it is named. */
   readonly themeName?: Theme['name'] | undefined;
-  /** The seed's own, unless one is named. */
+  /** The weather; the seed draws one unless it is named. */
   readonly weatherName?: Weather['name'] | undefined;
-  /** Strikes the first process of the fleet instead of what the seed has for all of them. */
+  /** The fate of the first process of the fleet, in place of the fates that the seed has for all of them. */
   readonly fate?: Fate | undefined;
 }
 
@@ -44,19 +44,19 @@ export interface Simulation {
   readonly weather: Weather['name'];
   readonly complaint: Complaint;
   readonly history: History;
-  /** The text of an object that was written at a path of the tree. */
+  /** Opens an object that was written at a path of the tree, and answers its text. */
   textOf(key: ObjectKey, body: Uint8Array): string;
-  /** Writes that were sealed anew behind their first attempt, and who saw which. */
+  /** Lists the writes that were sealed anew after their first attempt, and who saw which. */
   attempts(): ReturnType<typeof seenAttempts>;
-  /** What happened, request by request. */
+  /** Answers what happened, request by request. */
   trace(): readonly string[];
 }
 
-/** After this nothing is on its way any more and every tombstone may be taken over, in milliseconds. */
+/** The time, in milliseconds, after which nothing is on its way any more and every tombstone may be taken over. */
 const CALM_MS = LATEST_MS + 180_000;
 
 /**
- * One simulation: some files are made in peace, then processes work on them at once, in the weather of the seed,
+ * Runs one simulation: some files are made in peace, then processes work on them at once, in the weather of the seed,
  * until nothing moves any more; then a fresh process looks at everything. The same seed gives the same simulation.
  */
 export async function simulate(options: SimulationOptions): Promise<Simulation> {
@@ -145,7 +145,7 @@ export async function simulate(options: SimulationOptions): Promise<Simulation> 
   };
 }
 
-/** Of its own stream, so that a seed has the same commands and the same weather either way. */
+/** Draws from a stream of its own, so that a seed has the same commands and the same weather either way. */
 export function drawKeeping(storeClass: StoreClass, seed: number): Keeping {
   return createChance(`${storeClass}/${seed}/keeping`).pick([
     'never',
@@ -156,7 +156,7 @@ export function drawKeeping(storeClass: StoreClass, seed: number): Keeping {
   ]);
 }
 
-/** The keys of every keyring that was ever written. */
+/** Opens the keys of every keyring that was ever written. */
 async function openAll(bodies: readonly Uint8Array[]): Promise<readonly SealingKeys[]> {
   const rootKeys = [envRootKey(ROOT_KEY)];
   const opened = bodies.map(async (body) => {

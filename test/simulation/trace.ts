@@ -1,6 +1,6 @@
 import { START } from './scheduler.ts';
 
-/** What happened in a simulation, line by line. */
+/** The record of a simulation, line by line. */
 export interface Trace {
   note(who: string, what: string): void;
   lines(): readonly string[];
@@ -16,7 +16,7 @@ export function createTrace(clock: () => number): Trace {
   };
 }
 
-/** Milliseconds since the simulation began. */
+/** Writes an instant as milliseconds since the simulation began. */
 export function instant(at: number): string {
   return Number.isFinite(at) ? (at - START).toFixed(1).padStart(10) : '       end';
 }

@@ -1,4 +1,4 @@
-/** What a reply to `view` shows. */
+/** The content of a reply to `view`. */
 export type Shown =
   | { readonly kind: 'file'; readonly text: string }
   /** Sizes of files in bytes, by path. */

@@ -1,7 +1,7 @@
 import type { Chance } from './chance.ts';
 import type { Command } from './history.ts';
 
-/** Which files and commands a simulation is about. */
+/** The files and commands of a simulation. */
 export interface Theme {
   readonly name:
     | 'one file'
@@ -45,7 +45,7 @@ export const THEMES: readonly Theme[] = [
     directories: ['/memories/d'],
     weights: { ...FILES_ONLY, view: 1, create: 6, str_replace: 0, insert: 2, delete: 3, rename: 4 },
   },
-  // What was created above or below another file is edited and renamed before it is taken back.
+  // A file that was created above or below another one is edited and renamed before it is taken back.
   {
     name: 'edited clashes',
     paths: ['/memories/d', '/memories/d/x', '/memories/b'],
@@ -169,7 +169,10 @@ export interface Workload {
   next(): Command;
 }
 
-/** Every text that is written holds a token that occurs nowhere else, so that no two writes look alike. */
+/**
+ * Makes a workload. Every text that is written holds a token that occurs nowhere else, so that no two writes look
+ * alike.
+ */
 export function createWorkload(theme: Omit<Theme, 'name'>, chance: Chance): Workload {
   let tokens = 0;
   const token = (): string => `t${++tokens}.`;

@@ -24,7 +24,7 @@ export interface RawAnswer {
   readonly contentType?: string;
 }
 
-/** How a request ends: answered, never, or with a connection that breaks. */
+/** The end of a request: an answer, none at all, or a connection that breaks. */
 export type AwsAnswer = RawAnswer | 'silence' | 'break';
 
 /** An error of the service, thrown by what answers a request. */
@@ -42,14 +42,14 @@ export class AwsRefusal extends Error {
 /** A service of AWS that is asked by POST of JSON. */
 interface AwsService {
   readonly version: '1.0' | '1.1';
-  /** The word before the operation in `x-amz-target`. */
+  /** The word that stands before the operation in `x-amz-target`. */
   readonly target: string;
   /** The name of the service in the signature. */
   readonly signedAs: string;
   readonly answer: (request: AwsRequest) => AwsAnswer;
-  /** The error of what is thrown besides refusals. */
+  /** The name of the error for everything that is thrown besides refusals. */
   readonly internal: string;
-  /** The words that AWS puts behind the type of an error: names of tables and keys, which a caller must not pass on. */
+  /** The words that AWS puts after the type of an error: names of tables and keys, which a caller must not pass on. */
   readonly names: () => string;
 }
 

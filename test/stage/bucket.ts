@@ -33,8 +33,8 @@ export async function readBucket({ base }: TestSite): Promise<Bucket> {
 }
 
 /**
- * Another text of the same length under the header of an object, as one makes it who once held its data key: version,
- * commitment and wrap stay, and it opens.
+ * Puts another text of the same length under the header of an object, as an attacker can who once held its data key:
+ * version, commitment and wrap stay, and it opens.
  */
 export function exchangeText({
   keys,

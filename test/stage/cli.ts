@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { CLI_PROGRAM, PROGRAM_ENV } from './programs.ts';
 
-/** Without settings of a project or of a person. */
+/** A folder without settings of a project or of a person. */
 const EMPTY_FOLDER = mkdtempSync(join(tmpdir(), 'sealed-memory-cli-'));
 process.on('exit', () => rmSync(EMPTY_FOLDER, { recursive: true, force: true }));
 

@@ -1,4 +1,4 @@
-// What is loaded when it is needed first is loaded now: virtual time would pass meanwhile.
+// Loads now what is otherwise loaded at its first use: virtual time would pass meanwhile.
 import '../../src/history/change/redact.ts';
 import '../../src/history/history.ts';
 import '../../src/language/sentences.ts';

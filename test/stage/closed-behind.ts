@@ -1,6 +1,6 @@
 import { afterEach } from 'vitest';
 
-/** Makes the function that has each of what it is given closed behind the test, the last one first. */
+/** Makes a function that closes all that it was given after the test, the last one first. */
 export function closedBehindEach(): <T extends AsyncDisposable>(opened: T) => T {
   const all: AsyncDisposable[] = [];
   afterEach(async () => {

@@ -4,7 +4,10 @@ import { type AwsError, AwsRefusal, type AwsRequest, type RawAnswer, startAwsSer
 type Wire = Readonly<Record<string, unknown>>;
 type Item = Readonly<Record<string, Wire>>;
 
-/** How a request is met: `right`, not at all, broken off before it is done or after (`lost`), or by what is given. */
+/**
+ * The reaction to a request: `right`, `silence`, a connection that breaks before the request is done (`break`) or after
+ * it (`lost`), or the given answer.
+ */
 type Meeting = AwsError | RawAnswer | 'right' | 'silence' | 'break' | 'lost';
 
 /** A DynamoDB of this process: one table whose key is the text `tenant`, and the requests that settings need. */
@@ -17,18 +20,21 @@ export interface FakeDynamo extends AsyncDisposable {
   readonly items: Map<string, Item>;
   /** Puts the item of a tenant with settings as JSON, or as the text that is given. */
   put(tenant: string, settings: unknown): void;
-  /** Meets the next `times` requests like this. */
+  /** Reacts to the next `times` requests like this. */
   meet(times: number, meeting: Meeting): void;
-  /** From now on there is no table. */
+  /** Removes the table. */
   vanish(): void;
 }
 
-/** What a request took, which every answer to `GetItem` tells. */
+/** The capacity that a request took, which every answer to `GetItem` tells. */
 export const CAPACITY = { TableName: 'tenant-settings', CapacityUnits: 1 };
 
 const invalid = (): AwsRefusal => new AwsRefusal({ type: 'com.amazon.coral.validate#ValidationException' });
 
-/** Starts it; it is strict: a request of another form than DynamoDB takes is refused, and so is one that it does not know. */
+/**
+ * Starts the double. It is strict: it refuses a request of a form that DynamoDB does not take, and every operation that
+ * it does not know.
+ */
 export async function startFakeDynamo(): Promise<FakeDynamo> {
   const table = 'tenant-settings';
   const items = new Map<string, Item>();

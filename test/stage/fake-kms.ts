@@ -7,13 +7,13 @@ export type KeyState = 'Enabled' | 'Disabled' | 'PendingDeletion';
 export interface FakeKms extends AsyncDisposable {
   readonly endpoint: string;
   readonly requests: readonly AwsRequest[];
-  /** The ARN of a new key. */
+  /** Makes a key, and answers its ARN. */
   createKey(options?: { readonly region?: string; readonly usage?: string }): string;
   setState(keyArn: string, state: KeyState): void;
   removeKey(keyArn: string): void;
-  /** From now on these credentials may use keys for this tenant only; a tenant of `''` is none. */
+  /** Lets these credentials use keys for this tenant only, from now on; with `''` for no tenant. */
   allowOnly(accessKeyId: string, tenant: string): void;
-  /** From now on that operation is met like this, with whatever key; undefined: rightly again. */
+  /** Reacts to that operation like this from now on, whatever the key; undefined: rightly again. */
   meet(operation: KmsOperation, meeting: AwsError | AnswerChange | undefined): void;
   /** The next `times` requests are answered with this error, or get no answer, or break off. */
   failNext(times: number, failure: AwsError | 'silence' | 'break'): void;

@@ -27,10 +27,13 @@ export interface RawAnswer {
 export interface FakeTransit extends AsyncDisposable {
   readonly endpoint: string;
   readonly rootToken: string;
-  /** Uses of keys alone. */
+  /** The requests that used a key. */
   readonly requests: readonly TransitRequest[];
   seal(isSealed: boolean): void;
-  /** From now on requests for this key, `mount/name`, get no answer; false: they do again, and those that wait break. */
+  /**
+   * Leaves requests for this key, `mount/name`, without an answer from now on; false: answers them again, and breaks
+   * those that wait.
+   */
   hang(key: string, hangs: boolean): void;
   /** The next `times` uses of keys are answered like this, get no answer, or break off. */
   answerNext(times: number, answer: RawAnswer | AnswerChange | 'silence' | 'break'): void;
@@ -62,7 +65,7 @@ const CIPHERS: Readonly<Record<string, { readonly cipher: string; readonly bytes
 const OTHER_TYPES = ['rsa-2048', 'ecdsa-p256', 'ed25519'];
 const NAME = /^\w(?:[\w.-]*\w)?$/;
 
-/** What a server says around the sentence of a handler that failed, and of a policy that denies. */
+/** Wraps the sentence of a handler that failed, or of a policy that denies, as a server does. */
 const wrapped = (sentence: string): string => `1 error occurred:\n\t* ${sentence}\n\n`;
 
 class Refusal extends Error {
@@ -169,7 +172,7 @@ export async function startFakeTransit(): Promise<FakeTransit> {
     }
   };
 
-  /** What an operator does, by the paths of the API. */
+  /** Carries out a request of an operator, by the path of the API. */
   const administer = (method: string, route: string, fields: Json): Json | undefined => {
     const [, within = '', mount] = /^(?:(.+)\/)?sys\/mounts\/(.+)$/.exec(route) ?? [];
     if (method === 'POST' && mount !== undefined && fields['type'] === 'transit') {

@@ -42,7 +42,7 @@ export function openFatedStore({ settings, fate, around }: FatedStoreOptions): F
       meet(number, 'after');
     }
   };
-  /** Where the request goes to. */
+  /** Names the place that the request goes to. */
   const placeOf = (call: StoreCall): string => {
     const key = 'key' in call ? call.key : 'prefix' in call ? call.prefix : (call.targets[0]?.key ?? '');
     const place = key.includes(`tenants/${tenant}/`) ? key.split(`tenants/${tenant}/`)[1] : 'keyring';
@@ -63,7 +63,7 @@ export function openFatedStore({ settings, fate, around }: FatedStoreOptions): F
   if (location.kind !== 's3') return { base: shared(withChanges(plain, opened, counted)), requests };
   const base: BaseStore = {
     ...shared(plain),
-    // What a server needs that does not honour conditions on deletes; SQLite does.
+    // A server that does not honour conditions on deletes needs this; SQLite honours them.
     forTenant: (layout) => guardDeletes(checkConditions(plain, layout.probe)),
     versions: countVersions(openS3ObjectStore({ ...s3, bucket: location.bucket }).versions, counted),
   };

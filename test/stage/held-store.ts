@@ -144,7 +144,7 @@ function refuseLate(sendBy: SendBound | undefined): void {
   if (late !== undefined) throw late;
 }
 
-/** A text whose order is that of the key's bytes. */
+/** Makes a text whose order is that of the key's bytes. */
 function bytesOf(key: string): string {
   return Buffer.from(key).toString('latin1');
 }

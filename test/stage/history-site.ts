@@ -16,7 +16,7 @@ export function historyOf({ tenant, tree }: TestClient): History {
   return createHistory(tenant, tree);
 }
 
-/** Every file and its text. */
+/** Reads every file and its text. */
 export async function textsOf(client: TestClient): Promise<Readonly<Record<string, string | undefined>>> {
   const texts: Record<string, string | undefined> = {};
   for (const path of await client.paths()) texts[path] = await client.text(path);

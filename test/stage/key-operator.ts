@@ -17,7 +17,8 @@ import type { Tenant, Work } from '../../src/tree/tenant.ts';
 import { TEST_ROOT_KEY, type TestClient, type TestSite } from './test-tree.ts';
 
 /**
- * Who rotates a tenant's keys and migrates its objects: one more process, whose keyring editor reads past its caches.
+ * The operator who rotates a tenant's keys and migrates its objects: one more process, whose keyring editor reads past
+ * its caches.
  */
 export interface KeyOperator {
   readonly client: TestClient;
@@ -97,7 +98,7 @@ export async function putEveryClass(work: Work, content: Uint8Array): Promise<re
   return Promise.all(OBJECT_CLASSES.map((cls) => putRecord(work, cls, 'an-id', content)));
 }
 
-/** Every object below the tenant's prefix, as it lies in the store. */
+/** Reads every object below the tenant's prefix, as it lies in the store. */
 export async function storedObjects(
   { store }: Pick<Tenant, 'store'>,
   prefix = 'tenants/',
@@ -112,7 +113,9 @@ export async function storedObjects(
   return objects;
 }
 
-/** The version of the tenant key that an object names, by what the work knows now; undefined for an unknown one. */
+/**
+ * Answers the version of the tenant key that an object names, by the keyring of the work; undefined for an unknown one.
+ */
 export function keyVersionOf(work: Work, object: Uint8Array): number | undefined {
   const header = readHeader(object);
   return header && work.keyring.keys.find(header.keyId)?.version;

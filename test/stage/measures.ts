@@ -1,6 +1,6 @@
 import { fstatSync, statSync } from 'node:fs';
 
-/** How many rounds the event loop makes until the work has ended. */
+/** Counts the rounds that the event loop makes until the work has ended. */
 export async function roundsDuring(work: () => Promise<unknown>): Promise<number> {
   let [rounds, working] = [0, true];
   const count = (): void => {
@@ -14,7 +14,7 @@ export async function roundsDuring(work: () => Promise<unknown>): Promise<number
   return rounds;
 }
 
-/** By how much `count` grows between two rounds of the event loop, at most, until the work has ended. */
+/** Measures the most by which `count` grows between two rounds of the event loop, until the work has ended. */
 export async function mostBetweenRounds(count: () => number, work: () => Promise<unknown>): Promise<number> {
   let [most, last, working] = [0, count(), true];
   const look = (): void => {
@@ -40,7 +40,7 @@ export function watchProcessor(): () => number {
 
 const MOST_OPEN = 1_024;
 
-/** How many descriptors of this process lead to the file. */
+/** Counts the descriptors of this process that lead to the file. */
 export function timesOpen(path: string): number {
   const { ino, dev } = statSync(path);
   const leadsThere = (descriptor: number): boolean => {

@@ -62,14 +62,14 @@ export async function copyToFolder(store: ObjectStore, folder: string): Promise<
   }
 }
 
-/** Every file below a folder: its path there, and its text. */
+/** Reads every file below a folder: its path there, and its text. */
 export async function textsIn(folder: string): Promise<Readonly<Record<string, string>>> {
   const texts: Record<string, string> = {};
   for (const path of await filesIn(folder)) texts[path] = await readFile(join(folder, path), 'utf8');
   return texts;
 }
 
-/** One digest over all files of a folder and their paths. */
+/** Computes one digest over all files of a folder and their paths. */
 export async function digestOf(folder: string): Promise<string> {
   const digest = createHash('sha256');
   for (const path of await filesIn(folder)) {

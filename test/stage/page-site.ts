@@ -60,7 +60,7 @@ export async function openAgent(more: Partial<MemoryOptions> = {}): Promise<Agen
   };
 }
 
-/** One file, and so many objects that a listing takes for files, in 50 directories; no one opens them. */
+/** Puts one file, and a number of objects that a listing takes for files, into 50 directories; no one opens them. */
 export async function listedOnly({ options, store, memory }: AgentSite, count: number): Promise<void> {
   await memory.files.write('/memories/first.md', 'x');
   const { parts, close } = await openTenant(options);
@@ -133,7 +133,7 @@ export interface Answered {
   readonly text: string;
 }
 
-/** Asks as a program does that says of itself what it likes. */
+/** Asks as a program that sends any headers it likes. */
 export async function askRaw(
   url: string,
   { body, ...options }: RequestOptions & { readonly body?: string } = {},
@@ -146,7 +146,7 @@ export async function askRaw(
   return { status: response.statusCode, headers: response.headers, text };
 }
 
-/** The cookie for an address. */
+/** Exchanges the token of an address, and answers the cookie. */
 export async function signIn({ address, origin }: Pick<ServedPage, 'address' | 'origin'>): Promise<string> {
   const answered = await askRaw(`${origin}/session`, {
     method: 'POST',
@@ -156,7 +156,7 @@ export async function signIn({ address, origin }: Pick<ServedPage, 'address' | '
   return answered.headers['set-cookie']?.[0]?.split(';')[0] ?? '';
 }
 
-/** The lines of an answer. */
+/** Parses the lines of an answer. */
 export function linesIn({ text }: Answered): readonly unknown[] {
   return text
     .trimEnd()

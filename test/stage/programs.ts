@@ -3,7 +3,7 @@ import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 /**
- * What a program that a test starts is given of the test's own environment: where programs lie, and where Node keeps
+ * The part of the test's own environment for a program that a test starts: where programs lie, and where Node keeps
  * compiled code, which halves the time that each of hundreds of processes needs to start.
  */
 export const PROGRAM_ENV: Readonly<Record<string, string | undefined>> = {

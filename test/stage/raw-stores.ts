@@ -9,7 +9,7 @@ import type { ObjectStore } from '../../src/store/port.ts';
 import type { RawStore } from '../contracts/sealed-store.ts';
 import type { TestBucket } from './s3.ts';
 
-/** What lies in a store, without anything before it. */
+/** Opens the objects of a store, without any wrapper before it. */
 export function rawObjects(store: ObjectStore): RawStore {
   return {
     async keys() {

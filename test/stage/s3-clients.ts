@@ -1,7 +1,7 @@
 import { firstOrAll } from '../runner/thorough.ts';
 import { describeOnS3, type S3Server, type S3ServerName } from './s3.ts';
 
-/** The clients that a store of S3 can send its requests through; what is tested of one is tested of the other. */
+/** The clients that a store of S3 can send its requests through; each test of one is a test of the other. */
 export const S3_CLIENTS = ['lean', 'sdk'] as const;
 
 type S3ClientName = (typeof S3_CLIENTS)[number];

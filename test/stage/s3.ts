@@ -8,12 +8,12 @@ export type { S3Server, S3ServerName } from '../../infra/local/servers/s3-server
 /** MinIO, and with `TEST_THOROUGH=1` VersityGW besides; the contract of the object store runs on both in every run. */
 export const S3_SERVERS: readonly S3ServerName[] = firstOrAll(['minio', 'versitygw']);
 
-/** The server of that name, or undefined when this run has none. */
+/** Finds the server of that name; undefined when this run has none. */
 export function findS3Server(name: S3ServerName): S3Server | undefined {
   return inject('s3Servers').find((server) => server.name === name);
 }
 
-/** The server of that name; throws when this run has none, so use it in hooks and tests only. */
+/** Answers the server of that name; throws when this run has none, so use it in hooks and tests only. */
 export function s3Server(name: S3ServerName): S3Server {
   const server = findS3Server(name);
   if (!server) throw new Error(`${serverTitle(name)} is not there`);
@@ -36,7 +36,7 @@ export function describeOnS3(
   }
 }
 
-/** Where a server is and who asks it, as the environment of a program says it. */
+/** Makes the environment of a program from the address of a server and the credentials that ask it. */
 export function s3Environment({
   endpoint,
   region,

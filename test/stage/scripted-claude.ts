@@ -10,7 +10,7 @@ import type {
   ScriptedScene,
 } from '../../src/testing/claude/scripted-claude.ts';
 
-/** What Claude does in one request: a part, a fault, a refusal to throw, or what makes one of the scene. */
+/** Claude's part in one request: a part, a fault, a refusal to throw, or a function that makes one of the scene. */
 export type Played =
   | ScriptedPart
   | ScriptedFault
@@ -28,11 +28,11 @@ export interface PlayedClaude extends AsyncDisposable {
   /** The SDK's own client; it repeats nothing unless told so. */
   client(options?: { readonly maxRetries?: number }): Anthropic;
   readonly sent: readonly Sent[];
-  /** What Claude was shown in each request that was taken. */
+  /** The scenes that Claude was shown, one for each request that was taken. */
   readonly scenes: readonly ScriptedScene[];
 }
 
-/** A Claude that plays its parts one after the other, a request each, and has nothing to say after the last. */
+/** Starts a Claude that plays its parts one after the other, a request each, and has nothing to say after the last. */
 export async function playClaude(
   parts: readonly Played[],
   options: Pick<ScriptedClaudeOptions, 'summarise' | 'lacks'> = {},
@@ -57,12 +57,12 @@ export async function playClaude(
   };
 }
 
-/** A part in which Claude sends memory commands, all at once. */
+/** Makes a part in which Claude sends memory commands, all at once. */
 export function commands(...inputs: readonly unknown[]): ScriptedPart {
   return { calls: inputs.map((input) => ({ name: 'memory', input })) };
 }
 
-/** The results in the last message Claude was shown. */
+/** Finds the results in the last message that Claude was shown. */
 export function lastResults({
   messages,
 }: ScriptedScene): readonly { readonly text: string; readonly isError: boolean }[] {
@@ -71,7 +71,7 @@ export function lastResults({
   );
 }
 
-/** What came back for one tool call. */
+/** The result of one tool call. */
 export interface ToolResult {
   readonly content: unknown;
   readonly is_error?: boolean;
@@ -83,7 +83,7 @@ export interface ScriptedMessages extends ScriptedClaude {
 }
 
 /**
- * The Messages API on a free port of 127.0.0.1, with an assistant that calls the memory tool: `turns` holds the
+ * Starts the Messages API on a free port of 127.0.0.1, with an assistant that calls the memory tool: `turns` holds the
  * inputs of each of its turns, all calls of one turn made at once. After the last it ends its turn.
  */
 export async function startScriptedMessages(
@@ -120,9 +120,9 @@ export interface ScriptedResponses extends AsyncDisposable {
 }
 
 /**
- * OpenAI's Responses API on a free port of 127.0.0.1: it answers with one list of outputs after the other. As strict as
- * the API where tools can go wrong: a schema in strict mode names every field as required and allows no others, and
- * each call has its output, a text or parts.
+ * Starts OpenAI's Responses API on a free port of 127.0.0.1: it answers with one list of outputs after the other. As
+ * strict as the API where tools can go wrong: a schema in strict mode names every field as required and allows no
+ * others, and each call has its output, a text or parts.
  */
 export async function startScriptedResponses(
   script: readonly (readonly Output[])[],

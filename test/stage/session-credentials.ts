@@ -14,7 +14,7 @@ export interface Statement {
   readonly Condition?: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>>;
 }
 
-/** Temporary credentials that may do what the statements allow and nothing else, from the server's own STS. */
+/** Gets temporary credentials from the server's own STS, which may do what the statements allow and nothing else. */
 export async function restrictedCredentials(
   server: S3Server,
   statements: readonly Statement[],
@@ -40,7 +40,9 @@ export async function restrictedCredentials(
   }
 }
 
-/** What a worker of one tenant is given: that tenant's objects and keyring, and listings of its own tree only. */
+/**
+ * Makes the permissions of one tenant's worker: that tenant's objects and keyring, and listings of its own tree only.
+ */
 export function tenantStatements(bucket: string, tenant: string): readonly Statement[] {
   const arn = `arn:aws:s3:::${bucket}`;
   return [

@@ -3,7 +3,7 @@ import { posix } from 'node:path';
 import { parseAst } from 'vitest/node';
 
 export interface Import {
-  /** As written: `./path.ts`, `node:fs`, `p-limit`. */
+  /** The module as written: `./path.ts`, `node:fs`, `p-limit`. */
   readonly from: string;
   /** True when nothing of it remains at run time. */
   readonly typeOnly: boolean;
@@ -26,7 +26,7 @@ export interface Node {
 
 const DECLARES_TYPE: ReadonlySet<string> = new Set(['TSInterfaceDeclaration', 'TSTypeAliasDeclaration']);
 
-/** What a TypeScript module imports, mentions and declares. Throws on a syntax error. */
+/** Parses the imports, mentions and declarations of a TypeScript module. Throws on a syntax error. */
 export function parseSource(text: string, lang: 'ts' | 'tsx' = 'ts'): SourceFile {
   const imports: Import[] = [];
   const uses = new Set<string>();
@@ -46,12 +46,14 @@ export function readSource(path: string): SourceFile {
   return parseSource(readFileSync(path, 'utf8'), path.endsWith('x') ? 'tsx' : 'ts');
 }
 
-/** The path of a relative import, seen from the same root as `importer`; a built file stands for its source. */
+/**
+ * Resolves the path of a relative import, seen from the same root as `importer`; a built file stands for its source.
+ */
 export function resolveImport(importer: string, from: string): string {
   return posix.join(posix.dirname(importer), from).replace(/\.js$/, '.ts');
 }
 
-/** The package of a bare import: `@scope/name/deep` → `@scope/name`. */
+/** Names the package of a bare import: `@scope/name/deep` → `@scope/name`. */
 export function packageOf(from: string): string {
   const parts = from.split('/');
   return parts.slice(0, from.startsWith('@') ? 2 : 1).join('/');

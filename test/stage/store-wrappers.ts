@@ -25,7 +25,7 @@ export type StoreCall =
 /** Stands around every request: it may act before and after it, lose it, lose its answer or send it twice. */
 export type Around = <T>(call: StoreCall, proceed: () => Promise<T>) => Promise<T>;
 
-/** The store with `around` about each of its requests. Disposing of it leaves the store below open. */
+/** Wraps the store with `around` about each of its requests. Disposing of the wrapper leaves the store below open. */
 export function interceptStore(store: ObjectStore, around: Around): ObjectStore {
   return {
     get: (key, options) => around({ verb: 'get', key }, () => store.get(key, options)),
@@ -61,8 +61,8 @@ export function atFirst(verb: StoreCall['verb'], meet: <T>(proceed: () => Promis
 }
 
 /**
- * The requests of a process whose store is full after so many of them: every write is refused from there on, without an
- * effect, and what frees room is done.
+ * Fills the store of a process after that many requests: from there on it refuses every write, without an effect, and
+ * does what frees room.
  */
 export function fullAfter(requests: number): Around {
   let sent = 0;
@@ -72,18 +72,18 @@ export function fullAfter(requests: number): Around {
   };
 }
 
-/** The request is executed, and its answer never comes. */
+/** Executes the request, and loses its answer. */
 export async function loseAnswer<T>(proceed: () => Promise<T>): Promise<never> {
   await proceed();
   throw noAnswer();
 }
 
-/** What the port throws when a request may have been executed or not. */
+/** Makes the error that the port throws for a request that may or may not have been executed. */
 export function noAnswer(): MemoryError {
   return new MemoryError('outcome_unknown', 'no answer came');
 }
 
-/** The request is executed, its answer lost, and the client sends it again by itself, as SDKs do. */
+/** Executes the request, loses its answer, and sends it again, as the clients of SDKs do. */
 export async function sendTwice<T>(proceed: () => Promise<T>): Promise<T> {
   await proceed();
   const answer = await proceed();
@@ -98,12 +98,12 @@ function isConflict(answer: unknown): boolean {
   return typeof answer === 'object' && answer !== null && 'conflict' in answer;
 }
 
-/** What the port says of a key whose condition failed after an attempt without an answer. */
+/** Makes the port's failure for a key whose condition failed after an attempt without an answer. */
 export function unclear({ key }: { readonly key: ObjectKey }): DeleteFailure {
   return { key, error: resentConflict() };
 }
 
-/** Every request takes a random time on its way there and on its way back. */
+/** Delays every request by a random time on its way there and on its way back. */
 export function delayStore(store: ObjectStore, time: VirtualTime, longestMs = 40): ObjectStore {
   return interceptStore(store, async (_, proceed) => {
     await time.pause(time.fraction() * longestMs);
@@ -113,7 +113,7 @@ export function delayStore(store: ObjectStore, time: VirtualTime, longestMs = 40
   });
 }
 
-/** A server that ignores the condition of a delete, as MinIO does: what lies at the key goes. */
+/** Ignores the condition of a delete, as MinIO does: the object at the key goes, whichever it is. */
 export function ignoreDeleteConditions(store: ObjectStore): ObjectStore {
   return {
     get: store.get,
@@ -173,7 +173,7 @@ export function aroundStores(
   };
 }
 
-/** A store whose mark of a delete counts as an object for a create, as on VersityGW with versioning. */
+/** Makes the mark of a delete count as an object for a create, as on VersityGW with versioning. */
 export function keepMarks(store: ObjectStore): ObjectStore {
   const marks = new Set<ObjectKey>();
   return {
@@ -203,7 +203,7 @@ export function keepMarks(store: ObjectStore): ObjectStore {
   };
 }
 
-/** The same store whose server's clock has gone on by so many milliseconds: what lies there is older by that. */
+/** Moves the clock of the store's server on by `ms` milliseconds: all objects are older by that. */
 export function laterStore(store: ObjectStore, ms: number): ObjectStore {
   const dated = <T extends { readonly servedAt: number }>(answer: T): T => ({
     ...answer,
@@ -227,14 +227,14 @@ export function laterStore(store: ObjectStore, ms: number): ObjectStore {
   };
 }
 
-/** What a request was sent with beside what it is about. */
+/** The signal and the bound with which a request was sent. */
 export interface NotedOptions {
   readonly verb: StoreCall['verb'];
   readonly signal: AbortSignal | undefined;
   readonly sendBy: SendBound | undefined;
 }
 
-/** The store, which notes with which signal and which bound each of its requests was sent. */
+/** Wraps the store to note the signal and the bound with which each of its requests was sent. */
 export function noteOptions(store: ObjectStore, noted: NotedOptions[]): ObjectStore {
   const note = (
     verb: StoreCall['verb'],

@@ -1,6 +1,6 @@
 import type { Memory } from '../../src/tool/memory-tool.ts';
 
-/** The text that the command is answered with. @throws MemoryError when the command fails. */
+/** Runs the command, and answers its text. @throws MemoryError when the command fails. */
 export async function succeed(memory: Memory, input: unknown): Promise<string> {
   const result = await memory.execute(input);
   if (result.isError) throw result.error;

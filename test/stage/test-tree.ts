@@ -2,7 +2,7 @@ import { describe, onTestFinished } from 'vitest';
 import type { NameMode } from '../../src/format/names.ts';
 import { createLayout, type Layout, parseTenantId } from '../../src/format/object-keys.ts';
 import { loadSodium } from '../../src/format/sodium.ts';
-// What is loaded when it is needed first is loaded now: virtual time would pass meanwhile.
+// Loads now what is otherwise loaded at its first use: virtual time would pass meanwhile.
 import { VERSION_SAVER } from '../../src/history/save/version-saver.ts';
 import { envRootKey } from '../../src/keys/env-root-key.ts';
 import { createKeyringCache } from '../../src/keys/keyring-cache.ts';
@@ -48,7 +48,7 @@ export const STORE_KINDS: readonly StoreKind[] = ['guarded', 'unguarded'];
 export interface TestSite {
   readonly kind: StoreKind;
   readonly time: VirtualTime;
-  /** What lies in the store, without any wrapper before it. */
+  /** The store without any wrapper before it. */
   readonly base: ObjectStore;
   /** One more process with caches of its own; the same tenant unless told otherwise. */
   client(options?: ClientOptions): Promise<TestClient>;
@@ -62,14 +62,14 @@ export interface ClientOptions {
   readonly maxFileBytes?: number;
   /** Each request takes a random time of up to so many milliseconds both ways. */
   readonly delayMs?: number;
-  /** For the files that the process reads and writes. */
+  /** The bytes that the process may hold of files that it reads and writes. */
   readonly cacheBytes?: number;
-  /** Of the keyring in the process's cache. */
+  /** The time to live of the keyring in the process's cache. */
   readonly ttlMs?: number;
-  /** Whether the tenant keeps history, when this process creates it. */
+  /** True for a tenant that keeps history from the moment at which this process creates it. */
   readonly keepsHistory?: boolean;
   readonly limits?: TenantLimits;
-  /** What the process knows of how much the tenant holds; of its own unless given. */
+  /** The process's count of what the tenant holds; one of its own unless given. */
   readonly usage?: TenantUsage;
   /** The process's own clocks, where they are not the site's. */
   readonly clock?: () => number;
@@ -80,7 +80,7 @@ export interface ClientOptions {
   readonly beneath?: Around;
 }
 
-/** One process that works on a work. */
+/** One process of a tenant, with the work that it does. */
 export interface TestClient {
   readonly tree: Tree;
   readonly tenant: Tenant;
@@ -94,7 +94,7 @@ export interface TestClient {
   /** The text of a file; undefined when there is none. */
   text(path: string): Promise<string | undefined>;
   create(path: string, text: string): Promise<void>;
-  /** Puts `text` behind what the file holds. */
+  /** Appends `text` to the file. */
   append(path: string, text: string, signal?: AbortSignal): Promise<void>;
   rename(from: string, to: string, signal?: AbortSignal): Promise<void>;
   remove(path: string): Promise<void>;
@@ -121,7 +121,7 @@ export async function createSite<Base extends ObjectStore = ObjectStore>(
   return { kind, time, base, client: (options = {}) => createClient({ kind, time, base }, options) };
 }
 
-/** As `createSite`, for as long as the test that opens it runs. */
+/** Makes a site as `createSite` does, for as long as the test that opens it runs. */
 export async function openSite(...options: Parameters<typeof createSite>): Promise<TestSite> {
   const site = await createSite(...options);
   onTestFinished(() => site.base[Symbol.asyncDispose]());
@@ -233,17 +233,17 @@ export function bytes(text: string): Uint8Array {
   return new TextEncoder().encode(text);
 }
 
-/** The same work of a tenant that differs in a few things. */
+/** Makes the same work of a tenant that differs in a few things. */
 export function withTenant(work: Work, changes: Partial<Tenant>): Work {
   return { ...work, tenant: { ...work.tenant, ...changes } };
 }
 
-/** Work that counts as leased, for the steps of a rename on their own: its store renews no lease. */
+/** Makes work that counts as leased, for the steps of a rename on their own: its store renews no lease. */
 export function leased(work: Work): LeasedWork {
   return work as LeasedWork;
 }
 
-/** Times to write down of a process whose clock is the store's. */
+/** Makes the stamps of a process whose clock is the store's. */
 export function inTime(clock: () => number): Omit<Stamps, 'observe'> {
   return { now: clock, storeTime: clock, skew: () => 0 };
 }

@@ -39,8 +39,8 @@ function formsOf(secret: string | Uint8Array): ReadonlyMap<string, Buffer> {
 }
 
 /**
- * Where any of the secrets shows in `haystack`, in whatever form: `<text> as <form>`. They have 8 bytes or more, or
- * they would show up by chance.
+ * Finds where any of the secrets shows in `haystack`, in whatever form: `<text> as <form>`. They have 8 bytes or more,
+ * or they would show up by chance.
  */
 export function findTraces(
   haystack: Uint8Array | string,
@@ -63,8 +63,8 @@ interface StoredBytes {
 }
 
 /**
- * Where a text lies: in the bytes of objects, and in what they hold when they are opened with the keys of any keyring
- * that is among them. Keys of objects, each once.
+ * Finds where a text lies: in the bytes of objects, or in their contents once they are opened with the keys of any
+ * keyring among them. Keys of objects, each once.
  */
 export async function whereTextIs(
   objects: readonly StoredBytes[],
@@ -91,7 +91,7 @@ export async function whereTextIs(
   return [...new Set(found.map(({ key }) => key))];
 }
 
-/** Nothing where these keys do not open it. */
+/** Opens an object; undefined where these keys do not open it. */
 function contentOf(layout: Layout, { names, keys }: LoadedKeyring, { key, body }: StoredBytes): Uint8Array {
   const parsed = parseClassKey(layout, key);
   const path = parseFileKey(layout, names, key);

@@ -12,7 +12,7 @@ export interface TransitSite extends AsyncDisposable {
   readonly endpoint: string;
   /** The path of the engine. */
   readonly mount: string;
-  /** Undefined for a real server. */
+  /** The double; undefined for a real server. */
   readonly fake: FakeTransit | undefined;
   /** Makes a namespace with an engine in it, and answers its name; undefined where the server has none of them. */
   createNamespace(): Promise<string | undefined>;

@@ -10,7 +10,7 @@ import {
 import { deleteAll } from '../../infra/local/servers/fresh-bucket.ts';
 import { createTestBucket, type S3Server, type TestBucket } from './s3.ts';
 
-/** A fresh bucket that keeps older versions; removing it removes those as well. */
+/** Makes a bucket that keeps older versions; removing it removes those as well. */
 export async function createVersionedBucket(server: S3Server): Promise<TestBucket> {
   const created = await createTestBucket(server);
   const { client, bucket: Bucket } = created;
@@ -19,7 +19,7 @@ export async function createVersionedBucket(server: S3Server): Promise<TestBucke
   return removedWithVersions(created);
 }
 
-/** How a version is kept from being removed. */
+/** The kind of lock that keeps a version from being removed. */
 export type Lock = ObjectLockRetentionMode | 'legal hold';
 
 /** One version in a bucket, as a listing of the client names it. */
@@ -46,10 +46,10 @@ export interface LockableBucket extends TestBucket {
 const COMPLIANCE_MS = 10_000;
 /** The pause before versions that are locked are tried again. */
 const LOCKED_PAUSE_MS = 500;
-/** Below what a hook may take: a suite leaves thousands of versions. */
+/** The longest time for a removal, which must stay below the limit of a hook: a suite leaves thousands of versions. */
 const LONGEST_REMOVAL_MS = 55_000;
 
-/** A fresh bucket made for locks, which keeps older versions; removing it unlocks and removes those as well. */
+/** Makes a bucket for locks, which keeps older versions; removing it unlocks and removes those as well. */
 export async function createLockableBucket(server: S3Server): Promise<LockableBucket> {
   const created = await createTestBucket(server, { ObjectLockEnabledForBucket: true });
   const { client, bucket: Bucket } = created;

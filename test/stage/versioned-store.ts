@@ -3,7 +3,7 @@ import { isMissing, type KeptVersion, type ObjectStore, type ObjectVersions } fr
 
 interface Kept {
   readonly versionId: string;
-  /** Undefined: the mark of a delete. */
+  /** The bytes; undefined for the mark of a delete. */
   readonly body: Uint8Array | undefined;
 }
 
@@ -13,7 +13,7 @@ export interface VersionedStore {
   readonly versions: ObjectVersions;
   /** The bytes of all versions that are kept now, the current ones among them. */
   all(): readonly { readonly key: ObjectKey; readonly body: Uint8Array }[];
-  /** The same versions above a copy of the store. */
+  /** Makes a copy with the same versions, above a copy of the store. */
   copy(below: ObjectStore): VersionedStore;
 }
 

@@ -15,7 +15,7 @@ export interface VirtualTime {
 const START = Date.UTC(2026, 0, 1);
 
 /**
- * Simulated time for code whose only waiting is `pause`: once everything that can run has run, the clock jumps to
+ * Makes simulated time for code whose only waiting is `pause`: once everything that can run has run, the clock jumps to
  * the next pause that ends. Pauses that end together end in the order in which they began.
  */
 export function createVirtualTime(seed = 1, start: number = START): VirtualTime {
