@@ -18,7 +18,9 @@ export interface AttackKind {
   readonly title: string;
   /** The names under which it may be refused. */
   readonly refusals: readonly string[];
-  /** What reaches the store is undone by `restore`; absent: nothing may reach it. */
+  /**
+   * True where the attempt may write to the store, which `restore` then undoes; absent: nothing may reach the store.
+   */
   readonly writes?: true;
   /** Attempts on one tenant's one keyring or register come one after the other. */
   readonly perTenant?: true;

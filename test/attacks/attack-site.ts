@@ -14,7 +14,7 @@ export interface Lane {
   readonly victim: Party;
   readonly directory: string;
   readonly one: SealedFile;
-  /** Of two chunks. */
+  /** A file of two chunks. */
   readonly two: SealedFile;
   /** In a directory of its own, which may be renamed. */
   readonly below: SealedFile;
@@ -130,7 +130,7 @@ function directoryOf(index: number): string {
   return `/memories/lane-${String(index).padStart(2, '0')}`;
 }
 
-/** What a party's files say: who wrote them, and nothing that two of them share but that. */
+/** The texts of a party's files: they say who wrote them, and share nothing else. */
 function textsOf(tenant: string, indices: readonly number[]): ReadonlyMap<string, string> {
   return new Map(
     indices.flatMap((index): readonly (readonly [string, string])[] => {

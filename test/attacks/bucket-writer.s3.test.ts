@@ -109,7 +109,7 @@ for (const names of ['encrypted', 'plain'] as const satisfies readonly NameMode[
     if (names === 'encrypted' || THOROUGH) {
       it('is not detected, as documented, when he puts an old register back: a rename is done again, or taken back', async () => {
         const [repeated, undone] = [lane, laneOf(site, 1)];
-        // What the workers had written themselves while they renamed these directories.
+        // The records that the workers had written themselves while they renamed these directories.
         await putRegister(repeated, { phase: 'moving', id: new Uint8Array(16) });
         const moved = `${undone.directory}/elsewhere`;
         const rename = { command: 'rename', old_path: `${undone.directory}/sub`, new_path: moved };

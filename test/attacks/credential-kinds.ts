@@ -17,7 +17,7 @@ import type { AttackKind, Attempt } from './attack-kind.ts';
 import type { AttackSite } from './attack-site.ts';
 import { executeAnew, type Outcome, request } from './outcome.ts';
 
-/** What a worker of another tenant can try with its own credentials: all of it ends at the server. */
+/** The attacks that a worker of another tenant can try with its own credentials: all of them end at the server. */
 export function credentialKinds(site: AttackSite): readonly AttackKind[] {
   const Bucket = site.bucket.bucket;
   const clientOf = ({ entitled, lane }: Attempt): S3Client =>

@@ -48,7 +48,7 @@ async function begin(tenant: string, rootKey: string): Promise<void> {
 const poolOf = (...rootKey: readonly string[]): MemoryPool =>
   createMemoryPool({ store, rootKey, logger: silentLogger });
 
-/** What is tried for a tenant, each of which throws where it is refused. */
+/** The deeds that are tried for a tenant; each of them throws where it is refused. */
 const DEEDS: Readonly<Record<string, (pool: MemoryPool, tenant: string) => Promise<unknown>>> = {
   open: (pool, tenant) => pool.open(tenant),
   read: async (pool, tenant) => (await pool.open(tenant)).files.read(PATH),

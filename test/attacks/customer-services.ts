@@ -18,9 +18,9 @@ export interface CustomerKey {
 export interface CustomerServices extends AsyncDisposable {
   readonly kms: FakeKms;
   readonly transit: FakeTransit;
-  /** What a process must have in its environment to reach them. */
+  /** The environment that a process needs to reach them. */
   readonly environment: Readonly<Record<string, string>>;
-  /** By the kind of taking away. */
+  /** Creates a key that the customer can take away in the way of `kind`. */
   createKey(kind: KeyKind): Promise<CustomerKey>;
 }
 

@@ -21,18 +21,18 @@ const LONG = 'x'.repeat(70_000);
 const HUGE = new Uint8Array(100_000);
 const TEXTS = ['nought', 'one', 'three', 'b', 'x'];
 
-/** What an attacker who writes the bucket may see a verb refused as. */
+/** The codes with which a verb may be refused because of an attacker who writes the bucket. */
 const REFUSALS: readonly MemoryErrorCode[] = ['integrity', 'not_found', 'invalid_command', 'unavailable'];
 
-/** What is done to files, and what names a fault, is refused for no record of the history. */
+/** No record of the history may stop the verbs that change files, and those that name a fault. */
 const NEVER_STOPPED = ['log', 'verify', 'expire', 'edit', 'rename', 'delete'];
 
-/** Where the fields of an object begin, and its second chunk. */
+/** The offsets at which the fields of an object begin, and its second chunk. */
 const FIELDS = [0, 8, 12, 28, 60, 76, 100, HEADER_BYTES, HEADER_BYTES + 65_552];
 
 interface Place {
   readonly site: TestSite;
-  /** Of two checkpoints. */
+  /** The lines of two checkpoints. */
   readonly lines: readonly string[];
   readonly objects: ReadonlyMap<ObjectKey, Uint8Array>;
 }
@@ -103,7 +103,7 @@ function verbsOf(client: TestClient, { lines }: Place): Readonly<Record<string, 
       for (const since of lines) await verifyTree(client.tenant, { since });
     },
     expire: async () => {
-      // Where history is kept for longer, checkpoints are as well.
+      // A tenant that keeps history for longer keeps checkpoints for longer as well.
       for (const historyDays of [undefined, 3_000])
         await expireTree(client.tenant, { historyDays, afterDays: 3_000 });
     },
@@ -148,7 +148,7 @@ describe('an attacker who writes the bucket', { timeout: 240_000 }, () => {
       const offset = own.between(from, Math.min(from + 15, body.length - 1));
       const forged = own.pick([
         body.with(offset, (body[offset] ?? 0) ^ own.between(1, 255)),
-        // So long are tombstones: it would be as if the record was deleted, and the ends of chains can be.
+        // A tombstone has this length: with it the record would look deleted, which the ends of chains may be.
         body.subarray(0, offset === TOMBSTONE_BYTES ? offset - 1 : offset),
         other,
         own.bytes(300),

@@ -12,7 +12,7 @@ import { equal } from './object-kinds.ts';
 import { call, executeAnew } from './outcome.ts';
 import type { Party } from './party.ts';
 
-/** What an attacker can try on a tenant's one keyring. */
+/** The attacks that can be tried on a tenant's one keyring. */
 export function keyringKinds(site: AttackSite): readonly AttackKind[] {
   const watchers = new Map<Party, Promise<Watcher>>();
   const watcherOf = (victim: Party): Promise<Watcher> => {

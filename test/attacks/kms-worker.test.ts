@@ -55,7 +55,7 @@ describe.each(['encrypted', 'plain'] as const satisfies readonly NameMode[])('un
     return { accessKeyId, secretAccessKey: 'secret' };
   };
 
-  /** What a worker gets that reaches every object of the store and opens the library as any tenant. */
+  /** Answers what a worker gets that reaches every object of the store and opens the library as any tenant. */
   const asWorker = (worker: string, tenant: string, input: unknown): Promise<Outcome> => {
     const credentials = credentialsOf(worker);
     const options = { store, tenant, rootKey: `aws-kms:${keyArn}`, names, credentials };

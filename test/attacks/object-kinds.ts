@@ -15,12 +15,12 @@ import type { AttackSite } from './attack-site.ts';
 import { call, execute, type Outcome, view } from './outcome.ts';
 import { fileOf, type SealedFile } from './party.ts';
 
-/** Where the fields of an object begin, and its second chunk. */
+/** The offsets at which the fields of an object begin, and its second chunk. */
 const BOUNDARIES = [8, 12, 28, 60, 76, 100, HEADER_BYTES, HEADER_BYTES + 65_552];
 
-/** What an attacker can try who writes the bucket at will and holds no key: all of it ends when the owner reads. */
+/** The attacks of a party that writes the bucket at will and holds no key: all of them end when the owner reads. */
 export function objectKinds(site: AttackSite): readonly AttackKind[] {
-  /** What `forge` makes is put in a file's place, and the file is read by the worker that read it before. */
+  /** Puts what `forge` makes in a file's place; the worker that read the file before then reads it again. */
   const forging = (
     title: string,
     forge: (attempt: Attempt & { readonly file: SealedFile }) => Uint8Array,

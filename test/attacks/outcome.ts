@@ -6,7 +6,7 @@ interface SdkStream {
   transformToString(encoding: string): Promise<string>;
 }
 
-/** What became of one attempt: a refusal under some name, or whatever it got. */
+/** The outcome of one attempt: a refusal under some name, or whatever the attempt got. */
 export type Outcome = { readonly refusedAs: string } | { readonly got: string };
 
 /** A command of the library; what the model may read is what it got. */

@@ -63,7 +63,7 @@ async function bytesOf(key: ObjectKey): Promise<Uint8Array> {
   return stored.body;
 }
 
-/** What a worker that knows nothing yet makes of the next turn of the conversation `one` of `acme`. */
+/** Answers what a worker that knows nothing yet makes of the next turn of the conversation `one` of `acme`. */
 async function nextCodes(): Promise<readonly unknown[]> {
   const [asked, told] = [site.scenes.length, site.lines.length];
   const message = { tenant: 'acme', conversation: 'one', turn: `canary-turn-${++turns}`, prompt: 'And?' };

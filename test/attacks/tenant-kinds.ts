@@ -7,7 +7,7 @@ import { equal } from './object-kinds.ts';
 import { execute, executeAnew, view } from './outcome.ts';
 import { fileOf } from './party.ts';
 
-/** What an attacker can try on the names and the one register of a tenant, and with tombstones. */
+/** The attacks that can be tried on the names and the one register of a tenant, and with tombstones. */
 export function tenantKinds(site: AttackSite): readonly AttackKind[] {
   return [
     {

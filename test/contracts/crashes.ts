@@ -15,7 +15,7 @@ import {
   startCrashChild,
 } from '../crashes/crash-child.ts';
 
-/** Where memories of a fresh tenant lie that outlive their processes. */
+/** The place where the memories of a fresh tenant lie, which outlive their processes. */
 export interface CrashSite {
   readonly options: MemoryOptions;
   /** How a process of its own opens the same memory. */
@@ -40,8 +40,8 @@ const SLOW = 240_000;
 export const limit: LimitFunction = pLimit(4);
 
 /**
- * What becomes of a directory whose rename or delete is cut off, by death or by a long sleep: at every `step`th
- * change and at the last.
+ * Describes what becomes of a directory when its rename or delete is cut off, by death or by a long sleep: at every
+ * `step`th change and at the last.
  */
 export function describeCrashes(
   title: string,
@@ -117,7 +117,7 @@ export function describeCrashes(
       );
       expect(isMoved(trees.at(0))).toBe(false);
       expect(isMoved(trees.at(-1))).toBe(true);
-      // What was recovered can be worked with as if nothing had happened.
+      // A process can work with the recovered directory as if nothing had happened.
       await Promise.all(
         halted.map(({ site, where }, i) =>
           limit(async () => {
@@ -205,7 +205,10 @@ function distinct(boundaries: readonly Boundary[]): readonly Boundary[] {
   });
 }
 
-/** What another process does while the first one sleeps: new files at the source, edits wherever the files are. */
+/**
+ * Does what another process does while the first one sleeps: it makes new files at the source and edits the files
+ * wherever they are.
+ */
 async function workOn(site: CrashSite, recovered: Tree): Promise<Tree> {
   const edited = `${isMoved(recovered) ? TO : FROM}/b/c`;
   const expected: Record<string, string> = {
@@ -252,7 +255,9 @@ function isMoved(tree: Tree | undefined): boolean {
   return tree?.[`${TO}/a`] !== undefined;
 }
 
-/** What a memory opened for this alone finds; everything it lists can be read, and nothing else lies there. */
+/**
+ * Answers what a memory opened for this alone finds; it can read everything that it lists, and nothing else lies there.
+ */
 async function treeOf(site: CrashSite): Promise<Tree> {
   return inMemory(site, async ({ tree }) => {
     const { files, foreign } = await tree.list(at('/memories'));

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Memory } from '../../src/tool/memory-tool.ts';
 
-/** What became of edits, each of which inserts a line of its own. */
+/** The outcomes of edits, each of which inserts a line of its own. */
 export interface EditLoad {
   readonly acknowledged: readonly string[];
   /** Answered by `outcome_unknown`. */
@@ -49,7 +49,7 @@ export async function runEdits(options: EditLoadOptions): Promise<EditLoad> {
   return { acknowledged, unknown, refused };
 }
 
-/** What the files say against what was answered: every list is empty when nothing is lost, doubled or made up. */
+/** The differences between the files and the answers: every list is empty when nothing is lost, doubled or made up. */
 export interface Discrepancies {
   readonly lost: readonly string[];
   readonly doubled: readonly string[];

@@ -4,9 +4,9 @@ import { type FileEntry, type Files, type Memory, type MemoryOptions, openMemory
 import { openTenant } from '../../src/open/open-memory.ts';
 
 export interface FilesSite {
-  /** Of a memory over the store that the suite is about. */
+  /** The options of a memory over the store that the suite is about. */
   readonly options: Omit<MemoryOptions, 'tenant' | 'rootKey'>;
-  /** Whether other processes, here memories of their own, see the same store. */
+  /** True where other processes, here memories of their own, see the same store. */
   readonly shared: boolean;
   /** Files of a large directory: more than a page of a listing. */
   readonly many: number;
@@ -21,7 +21,7 @@ async function collect(entries: AsyncIterable<FileEntry>): Promise<FileEntry[]> 
 const LIMIT = 100_000;
 const rootKey = randomBytes(32);
 
-/** What an application may expect of `memory.files`, whatever store lies behind it. */
+/** Describes what an application may expect of `memory.files`, whatever store lies behind it. */
 export function describeFiles(name: string, start: () => Promise<FilesSite>): void {
   describe(`the files of a memory on ${name}`, { timeout: 120_000 }, () => {
     let site: FilesSite;
@@ -134,7 +134,7 @@ export function describeFiles(name: string, start: () => Promise<FilesSite>): vo
       );
       const found = (await text('/memories/d/log'))?.split(/(?<=\n)/) ?? [];
       expect(found.toSorted()).toEqual(lines.toSorted());
-      // Of one writer they stand in the order of its calls.
+      // The lines of one writer stand in the order of its calls.
       const own = lines.filter((_, index) => index % writers.length === 0);
       expect(found.filter((line) => own.includes(line))).toEqual(own);
     });

@@ -16,7 +16,7 @@ export interface HistoryMetering {
   readonly probes: boolean;
   /** How many files the directory holds. */
   readonly many: number;
-  /** Whether what `redact` removes may lie in older versions that the bucket keeps. */
+  /** True where the bucket keeps older versions, in which the text that `redact` removes may lie. */
   readonly versions: boolean;
   /** One more process of a tenant that keeps history, or does not. */
   open(history: 'on' | 'off', tenant?: string): Promise<MeteredProcess>;
@@ -35,8 +35,8 @@ const FIVE = ['/memories/a', '/memories/b', '/memories/c', '/memories/d', '/memo
 const DIRECTORY = '/memories/many';
 
 /**
- * What history costs, counted request by request ("What it costs" in docs/history.md): every deed in a tenant that
- * keeps it, and the same deed in one that does not, which costs what it costs anyway.
+ * Describes what history costs, counted request by request ("What it costs" in docs/history.md): every deed is done in
+ * a tenant that keeps history and in one that does not, which tells what the deed costs anyway.
  */
 export function describeHistoryBill(title: string, start: () => Promise<HistoryMetering>): void {
   describe(`the requests of history on ${title}`, { timeout: 240_000 }, () => {
@@ -62,7 +62,7 @@ export function describeHistoryBill(title: string, start: () => Promise<HistoryM
       await deed();
       return metering.bill();
     };
-    /** What the deed costs with and without history, each after the same preparation. */
+    /** Answers what the deed costs with and without history, each after the same preparation. */
     const bills = async (
       prepare: (tenant: Metered) => Promise<unknown>,
       deed: (tenant: Metered) => Promise<unknown>,
@@ -216,7 +216,7 @@ export function describeHistoryBill(title: string, start: () => Promise<HistoryM
       expect(await bill(() => history.list())).toEqual({ list: 3, get: 4 + OPENING + 1 });
       await other.files.rename('/memories/b', '/memories/c', by);
       expect(await bill(() => history.list('/memories/a'))).toEqual({ list: 3, get: 3 + 1 + 1 });
-      // Where a file was at another path, that is looked through as well.
+      // If the file was at another path before, the list looks through that path as well.
       await other.files.rename('/memories/a', '/memories/z', by);
       expect(await bill(() => history.list('/memories/z'))).toEqual({ list: 4, get: 3 + 1 + 2 + 1 });
     });
@@ -314,7 +314,8 @@ export function describeHistoryBill(title: string, start: () => Promise<HistoryM
       // The register as well.
       expect(verify).toEqual({ list: 1, get: FIVE.length + records + 2 * lines.length + 1 });
       const [since = ''] = lines;
-      // Of the checkpoint two; two tell since when the history is kept: the keyring, and the note of what has expired.
+      // Two requests read the checkpoint; two tell since when the history is kept: the keyring, and the note of what
+      // has expired.
       const compared = { get: 2 + 2 };
       expect(await bill(() => admin.verify({ since }))).toEqual(plus(verify, compared));
     });

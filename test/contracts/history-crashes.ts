@@ -20,7 +20,7 @@ import { type CrashSite, LEASE_OVER_MS, limit } from './crashes.ts';
 
 const [A, B, DIRECTORY, TARGET] = ['/memories/d/a', '/memories/d/b', '/memories/d', '/memories/e'];
 
-/** What a process is at when it dies. */
+/** The deeds that a process is at when it dies. */
 const DEEDS: Readonly<Record<string, object>> = {
   'an edit': { command: 'str_replace', path: A, old_str: 'more', new_str: 'less' },
   'an overwrite': { command: 'create', path: A, file_text: 'overwritten' },
@@ -99,7 +99,7 @@ export function describeHistoryCrashes(
             expect((await child.ended).signal, where).toBe('SIGKILL');
             // It finishes or takes back what the dead process has begun.
             expect(faultsOf(await look(site.options), command), where).toEqual([]);
-            // What was recovered goes on as if nothing had happened.
+            // The recovered memory goes on as if nothing had happened.
             await using memory = await openMemory(site.options);
             const path = (await memory.files.exists(A)) ? A : '/memories/next';
             await memory.files.write(path, 'last');
@@ -149,11 +149,11 @@ function isOfDirectory(command: object): boolean {
   return Object.values(command).includes(DIRECTORY);
 }
 
-/** What a process finds that has seen nothing. */
+/** The memory as a process finds it that has seen nothing before. */
 interface Look {
   readonly paths: readonly string[];
   readonly entries: readonly HistoryEntry[];
-  /** Of all versions, as they are read. */
+  /** The texts of all versions, as they are read. */
   readonly texts: readonly string[];
   /** Versions that another one replaced, and that are nowhere. */
   readonly missing: readonly WrittenEntry[];
@@ -177,7 +177,7 @@ async function textOf({ history }: Memory, entry: WrittenEntry): Promise<string>
   return (await history.read(entry)).text();
 }
 
-/** What is not as it must be, wherever the deed was cut off. */
+/** Answers everything that is not as it must be, wherever the deed was cut off. */
 function faultsOf({ paths, entries, texts, missing, findings }: Look, command: object): readonly unknown[] {
   const faults: unknown[] = TEXTS.filter((text) => !texts.includes(text)).map((text) => `no "${text}"`);
   faults.push(...missing);
@@ -188,7 +188,7 @@ function faultsOf({ paths, entries, texts, missing, findings }: Look, command: o
     entry.kind === 'written' ? [] : [`${entry.kind} ${entry.version} ${entry.path} ${'to' in entry}`],
   );
   faults.push(...told.filter((each, at) => told.indexOf(each) !== at).map((each) => `twice: ${each}`));
-  // What lies below the target came by the rename of the directory, which the history says; and what does not, did not.
+  // The history tells the rename of each file that lies below the target, and of no other file.
   const renamed = entries.flatMap((entry) => (entry.kind === 'renamed' ? [entry.to ?? ''] : []));
   if (!('new_path' in command) || isOfFile) return faults;
   const below = paths.filter((path) => path.startsWith(`${TARGET}/`));

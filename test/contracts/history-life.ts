@@ -12,17 +12,20 @@ import type { RawStore } from './sealed-store.ts';
 const DAY_MS = 86_400_000;
 const [PLAN, DIRECTORY] = ['/memories/plan.md', '/memories/projects'];
 
-/** Where tenants that keep history lie, for processes and for an attacker who may write there without a key. */
+/**
+ * The place where tenants that keep history lie, for processes and for an attacker who may write there without a key.
+ */
 export interface HistoryLifeSite {
   /** How a process opens a tenant; `laterMs` of the server's time have passed. */
   options(laterMs?: number): Omit<MemoryOptions, 'tenant'>;
   readonly raw: RawStore;
-  /** What the store itself keeps of what ever lay under a key; absent where it keeps none. */
+  /** Reads the bodies that the store itself keeps of all that ever lay under a key; absent where it keeps none. */
   readonly kept?: (key: string) => Promise<readonly Uint8Array[]>;
 }
 
 /**
- * What a tenant's history is worth on a store, from the first version to the last checkpoint; the same on every store.
+ * Describes what a tenant's history is worth on a store, from the first version to the last checkpoint; the same on
+ * every store.
  */
 export function describeHistoryLife(title: string, site: () => HistoryLifeSite): void {
   describe(`the history of a tenant on ${title}`, () => {
@@ -155,7 +158,7 @@ export function describeHistoryLife(title: string, site: () => HistoryLifeSite):
       const versionsThen = await versionsOf(ann);
       const { line } = await admin.checkpoint();
 
-      // Of two versions the second says that the first was replaced, and was not only about to be.
+      // The second of two versions says that the first was replaced, and not only about to be replaced.
       await ann.files.append('/memories/back', ' three');
       const versionsSince = await versionsOf(ann);
       await ann.files.append('/memories/back', ' four');

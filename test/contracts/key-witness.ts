@@ -10,7 +10,7 @@ interface Compiled {
 type Call = (...input: readonly number[]) => number;
 
 const DERIVES_INNER_KEY = '_crypto_secretstream_xchacha20poly1305_init_pull';
-/** Where in the arguments of each function the address of its key stands. */
+/** The place among the arguments of each function at which the address of its key stands. */
 const KEY_PLACES: Readonly<Record<string, number>> = {
   _crypto_generichash: 5,
   _crypto_kdf_derive_from_key: 5,

@@ -16,7 +16,7 @@ import { createTrail, recordSpans, type SpanRecord } from './trail.ts';
 /** One store and what a party sees of it that reaches it without the library. */
 export interface LeakSite extends AsyncDisposable {
   readonly options: Omit<MemoryOptions, 'tenant' | 'rootKey'>;
-  /** What the command line needs beside tenant and root key. */
+  /** The environment that the command line needs besides the tenant and the root key. */
   readonly env: Readonly<Record<string, string>>;
   /** The credentials with which a worker reaches this tenant, where the store knows any. */
   readonly session?: TenantCredentials;
@@ -121,7 +121,8 @@ export function describeLeaks(title: string, start: (tenant: string) => Promise<
     it('looks for every kind of key there is, and finds what it looks for', () => {
       const used = witness.keys();
       expect(used).toContainEqual(rootKey);
-      // Of two turns, six memories and their commands: a keyring key for each write of it, data keys for each file.
+      // The keys of two turns, of six memories and of their commands: one for each write of the keyring, and data keys
+      // for each file.
       expect(used.length).toBeGreaterThan(50);
       for (const key of used) {
         expect(findTraces(`a line that tells ${Buffer.from(key).toString('hex')}`, secrets())).not.toEqual(
@@ -215,7 +216,7 @@ export function describeLeaks(title: string, start: (tenant: string) => Promise<
       );
     });
 
-    /** What is asked of a history, well and badly, and of its checkpoints; returns how many versions it told of. */
+    /** Asks a history and its checkpoints, well and badly, and returns how many versions they told of. */
     async function askHistory(memory: Memory): Promise<number> {
       const { history } = memory;
       const noted = <T>(asked: Promise<T>): Promise<T | undefined> =>

@@ -38,8 +38,8 @@ const SLOW = 240_000;
 const limit = pLimit(4);
 
 /**
- * What becomes of a verb whose process is killed beside each of its requests, or beside so many of them by chance, and
- * that is then run once more.
+ * Describes what becomes of a verb whose process is killed at each of its requests, or at `kills` of them by chance,
+ * and that is then run once more.
  */
 export function describeLifecycleCrashes(
   title: string,

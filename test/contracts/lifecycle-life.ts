@@ -19,7 +19,7 @@ const TTL_MS = 2_000;
 const FREEZE_MS = 1_000;
 const SLOW = 240_000;
 
-/** What becomes of writers, some of which die or stand still, while verbs that die run on their tenant. */
+/** Describes what becomes of writers, some of which die or stand still, while verbs that die run on their tenant. */
 export function describeLifecycleLife(title: string, newSite: (site: LifecycleSite) => CrashSite): void {
   describe.concurrent(`${title}, with writers that go on meanwhile`, { timeout: SLOW }, () => {
     const children: CrashChild[] = [];
@@ -108,7 +108,7 @@ export function describeLifecycleLife(title: string, newSite: (site: LifecycleSi
       doomed.kill();
       expect((await doomed.ended).signal).toBe('SIGKILL');
       expect(await finish(site, shred)).toMatchObject({ marked: false });
-      // What was under way may still end well.
+      // A command that was under way may still end well.
       await writer.progress(1);
       const since = writer.ended.length;
       await writer.progress(6);

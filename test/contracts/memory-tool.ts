@@ -19,7 +19,7 @@ import { describeSdkWording } from './memory-tool/sdk-wording.ts';
 import { describeStrReplace } from './memory-tool/str-replace.ts';
 
 export interface MemoryToolSuite {
-  /** What this setting shows of the contract; one setting at least shows `language`. */
+  /** The parts of the contract that this setting shows; one setting at least shows `language`. */
   readonly shows: readonly Part[];
   /** How names are stored. Default `encrypted`. */
   readonly names?: 'encrypted' | 'plain';
@@ -29,7 +29,7 @@ export interface MemoryToolSuite {
   readonly manyFiles: number;
 }
 
-/** What the memory tool answers, to the byte, whatever store and entry point lie behind it. */
+/** Describes what the memory tool answers, to the byte, whatever store and entry point lie behind it. */
 export function describeMemoryTool(name: string, openDriver: OpenDriver, suite: MemoryToolSuite): void {
   describe(`the memory tool through ${name}`, () => {
     const open: OpenDriver = (options) => openDriver({ names: suite.names ?? 'encrypted', ...options });

@@ -19,7 +19,10 @@ const FILES = Array.from({ length: 40 }, (_, index) => `/memories/${index % 4}/f
 const EDITED = FILES.slice(0, 6);
 const WORKERS = 4;
 const EDITS = 15;
-/** What its writers may still take back a migration leaves alone: to the operators here all is older than that. */
+/**
+ * A migration leaves alone what a writer may still take back. The operators here run two minutes later, so nothing is
+ * that young to them.
+ */
 const later = (store: ObjectStore): ObjectStore => laterStore(store, 120_000);
 
 /** A migration on a real store; `start` gives an empty one as one tenant's work uses it. */

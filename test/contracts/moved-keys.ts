@@ -36,8 +36,8 @@ interface Seat {
 }
 
 /**
- * What becomes of a tenant whose root key is moved, from the team's to a customer's and on to another of his, while
- * processes write that are killed, and `rewrap-root` is killed beside its requests.
+ * Describes what becomes of a tenant whose root key is moved, from the team's to a customer's and on to another of his,
+ * while processes write and are killed, and `rewrap-root` is killed at its requests.
  *
  * @param step the distance from one place where `rewrap-root` is killed to the next one.
  */

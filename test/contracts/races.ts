@@ -40,7 +40,7 @@ interface ClashAnswer {
   readonly ok: boolean;
 }
 
-/** What no backend may get wrong under load, whatever lies below. */
+/** Describes what no backend may get wrong under load, whatever lies below it. */
 export function describeRaces(title: string, newTrack: () => RaceTrack, options: RaceOptions): void {
   describe(`${title} under contention`, { timeout: 120_000 }, () => {
     let track: RaceTrack;
@@ -123,7 +123,7 @@ export function describeRaces(title: string, newTrack: () => RaceTrack, options:
             for (const [i, child] of processes.entries()) {
               const path = i % 2 === 0 ? upper(round) : `${upper(round)}/below`;
               const create = { command: 'create', path, file_text: `process ${i}` };
-              // Where the other process of that path was faster, its file may be about to be taken back.
+              // If the other process of that path was faster, it may be about to take its file back.
               const insert = { command: 'insert', path, insert_line: 0, insert_text: '' };
               for (const command of [create, insert]) {
                 const id = `${command.command[0]}${round}`;

@@ -23,9 +23,12 @@ export interface MeteredMemory {
 }
 
 export interface Metering {
-  /** Whether the store honours the condition of a delete; otherwise each costs a PUT and its share of a DELETE. */
+  /**
+   * True where the store honours the condition of a delete; otherwise each delete costs a PUT and its share of a
+   * DELETE.
+   */
   readonly guarded: boolean;
-  /** Whether the first write of a process proves the store's conditional writes. */
+  /** True where the first write of a process proves the store's conditional writes. */
   readonly probes: boolean;
   /** How many files the large directory holds. */
   readonly many: number;
@@ -34,8 +37,8 @@ export interface Metering {
 }
 
 /**
- * What each command may cost, counted request by request, with nothing cached but the keyring and the register unless
- * a case says what its process has read or written before.
+ * Describes what each command may cost, counted request by request. Only the keyring and the register are cached,
+ * unless a case says what its process has read or written before.
  */
 export function describeRequestBill(title: string, start: () => Promise<Metering>): void {
   describe(`the requests of a command on ${title}`, { timeout: 120_000 }, () => {

@@ -4,7 +4,7 @@ import type { Memory } from '../../src/tool/memory-tool.ts';
 import { succeed } from '../stage/succeed.ts';
 import { findTraces } from '../stage/traces.ts';
 
-/** What a party sees and does that reaches the store without the library. */
+/** The store as a party sees and changes it that reaches it without the library. */
 export interface RawStore {
   keys(): Promise<readonly string[]>;
   read(key: string): Promise<Uint8Array>;
@@ -29,8 +29,9 @@ const FILE = `/memories/${NAMES[0]}/${NAMES[1]}`;
 const TENANT = 'acme';
 
 /**
- * What a reader and a writer of the bucket must not be able to do (docs/security.md, "Attacker by attacker"). `step` 1
- * changes every byte; whether one is noticed does not depend on the store, so that the other stores take wider steps.
+ * Describes what a reader and a writer of the bucket must not be able to do (docs/security.md, "Attacker by attacker").
+ * `step` 1 changes every byte; the store does not decide whether a changed byte is noticed, so the other stores take
+ * wider steps.
  */
 export function describeSealedStore(
   title: string,

@@ -22,7 +22,7 @@ function entries(...uuids: readonly string[]): SessionStoreEntry[] {
   return uuids.map((uuid) => entry({ uuid }));
 }
 
-/** What the SDK demands of a store of sessions, and what several workers at once do. */
+/** Describes what the SDK demands of a store of sessions, and what several workers do at once. */
 export function describeSessionStore(title: string, open: OpenStore): void {
   describe(`${title}, as the SDK demands it,`, () => {
     const fresh = (): Promise<Required<SessionStore>> => open(`t${randomUUID().slice(0, 8)}`);

@@ -5,7 +5,7 @@ import type { LogicalName } from '../../src/format/object-keys.ts';
 import { contentLength } from '../../src/format/sizes.ts';
 import { deriveTenantKey, openWrap } from '../../src/format/wrap.ts';
 
-/** What a party has that once had a tenant's key and kept its bytes. */
+/** The knowledge of a party that once had a tenant's key and kept its bytes. */
 export interface StaleKey {
   /** 32 bytes. */
   readonly secret: Uint8Array;

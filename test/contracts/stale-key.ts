@@ -27,8 +27,8 @@ const CLASSES: readonly string[] = OBJECT_CLASSES;
 const OBJECTS = Object.keys(FILES).length + CLASSES.length + 1;
 
 /**
- * What a retired tenant key is still good for, on an empty store for each suite. `start` gives the store as one
- * tenant's work uses it.
+ * Describes what a retired tenant key is still good for, on an empty store for each suite. `start` gives the store as
+ * one tenant's work uses it.
  */
 export function describeStaleKey(title: string, start: () => Promise<ObjectStore>): void {
   describe.each<NameMode>(['plain', 'encrypted'])(`${title} with %s names`, (names) => {

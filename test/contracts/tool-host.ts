@@ -9,10 +9,10 @@ import type { Memory } from '../../src/tool/memory-tool.ts';
 import { silentLogger } from '../stage/silent-logger.ts';
 import { type Around, interceptStore } from '../stage/store-wrappers.ts';
 
-/** What reached the model of one command. */
+/** The answer to one command, as it reached the model. */
 export interface Reached {
   readonly content: string | readonly { readonly mediaType: string; readonly data: string }[];
-  /** What the host's protocol has no mark for is left out. */
+  /** Absent where the host's protocol has no mark for errors. */
   readonly isError?: boolean;
 }
 
@@ -26,7 +26,7 @@ export interface ToolHost {
     turns: readonly (readonly Input[])[],
     options?: { readonly signal?: AbortSignal },
   ): Promise<readonly (readonly Reached[])[]>;
-  /** Whether the model is told by a mark that a command failed. */
+  /** True where a mark tells the model that a command failed. */
   readonly marksErrors: boolean;
 }
 
@@ -44,7 +44,7 @@ const view = (at = path, range?: readonly number[]): Input => ({
   ...(range && { view_range: range }),
 });
 
-/** What holds in every host that gives a model the six commands; run against the host's own package. */
+/** Describes what holds in every host that gives a model the six commands; run against the host's own package. */
 export function describeToolHost(name: string, { play, marksErrors }: ToolHost): void {
   describe(`a memory in ${name}`, () => {
     let store: ObjectStore;
@@ -66,7 +66,7 @@ export function describeToolHost(name: string, { play, marksErrors }: ToolHost):
       return each;
     };
 
-    /** What the model should read of each input, by the library. */
+    /** Answers what the model should read in answer to each input, according to the library. */
     const expected = async (by: Memory, inputs: readonly Input[]): Promise<readonly Reached[]> => {
       const replies: Reached[] = [];
       for (const input of inputs) {

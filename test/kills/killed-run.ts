@@ -2,7 +2,10 @@ import { MemoryError } from '../../src/errors.ts';
 import { amount } from '../runner/thorough.ts';
 import type { Around } from '../stage/store-wrappers.ts';
 
-/** Where a process dies: after so many requests, with the next one neither sent nor answered, or sent only. */
+/**
+ * The place where a process dies: after `after` requests; it sends the next one only if that `reaches` the store, and
+ * reads no answer.
+ */
 export interface Death {
   readonly after: number;
   readonly reaches: boolean;

@@ -78,7 +78,7 @@ const PATHS: readonly string[] = [
   ...['/memories/new.md', '/memories/to.md', '/memories/hall/a.md', '/memories/hall/b.md'],
 ];
 
-/** What another writer does, once. */
+/** The deeds of which another writer does one, once. */
 export const DEEDS: Readonly<Record<string, (other: TestClient) => Promise<unknown>>> = {
   'appends to the list': (other) => other.append(LIST, 'by another\n'),
   'appends to the plan': (other) => other.append(PLAN, 'by another\n'),
@@ -107,7 +107,7 @@ export const DEEDS: Readonly<Record<string, (other: TestClient) => Promise<unkno
   'writes into the heap': (other) => other.create('/memories/heap/c.md', 'by another\n'),
 };
 
-/** Where the first worker dies, and what another writer does when; none where it is alone. */
+/** The place where the first worker dies, and what another writer does and when; no deed where the worker is alone. */
 export interface KilledTurn {
   readonly kind: StoreKind;
   readonly keepsHistory: boolean;
@@ -123,7 +123,7 @@ export interface KilledTurn {
   };
 }
 
-/** What Claude read of a command that writes, and how often it was made. */
+/** The answer that Claude read to a command that writes, and how often the command was made. */
 export interface Answer {
   readonly command: unknown;
   readonly says: 'ok' | 'it may have been applied' | 'an error';
@@ -131,7 +131,7 @@ export interface Answer {
 }
 
 export interface TurnReport {
-  /** Of the worker that was killed, or of the one that lived. */
+  /** The requests of the worker that was killed, or of the one that lived. */
   readonly requests: number;
   readonly answers: readonly Answer[];
   readonly faults: readonly string[];
@@ -273,7 +273,7 @@ function bytesEqual(a: Uint8Array, b: Uint8Array): boolean {
   return Buffer.compare(a, b) === 0;
 }
 
-/** What tells that the command was made: its word, or the file that it takes from its path. */
+/** Answers the sign that the command was made: its word, or the file that it takes from its path. */
 function markOf(input: Input): string | undefined {
   if (input['command'] === 'view') return undefined;
   const [word] = JSON.stringify(input).match(WORD) ?? [];

@@ -9,7 +9,7 @@ import { faultsIn, look, type Seen, untoldIn } from './witnesses.ts';
 /** The distance to the next request in a thorough run, which begins at a drawn one; with `KILLS=all` every one is met. */
 export const THOROUGH_STEP: number = process.env['KILLS'] === 'all' ? 1 : 5;
 
-/** What an operator and a writer do at once. */
+/** An operator's verb and a writer's deed at once. */
 export interface Meeting {
   readonly kind: StoreKind;
   readonly verb: Verb;
@@ -174,7 +174,7 @@ async function prepared(kind: StoreKind, { prepare }: Verb): Promise<Place> {
   return place;
 }
 
-/** What is seen where nobody meets anybody: of the deed alone, and of verb and deed one behind the other. */
+/** Looks at tenants where nobody meets anybody: after the deed alone, and after verb and deed one after the other. */
 async function ordersOf(
   kind: StoreKind,
   verb: Verb,

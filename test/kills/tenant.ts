@@ -76,7 +76,7 @@ export function editorOf({ tenant }: TestClient): KeyringEditor {
   return createKeyringEditor({ store, layout, rootKeys: ROOT_KEYS, clock: stamps.now, random });
 }
 
-/** What lay in the bucket when its past was made, and when that was. */
+/** The objects that lay in the bucket when its past was made, and the time of that. */
 interface Made extends Pick<Place, 'moment' | 'version' | 'first' | 'known'> {
   readonly objects: readonly {
     readonly key: Parameters<ObjectStore['get']>[0];

@@ -29,7 +29,7 @@ const actor = 'cyd';
 
 /** One verb of an operator. */
 export interface Verb {
-  /** What has happened before anybody meets. */
+  /** Does what has to happen before anybody meets. */
   readonly prepare?: (place: Place) => Promise<unknown>;
   /** Runs the verb; what it answers that it must not answer, whoever acts beside it. */
   run(place: Place): Promise<readonly unknown[]>;
@@ -41,9 +41,9 @@ export interface Verb {
   readonly mayLeaveAll?: true;
   /** A finding that says what a death has left, where nobody finishes it: both ends are true then. */
   readonly halfDone?: Finding['kind'];
-  /** What is wrong with what a death has left, before the verb runs again. */
+  /** Answers what is wrong with the tenant that a death has left, before the verb runs again. */
   readonly judgeDeath?: (place: Place) => Promise<readonly unknown[]>;
-  /** What is wrong with what the verb has left, once nobody acts any more. */
+  /** Answers what is wrong with the tenant that the verb has left, once nobody acts any more. */
   readonly judge?: (place: Place) => Promise<readonly unknown[]>;
 }
 
@@ -293,7 +293,7 @@ function appending(before: readonly string[]): Verb {
   };
 }
 
-/** What else is killed and made again. What others do beside these, other suites judge. */
+/** More verbs that are killed and run again. Other suites judge what others do beside these. */
 export const ALONE: Readonly<Record<string, Verb>> = {
   'keys rewrap-root': {
     run({ operator }) {

@@ -10,7 +10,7 @@ import { editorOf, newProcess, type Place, ROOT_KEYS, TEXTS } from './tenant.ts'
 
 const HOUR = 3_600_000;
 
-/** What processes find once nobody acts any more. */
+/** The tenant as processes find it once nobody acts any more. */
 export interface Seen {
   /** The files and their texts, as a process reads them that has seen nothing, or the code with which it is refused. */
   readonly texts: Readonly<Record<string, string | undefined>> | string;
@@ -22,9 +22,9 @@ export interface Seen {
   readonly kept: readonly string[];
   /** Versions that another one replaced and that are nowhere. */
   readonly holes: readonly string[];
-  /** What the log tells twice. */
+  /** The changes that the log tells twice. */
   readonly twice: readonly string[];
-  /** What "verify" finds since each line of a checkpoint. */
+  /** The findings of "verify" since each line of a checkpoint. */
   readonly findings: readonly Finding[];
 }
 
@@ -66,7 +66,7 @@ export async function look(place: Place): Promise<Seen> {
 }
 
 /**
- * What must not be, whoever met whom.
+ * Answers everything that must not be, whoever met whom.
  *
  * @param known kinds of findings that there are also where nobody meets anybody.
  */
@@ -91,7 +91,7 @@ export function faultsIn(place: Place, seen: Seen, known: readonly Finding['kind
   ];
 }
 
-/** What is seen of a tenant that nobody can read. */
+/** The parts of `Seen` that stay empty for a tenant that nobody can read. */
 const NOTHING = { kept: [], holes: [], twice: [], findings: [] } as const;
 
 async function readBy(client: TestClient): Promise<Seen['texts']> {

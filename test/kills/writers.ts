@@ -4,7 +4,7 @@ import { createOperator } from '../stage/key-operator.ts';
 import { bytes } from '../stage/test-tree.ts';
 import { newProcess, type Place, pathOf } from './tenant.ts';
 
-/** What a writer, or another operator, does at one request of a verb. */
+/** A deed of a writer, or of another operator, at one request of a verb. */
 type Deed = (place: Place) => Promise<unknown>;
 
 const actor = 'wes';

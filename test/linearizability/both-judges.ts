@@ -6,16 +6,19 @@ import { type Evidence, judgeHistories } from './judge.ts';
 import type { RecordedHistory } from './recording.ts';
 import { recordSimulation, type Simulated } from './simulated.ts';
 
-/** So many are judged at a time. */
+/** The number of histories that are judged at a time. */
 const AT_ONCE = 400;
 /** The longest for one history; a rename of a directory that many commands overlap takes more than there is. */
 const SECONDS = 5;
-/** Of so many histories one may be left undecided. */
+/** One history in this many may be left undecided. */
 const HISTORIES_PER_UNDECIDED = 20;
-/** With each bug so many simulations are played at a time. */
+/** The number of simulations that are played at a time with each bug. */
 const SEEDS_AT_ONCE = 25;
 
-/** What lies above another file at the end is told by the simulation's own judge alone: each answer can be true. */
+/**
+ * A complaint about a file above another file at the end, which the simulation's own judge alone can make: each answer
+ * by itself can be true.
+ */
 const IN_NO_ANSWER: readonly string[] = ['a file built on that may be taken back'];
 
 /** Has each theme's seeds judged by the simulation's own judge and by Porcupine; both must find nothing. */

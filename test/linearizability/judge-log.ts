@@ -27,9 +27,9 @@ function isWritten(entry: HistoryEntry): entry is Extract<HistoryEntry, { kind: 
 }
 
 /**
- * What is wrong with the log that was read behind a history: every acknowledged write is in one version for the first
- * time, a refused edit in none, what a view has shown was a version, no version is missing between two, and none comes
- * of one that was written after its own write was answered. Undefined: nothing.
+ * Answers what is wrong with the log that was read after a history; undefined: nothing. Every acknowledged write is in
+ * one version for the first time, and a refused edit in none; what a view has shown was a version; no version is
+ * missing between two, and none comes of one that was written after its own write was answered.
  */
 export function judgeLog({ commands, log }: RecordedHistory): string | undefined {
   if (log === undefined) return undefined;

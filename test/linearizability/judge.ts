@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { findCommand } from '../../infra/local/programs/find-program.ts';
 import type { RecordedHistory } from './recording.ts';
 
-/** What Porcupine says of a history. */
+/** Porcupine's verdict on a history. */
 export interface Verdict {
   readonly name: string;
   readonly verdict: 'accepted' | 'rejected' | 'undecided';
@@ -18,7 +18,7 @@ export interface Verdict {
   readonly millis: number;
 }
 
-/** What is kept of a history that was not accepted. */
+/** The evidence that is kept of a history that was not accepted. */
 export interface Evidence extends Verdict {
   /** The history, to be judged again: `go run . FILE`. */
   readonly file: string;

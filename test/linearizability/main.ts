@@ -14,9 +14,9 @@ import { openSite, STORES, type StoreName } from './stores.ts';
 
 const USAGE =
   'npm run prove linearizability -- [--histories N] [--store sqlite|minio|versitygw] [--seed WORD] [--simulated A..B] [--no-bugs]';
-/** Of so many histories one may be left undecided. */
+/** One history in this many may be left undecided. */
 const HISTORIES_PER_UNDECIDED = 100;
-/** A seeded bug is tried in so many histories at a time, so many times at most. */
+/** A seeded bug is tried in this many histories at a time, at most `TRIES` times. */
 const TRIED_AT_ONCE = 10;
 const TRIES = 8;
 

@@ -2,7 +2,7 @@ import { createChance } from '../simulation/chance.ts';
 import type { Command } from '../simulation/history.ts';
 import { createWorkload, type Theme } from '../simulation/workload.ts';
 
-/** What histories of one kind are about. */
+/** The subject of the histories of one kind. */
 export interface Kind extends Omit<Theme, 'name'> {
   readonly name: string;
   /** Commands of each process. The judge's work grows fast with the steps that overlap. */
@@ -13,7 +13,7 @@ export interface Kind extends Omit<Theme, 'name'> {
   readonly renamed?: Extract<Command, { command: 'rename' }>;
 }
 
-/** What the processes of one history are asked to do; repeats itself for the same seed. */
+/** The commands that the processes of one history are asked to run; the same for the same seed. */
 export interface Plan {
   readonly name: string;
   readonly keepsHistory: boolean;

@@ -15,7 +15,7 @@ import type { BuggyLife, RacedSeam } from './racing.ts';
 
 type Put = (key: ObjectKey, body: Uint8Array, options: PutOptions, life: BuggyLife) => Promise<WriteResult>;
 
-/** What a bug does with the writes of files; everything else is as it should be. */
+/** Writes files as a bug writes them; everything else is as it should be. */
 function puts(store: ObjectStore, life: BuggyLife, put: Put): ObjectStore {
   return {
     ...store,
@@ -26,7 +26,7 @@ function puts(store: ObjectStore, life: BuggyLife, put: Put): ObjectStore {
 
 const TAKEN = { etag: 'taken for done' as ETag };
 
-/** What each process of a race does in place of what is right, by the names of the bugs. Porcupine has to reject each. */
+/** The wrong thing that each process of a race does, by the names of the bugs. Porcupine has to reject each. */
 export const RACED_SEAMS: Readonly<Record<string, RacedSeam>> = {
   'an edit without If-Match': {
     store: (store, life) =>

@@ -21,7 +21,7 @@ export interface RacedSeam {
 
 export type Run = (command: Command) => Promise<Result>;
 
-/** What a seeded bug may know of its process. */
+/** The facts that a seeded bug may know of its process. */
 export interface BuggyLife {
   /** The command under way. */
   command(): Command['command'] | undefined;

@@ -16,7 +16,7 @@ export interface Played {
 /** A process that carries out commands on the tree of a tenant. Another may take its place at any time. */
 export interface Player {
   run(tenant: string, command: Command): Promise<Played>;
-  /** What the history of the tenant has. */
+  /** Reads the versions that the tenant's history holds. */
   log(tenant: string): Promise<readonly LoggedVersion[]>;
 }
 
@@ -27,7 +27,7 @@ export interface RecordedHistory {
   readonly commands: readonly RecordedCommand[];
   /** Requests whose answers were lost may have been sent again. */
   readonly resends: boolean;
-  /** Of a tenant that keeps history; Porcupine does not read it. */
+  /** Present for a tenant that keeps history; Porcupine does not read it. */
   readonly log?: readonly LoggedVersion[];
 }
 
@@ -37,7 +37,7 @@ export interface RecordedCommand {
   readonly command: Command['command'] | 'arrival' | 'loss' | 'repair';
   readonly path: string;
   readonly to?: string;
-  /** What a rename has moved, where its paths leave that open. */
+  /** The kind of thing that a rename has moved, where its paths leave that open. */
   readonly moves?: 'file' | 'directory' | 'nothing' | undefined;
   readonly text?: string;
   readonly old?: string;

@@ -5,7 +5,7 @@ import { CLIENTS, KINDS, type Plan, planHistory } from './plan.ts';
 import { type RecordedHistory, recordHistory } from './recording.ts';
 import type { Site } from './stores.ts';
 
-/** So many histories are recorded at once by the same processes, so that each fault meets all of them. */
+/** The number of histories that the same processes record at once, so that each fault meets all of them. */
 const TOGETHER = 24;
 const LONGER_THAN_A_LEASE_MS = 12_000;
 
@@ -54,7 +54,7 @@ async function recordRound(round: {
   const plans = Array.from({ length: size }, (_, at) => {
     const kind = KINDS[at % KINDS.length];
     if (kind === undefined) throw new Error('there are no kinds of histories');
-    // Of each kind every other one.
+    // Every other plan of each kind keeps history.
     const isKept = Math.floor(at / KINDS.length) % 2 === 1;
     return planHistory(`${seed}-${at}`, kind, isKept ? 'kept' : 'not kept');
   });

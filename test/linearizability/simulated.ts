@@ -5,7 +5,7 @@ import { type Simulation, type SimulationOptions, simulate } from '../simulation
 import { LAYOUT, pathOf } from '../simulation/tenant.ts';
 import { type RecordedCommand, type RecordedHistory, recorded } from './recording.ts';
 
-/** What the simulation's own judge says of a seed, and its history in the words of Porcupine. */
+/** The verdict of the simulation's own judge on a seed, and the seed's history in the words of Porcupine. */
 export interface Simulated {
   readonly name: string;
   readonly complaint: Simulation['complaint'];
@@ -96,7 +96,7 @@ function excused(result: Result | undefined, { strayCreates, lateFiles }: Histor
   return { ...result, code: 'unavailable' };
 }
 
-/** What it renamed, by where its requests changed anything. */
+/** Answers what a command renamed, judged by where its requests changed anything. */
 function movesOf({ command, result, landed }: Operation, paths: readonly string[]): RecordedCommand['moves'] {
   if (command.command !== 'rename') return undefined;
   const { old_path: from, new_path: to } = command;

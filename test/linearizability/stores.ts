@@ -24,7 +24,7 @@ export interface Site extends AsyncDisposable {
   calm(): void;
   /** Resolves once no request is on its way that was on its way at the call. */
   settled(): Promise<void>;
-  /** Whether clients send requests again whose answers were lost. */
+  /** True where clients send requests again whose answers were lost. */
   readonly resends: boolean;
 }
 

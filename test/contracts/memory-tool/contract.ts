@@ -2,7 +2,7 @@ import { describe } from 'vitest';
 import type { CheckedMemory, OpenDriver } from './driver.ts';
 
 /**
- * What the outcome of a case may depend on:
+ * The part of the setting on which the outcome of a case may depend:
  * `language` on nothing but the tool's own code, so that one setting decides for all;
  * `store` on the object store, so that every store must show it;
  * `names` on how names are stored, so that every name mode must show it, on every store;
@@ -15,7 +15,7 @@ export interface Contract {
   /** One memory for all cases, empty at the start of each. */
   readonly memory: CheckedMemory;
   readonly open: OpenDriver;
-  /** What the setting shows. */
+  /** The parts that the setting shows. */
   readonly shown: readonly Part[];
   /** `describe` for cases that depend on one of these parts; does nothing where the setting shows none of them. */
   readonly about: (...parts: readonly Part[]) => (title: string, body: () => void) => void;
@@ -26,7 +26,7 @@ export interface Contract {
   readonly manyFiles: number;
 }
 
-/** Whether a setting that shows `shown` shows any of the `parts`. */
+/** Tells whether a setting that shows `shown` shows any of the `parts`. */
 export function shows(shown: readonly Part[], parts: readonly Part[]): boolean {
   return parts.some((part) => shown.includes(part));
 }

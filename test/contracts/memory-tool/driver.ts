@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect } from 'vitest';
 
-/** What the model sends, as it is sent. */
+/** An input of the tool, as the model sends it. */
 export type Input = Readonly<Record<string, unknown>>;
 
 export type Outcome =

@@ -4,7 +4,10 @@ import { useMemory } from './driver.ts';
 
 const path = '/memories/f';
 
-/** What the model reads from the filesystem tool of the TypeScript SDK, where the documentation words it otherwise. */
+/**
+ * Describes what the model reads from the filesystem tool of the TypeScript SDK, where the documentation words it
+ * otherwise.
+ */
 export function describeSdkWording({ open, about }: Contract): void {
   about('language', 'entry')('the sdk wording', () => {
     const memory = useMemory(open, { wording: 'sdk' });
