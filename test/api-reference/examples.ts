@@ -1,7 +1,9 @@
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
-/** Where the examples lie: one file for each, below the subpath of the entry point, named for the export it shows. */
+/**
+ * The folder of the examples: one file for each, below the subpath of the entry point, named for the export it shows.
+ */
 export const EXAMPLES: string = fileURLToPath(new URL('../../examples/api/', import.meta.url));
 
 /** Begins the first line of an example that is compiled and not run; the rest of the line says why. */

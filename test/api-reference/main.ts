@@ -13,7 +13,7 @@ import { readExamples } from './examples.ts';
 const FOLDER = fileURLToPath(new URL('./', import.meta.url));
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 
-/** Where the reference is kept. */
+/** The folder of the reference. */
 export const API_PAGES: string = join(ROOT, 'docs/api');
 
 const HEAD = `# API reference

@@ -103,7 +103,7 @@ if (THOROUGH) {
       await writeApiPages(folder);
       const [kept, made] = await Promise.all([pagesBelow(API_PAGES), pagesBelow(folder)]);
       expect(Object.keys(made).length).toBeGreaterThan(10);
-      // What a type is joined with is written out.
+      // A page writes out the type with which another one is joined.
       expect(Object.values(made).filter((page) => /& `?object\b/.test(page))).toEqual([]);
       const differing = [...new Set([...Object.keys(kept), ...Object.keys(made)])].filter(
         (page) => kept[page] !== made[page],

@@ -20,7 +20,10 @@ interface Scene {
   paths(bucket: Bucket): readonly string[];
 }
 
-/** What was done, and the states that tell of it at each place. Undefined: there was nothing to attack. */
+/**
+ * Attacks the scene, and answers the states that have to tell of it at each place. Undefined: there was nothing to
+ * attack.
+ */
 type Attack = (scene: Scene) => Promise<Expected | undefined>;
 type Expected = readonly {
   readonly place: string;
@@ -123,7 +126,7 @@ export const ATTACKS: Readonly<Record<string, Attack>> = {
     const path = pickUnchanged(scene);
     if (path === undefined) return undefined;
     await world.site.time.pause(HOUR);
-    // Of two versions the second says that the first was written, and was not only about to be.
+    // The second of two versions says that the first was written, and not only about to be written.
     for (const text of ['1', '2']) await client.append(path, text);
     await world.put(keyOf(path), then.get(keyOf(path)) ?? new Uint8Array());
     return [{ place: path, states: ['older'] }];
@@ -334,7 +337,10 @@ export const ATTACKS: Readonly<Record<string, Attack>> = {
   },
 };
 
-/** What of an attack was not named as it must be; nothing where all was. `none`: there was nothing to attack. */
+/**
+ * Answers the parts of an attack that were not named as they must be; nothing where all were. `none`: there was nothing
+ * to attack.
+ */
 export async function attack(
   seed: string,
   name: string,

@@ -90,7 +90,7 @@ describe('honest processes that crash, rename, migrate keys and restore', () => 
     'rule 41',
     // It was deleted by a process that died before it could say so.
     'rule 719',
-    // Of what was put back on purpose another version had come before the history began anew.
+    // Another version of what was put back on purpose had come before the history began anew.
     'rule 946',
   ])('raise none in a run where one rule prevents it: %s', async (seed) => {
     expect((await runHonestly(seed)).alarms).toEqual([]);

@@ -4,7 +4,7 @@ import type { StoreCall } from '../stage/store-wrappers.ts';
 import type { TestClient } from '../stage/test-tree.ts';
 import { act, createWorld, HOUR, MINUTE, placeOf, type World, type WorldOptions } from './world.ts';
 
-/** What one run of honest processes came to. */
+/** The result of one run of honest processes. */
 export interface HonestRun {
   /** Findings since any of its checkpoints that are alarms: none is right. */
   readonly alarms: readonly string[];
@@ -38,7 +38,7 @@ export async function runHonestly(seed: string, clocks: WorldOptions['clocks'] =
       const kind = chance.fraction();
       if (kind < 0.06)
         migrating ??= world.migrate(chance.happens(0.5)).then(async () => {
-          // What was kept before cannot be opened any more.
+          // A bucket that was kept before cannot be opened any more.
           kept = await world.bucket();
           migrating = undefined;
         });
@@ -87,7 +87,7 @@ export async function runHonestly(seed: string, clocks: WorldOptions['clocks'] =
   }
 }
 
-/** What is under way arrives, and a rename whose process died is finished by the next one. */
+/** Lets the requests arrive that are under way, and the next process finish a rename whose process died. */
 async function settle({ site, process }: World): Promise<void> {
   await site.time.pause(10 * MINUTE);
   await (await process()).paths().catch(() => undefined);

@@ -27,7 +27,7 @@ const DATE_STEP_MS = 1_000;
 export interface World {
   readonly site: TestSite & { readonly base: BucketStore };
   readonly chance: Chance;
-  /** What ever lay under a key, the oldest first. */
+  /** The bodies that ever lay under a key, the oldest first. */
   readonly laid: ReadonlyMap<ObjectKey, readonly Uint8Array[]>;
   /** One more process, with a clock of its own. */
   process(): Promise<TestClient>;
@@ -37,7 +37,7 @@ export interface World {
   /** Everything below the tenant's prefix and `part` is as it was then. */
   putBack(then: Bucket, part: string): Promise<void>;
   checkpoint(): Promise<string>;
-  /** What a process finds that has seen nothing. */
+  /** Answers what a process finds that has seen nothing. */
   since(line: string): Promise<readonly Finding[]>;
   /** As after a restore on purpose: the history begins anew, and so do checkpoints. */
   beginAnew(): Promise<string>;

@@ -49,7 +49,7 @@ const SHARED_MEMORY = existsSync('/dev/shm') ? '/dev/shm' : tmpdir();
 const BEGINNING = Date.UTC(2026, 0, 1, 12);
 const COMMAND_MS = 1_000;
 
-/** What a run says of how far it is, which a quiet machine never says. */
+/** Matches what a run says of how far it is, which it never says on a quiet machine. */
 const PROGRESS = /^(?:sealed-memory: (?:.* …|\d+ of \d+ \w+)|\{"event":"progress",.*)\n/gm;
 
 /**

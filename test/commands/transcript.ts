@@ -153,7 +153,7 @@ export class Names {
   }
 }
 
-/** What an author wants a name for: versions, whole and short, and ETags. */
+/** Matches the words that an author wants a name for: versions, whole and short, and ETags. */
 const MADE_UP = new RegExp(
   [
     '(?<=")[\\w-]{22}(?=")',

@@ -13,11 +13,11 @@ export interface Boundary {
   /** Number of the request, from 1. */
   readonly request: number;
   readonly side: 'before' | 'after';
-  /** What the request asks for, for messages. */
+  /** The thing that the request asks for, for messages. */
   readonly name: string;
 }
 
-/** What a process does to itself, and where. */
+/** The signal that a process sends itself, and the place where it does. */
 export interface Fate {
   readonly signal: 'SIGKILL' | 'SIGSTOP';
   readonly at: Boundary;
@@ -47,7 +47,7 @@ export interface ChildEnd {
   readonly signal: NodeJS.Signals | null;
   /** All that it has printed. */
   readonly lines: readonly string[];
-  /** What a process that lived to its end has told. */
+  /** The report of a process that lived to its end. */
   readonly report:
     | {
         readonly requests: readonly string[];

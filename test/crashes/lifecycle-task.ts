@@ -1,6 +1,6 @@
 /** A verb for a process of its own, with its options. */
 export type LifecycleTask = {
-  /** By how much everything but the keyring looks older than it is, in milliseconds. */
+  /** The milliseconds by which everything but the keyring looks older than it is. */
   readonly aheadMs?: number;
   /** Writers rename directories meanwhile. */
   readonly amongOthers?: boolean;

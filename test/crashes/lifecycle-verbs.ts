@@ -26,7 +26,7 @@ export interface LifecycleVerb {
   readonly title: string;
   /** `to` is a place where nothing lies yet. */
   task(to: string): LifecycleTask;
-  /** Of its processes, the first one wraps; `OLD_ROOT` alone unless given. */
+  /** The root keys of its processes, of which the first one wraps; `OLD_ROOT` alone unless given. */
   readonly rootKeys?: readonly string[];
   /** Done once the tenant has its files and records, all under its first key. */
   readonly prepare?: (options: MemoryOptions) => Promise<void>;
@@ -41,9 +41,9 @@ export interface Place {
   readonly to: string;
   /** As it was before the verb ran. */
   readonly before: TenantState;
-  /** What the last run has answered. */
+  /** The answer of the last run. */
   readonly report: unknown;
-  /** Where the run before that was killed, for messages. */
+  /** The place where the run before that was killed, for messages. */
   readonly where: string;
 }
 

@@ -21,14 +21,14 @@ export interface SealedRecord {
   readonly commitment: string;
 }
 
-/** What a process that knows nothing finds of a tenant. */
+/** The tenant as a process finds it that knows nothing. */
 export interface TenantState {
   readonly epoch: number;
-  /** Of the root key that wraps the keyring. */
+  /** The id of the root key that wraps the keyring. */
   readonly rootId: string;
   /** Versions, the active one last. */
   readonly keys: readonly number[];
-  /** By logical name. */
+  /** The records by their logical names. */
   readonly records: Readonly<Record<string, SealedRecord>>;
   /** The files with their texts, as commands read them. */
   readonly files: Readonly<Record<string, string>>;

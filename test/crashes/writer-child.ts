@@ -15,7 +15,7 @@ export interface DoneDeed extends Deed {
 
 /** A process of its own that writes all the while. */
 export interface WriterChild {
-  /** So far, the one under way left out. */
+  /** The deeds that have ended so far; the one under way is left out. */
   readonly ended: readonly DoneDeed[];
   /** Resolves once so many deeds more have ended. */
   progress(deeds: number): Promise<void>;
@@ -28,7 +28,7 @@ export function startWriter(given: {
   readonly env: Readonly<Record<string, string>>;
   readonly name: string;
   readonly ttlMs: number;
-  /** What it does of its deeds: all of them, or edits of the shared files alone. */
+  /** The part of its deeds that it does: all of them, or edits of the shared files alone. */
   readonly deeds?: 'all' | 'edits';
 }): WriterChild {
   const { env, name, ttlMs, deeds = 'all' } = given;

@@ -10,19 +10,20 @@ import { ALL_PAGES, blocksOf, PAGES } from './pages.ts';
 const PROGRAM = /^(npx )?sealed-memory (?=[a-z-])/;
 const SCRIPT = /^npm run (?=[a-z])/;
 
-/** What the scripts that run several programs know them by. */
+/** The names by which the scripts that run several programs know them. */
 const PROGRAMS: Readonly<Record<string, object>> = { prove: PROOFS, write: WRITTEN };
 
-/** What a page has its reader type. */
+/** Answers the lines that a page has its reader type. */
 const typedOn = (page: string): readonly string[] =>
   blocksOf(page, 'sh', 'bash').flatMap(({ text }) => text.replaceAll('\\\n', ' ').split('\n'));
 
-/** What a page names in its sentences, often without what it would need to run. */
+/** Answers the commands that a page names in its sentences, often without what they would need to run. */
 const namedOn = (page: string): readonly string[] =>
   [...readFileSync(page, 'utf8').matchAll(/`([^`\n]+)`/g)].map(([, code = '']) => code);
 
 /**
- * Of a line, the words of each command whose name matches; a comment, a pipe and what is assigned before it left out.
+ * Answers the words of each command in a line whose name matches, without a comment, a pipe and what is assigned before
+ * it.
  */
 function wordsAfter(line: string, name: RegExp): readonly (readonly string[])[] {
   return line
@@ -37,7 +38,7 @@ function wordsAfter(line: string, name: RegExp): readonly (readonly string[])[] 
     );
 }
 
-/** What the program says against a call; nothing if it would run it. */
+/** Answers what the program says against a call; nothing if it would run it. */
 function refusalOf(args: readonly string[]): CommanderError | undefined {
   const program = createProgram(() => {});
   const quiet = { writeOut: () => {}, writeErr: () => {} };
@@ -71,7 +72,7 @@ const ABOUT_SCRIPTS = [
   'docs/protocols.md',
   'test/testkit/README.md',
 ];
-/** What a sentence names of another program: its name stands first, or the option is one of the AWS CLI's. */
+/** Matches what a sentence names of another program: its name stands first, or the option is one of the AWS CLI's. */
 const OF_OTHERS = /^(node|npm|npx (?!sealed-memory)|aws|age|--message-group-id)\b/;
 
 function knownFlags(): ReadonlySet<string> {
@@ -171,7 +172,10 @@ it('the help leads to pages that there are', () => {
   expect([...pages].filter((page) => !PAGES.includes(page))).toEqual([]);
 });
 
-/** What would fetch the package by its name from a registry, where nothing of ours is until there is a release. */
+/**
+ * Matches a command that would fetch the package by its name from a registry, where nothing of ours is until there is a
+ * release.
+ */
 const BY_NAME =
   /\b(npm (i|install|add|exec)|pnpm (add|dlx)|yarn add|bunx?( add| install)?|deno (add|install)|pip install|uv add|npx (-y|--yes|-p|--package))\b[^\n]*?[\s"'=,](npm:)?sealed-memory(@[\w.^~-]+)?(?=["'\s,\]]|$)/;
 

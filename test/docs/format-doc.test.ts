@@ -7,7 +7,7 @@ const page = read('../../docs/format.md');
 const vectors = ['format-1.json', 'format-1-additions.json'].map((name) => read(`../vectors/${name}`)).join();
 const blocks = page.split(/^```.*$/m).filter((_, index) => index % 2 === 1);
 
-/** What an example shows as bytes: runs of hexadecimal, those of four bytes and more. */
+/** Answers what an example shows as bytes: runs of hexadecimal, those of four bytes and more. */
 const bytesIn = (text: string): readonly string[] => text.match(/\b(?:[0-9a-f]{2}){4,}\b/g) ?? [];
 
 describe('the examples of docs/format.md', () => {

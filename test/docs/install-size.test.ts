@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 
-/** By how much a figure may be off before it has to be written again. */
+/** The share by which a figure may be off before it has to be written again. */
 const TOLERANCE = 0.1;
 
 /** The mebibytes in each folder of `node_modules`, and in all of them; what runs keep there is left out. */

@@ -72,7 +72,7 @@ describe('the configurations of docs/mcp.md', () => {
   it.each(started)('start a server with the memory: line $line', { timeout: SLOW }, async ({ server }) => {
     const inPlace = (text: string): string => text.replace('/home/me', folder);
     const given = Object.entries(server.env ?? {}).map(([name, value]) => [name, inPlace(value)] as const);
-    // Where the page names no configuration, the host starts the server in the project.
+    // If the page names no configuration, the host starts the server in the project.
     const cwd = given.length > 0 ? join(folder, 'elsewhere') : folder;
     const transport = new StdioClientTransport({
       command: inPlace(server.command),

@@ -6,7 +6,7 @@ import manifest from '../../package.json' with { type: 'json' };
 import { PROGRAM_ENV, putNpx } from '../stage/programs.ts';
 import { blocksOf } from './pages.ts';
 
-/** What was printed on both streams, and how the last line ended. */
+/** The text that was printed on both streams, and how the last line ended. */
 export interface Typed {
   readonly stdout: string;
   readonly stderr: string;

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 /** A fenced block of a page. */
 export interface Block {
   readonly page: string;
-  /** Of the line below the fence, from 1. */
+  /** The number of the line below the fence, from 1. */
   readonly line: number;
   readonly language: string;
   readonly text: string;
@@ -39,7 +39,7 @@ export function blocksOf(page: string, ...languages: readonly string[]): readonl
     .filter(({ language }) => languages.includes(language));
 }
 
-/** Where a page leads to in this repository: a file, and a heading of it. */
+/** Answers the places in this repository to which a page leads: a file, and a heading of it. */
 export function linksOf(
   page: string,
 ): readonly { readonly file: string; readonly heading: string | undefined }[] {

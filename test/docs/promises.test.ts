@@ -26,7 +26,7 @@ function itemsBelow(page: string, heading: string): readonly string[] {
   return section.split(/^- /m).slice(1).map(wordsOf);
 }
 
-/** What a test or a suite is called with. */
+/** Matches the call of a test or a suite with that title. */
 const calledWith = (title: string): RegExp =>
   new RegExp(`\\(\\s*(['"\`])${title.replaceAll(/[$()*+.?[\\\]^{|}]/g, '\\$&')}\\1`);
 

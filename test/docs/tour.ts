@@ -9,7 +9,7 @@ import { AGE } from '../../infra/local/programs/pinned.ts';
 import { putNpx } from '../stage/programs.ts';
 import { blocksOf } from './pages.ts';
 
-/** What a block printed, on both streams as they came, and how its last line ended. */
+/** The text that a block printed, on both streams as they came, and how its last line ended. */
 interface Typed {
   readonly code: number;
   readonly shown: string;

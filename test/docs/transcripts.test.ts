@@ -6,7 +6,10 @@ import { blocksOf } from './pages.ts';
 
 const transcripts = globSync('test/commands/docs/*.txt').sort();
 
-/** What no transcript types: a screen, an editor, a browser, another program, and what a shell puts together. */
+/**
+ * Matches the lines that no transcript types: a screen, an editor, a browser, another program, and what a shell puts
+ * together.
+ */
 const NOT_PLAYED = /^npx sealed-memory (?:open|edit|completion)\b|^(?!npx sealed-memory|echo|mkdir -p)|\$\(/;
 
 /** The lines of a page that its transcript has to type, as a person types them: without remarks. */

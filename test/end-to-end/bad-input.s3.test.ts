@@ -315,7 +315,7 @@ describeOnS3('a memory in bad conditions', ['minio'], (server) => {
   }
 });
 
-/** What a proxy does that drops conditional headers and signs the request again with the server's own keys. */
+/** Does what a proxy does that drops conditional headers and signs the request again with the server's own keys. */
 function resigned(
   server: S3Server,
   request: { readonly method: string; readonly url: string; readonly headers: OutgoingHttpHeaders },

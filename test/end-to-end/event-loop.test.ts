@@ -17,7 +17,7 @@ const MOST_MS = 60;
 interface Site {
   readonly memory: Memory;
   readonly admin: TenantAdmin;
-  /** Where a verb may write to. */
+  /** The folder to which a verb may write. */
   readonly folder: string;
 }
 

@@ -42,7 +42,7 @@ const inserting = (path: string) => ({
 });
 const LARGE = '/memories/large.md';
 const sizeOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0;
-/** What the file and the reserve beside it take together. */
+/** Answers the bytes that the file and the reserve beside it take together. */
 const held = (): number => sizeOf(file) + sizeOf(`${file}-reserve`);
 
 async function fill(memory: Memory, size = 20_000): Promise<readonly string[]> {

@@ -34,7 +34,7 @@ watch('_crypto_generichash', (input, run) => {
 watch('_crypto_kdf_derive_from_key', (input, run) => {
   const [from, status] = [maskedAt(input[5]), run()];
   keys.add(from).add(maskedAt(input[0]));
-  // What is derived from the root key stays with it in the configured root key.
+  // The keys that are derived from the root key stay with it in the configured root key.
   if (ofRoot.has(from)) ofRoot.add(maskedAt(input[0]));
   return status;
 });

@@ -27,7 +27,7 @@ describe('a memory in a SQLite file', { timeout: 60_000 }, () => {
   let directory: string;
   let file: string;
   const opened: Memory[] = [];
-  /** What the operator was told. */
+  /** The reasons that the operator was told. */
   const told: unknown[] = [];
 
   const open = async (path = file): Promise<Memory> => {

@@ -120,7 +120,7 @@ describe.skipIf(MOUNTING === undefined && !inCi)('a memory on a disk without a b
 interface Deletes {
   readonly files: number;
   readonly codes: Readonly<Record<string, number>>;
-  /** By how much the file and the reserve have grown together. */
+  /** The bytes by which the file and the reserve have grown together. */
   readonly taken: number;
 }
 

@@ -19,7 +19,7 @@ import { type DemoRun, printedCommands, runDemo, SECRET_WORDS, startDemo } from 
 const TIMEOUT = 60_000;
 
 let directory: string;
-/** Where the demo puts its files. */
+/** The environment that tells the demo where to put its files. */
 let place: { readonly TMPDIR: string };
 
 beforeEach(async () => {

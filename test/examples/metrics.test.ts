@@ -17,7 +17,7 @@ const isList = (value: unknown, least: number, most: number): value is readonly 
 const hasOnly = (value: Json, names: readonly string[]): boolean =>
   Object.keys(value).every((name) => names.includes(name));
 
-/** What CloudWatch would refuse in a line, by the specification of the embedded metric format. */
+/** Answers what CloudWatch would refuse in a line, by the specification of the embedded metric format. */
 function faultsOf(line: string): readonly string[] {
   const faults: string[] = [];
   const check = (isRight: boolean, fault: string): void => void (isRight || faults.push(fault));

@@ -21,7 +21,10 @@ if ('reason' in runtime) {
   console.log(`Lambda: examples/stream under its runtime client did NOT RUN: ${runtime.reason}`);
 }
 
-/** What a function URL makes of the bytes: a prelude of status and headers, eight zeros, and the body behind them. */
+/**
+ * Answers what a function URL makes of the bytes: a prelude of status and headers, eight zeros, and the body after
+ * them.
+ */
 async function responseOf(bytes: AsyncIterable<Buffer>): Promise<Response> {
   const chunks = bytes[Symbol.asyncIterator]();
   let head = Buffer.alloc(0);

@@ -6,7 +6,7 @@ import { encodeText } from '../../src/language/text.ts';
 /** One change to the bytes of a base, as format-1.json describes it. */
 export type Op = readonly [string, ...(number | string)[]];
 
-/** What a case says the whole object is: its bytes, or their size and hash. */
+/** The whole object as a case gives it: its bytes, or their size and hash. */
 export interface Expected {
   readonly size?: number;
   readonly hex?: string;
@@ -189,7 +189,7 @@ export interface FormatVectors {
 interface NamedFile {
   readonly mode: number;
   readonly segments: readonly string[];
-  /** What follows `data/` in the key. */
+  /** The text that follows `data/` in the key. */
   readonly text: string;
 }
 
@@ -244,7 +244,9 @@ export interface AddedVectors {
     readonly accept: readonly { readonly actor: string; readonly content: string }[];
     readonly refuse: readonly string[];
   };
-  /** Of what lies at an object key, on a store whose writers make tombstones or not: `absent` or a code. */
+  /**
+   * The answers for what lies at an object key, on a store whose writers make tombstones or not: `absent` or a code.
+   */
   readonly openedTombstones: readonly {
     readonly bytes: string;
     readonly makesTombstones: boolean;
@@ -311,7 +313,7 @@ interface HistoryVector {
   readonly content: string;
   /** With ids of 16 bytes and the text in hex. */
   readonly record: Readonly<Record<string, unknown>>;
-  /** Of the record of a version. */
+  /** The id of the record of a version. */
   readonly id?: string;
 }
 

@@ -8,7 +8,7 @@ import { openSqliteObjectStore } from '../../src/store/sqlite/sqlite-store.ts';
 /** A file of a golden store. */
 export interface GoldenFile {
   readonly key: ObjectKey;
-  /** Of the tenant key that it is bound to. */
+  /** The version of the tenant key that it is bound to. */
   readonly version: number;
   readonly mtime: number;
   /** Decimal. */
@@ -55,7 +55,7 @@ export interface GoldenHistory extends GoldenStore {
   readonly line: string;
   /** The entries of its history in JSON, the newest first. */
   readonly log: readonly Readonly<Record<string, string>>[];
-  /** Of each version whose text is kept. */
+  /** The text of each version whose text is kept. */
   readonly texts: Readonly<Record<string, string>>;
   readonly transcripts: readonly { readonly key: SessionKey; readonly lines: readonly string[] }[];
   /** The messages of each. */
@@ -63,7 +63,7 @@ export interface GoldenHistory extends GoldenStore {
   readonly prompt: { readonly turn: string; readonly conversation: string; readonly prompt: string };
 }
 
-/** What one version of the format looked like when it was new. */
+/** One version of the format as it looked when it was new. */
 export interface GoldenSet {
   readonly format: number;
   readonly shredMarker: string;

@@ -5,7 +5,7 @@ import { fromHex } from './format-vectors.ts';
 export interface BoxCase {
   readonly id: number;
   readonly isValid: boolean;
-  /** What the case looks for, in Wycheproof's word. */
+  /** The fault that the case looks for, in Wycheproof's words. */
   readonly what: string;
   readonly key: Uint8Array;
   readonly nonce: Uint8Array;

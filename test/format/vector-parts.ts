@@ -34,7 +34,7 @@ export function tenantKeysOf(fields: KeyringFields): readonly ReturnType<typeof 
   return entriesOf(fields).map(([version, created, key]) => keyringKey(version, Number(created), input(key)));
 }
 
-/** What a process works with that has opened the keyring case `id`; `active` names another key than the last. */
+/** Answers the keys of a process that has opened the keyring case `id`; `active` names another key than the last. */
 export function sealingKeys(id: string, active?: string): SealingKeys {
   const fields = keyringFields(id);
   const keys = tenantKeysOf(fields);
@@ -44,7 +44,10 @@ export function sealingKeys(id: string, active?: string): SealingKeys {
   return { tenant: fields.tenant, keyringId: input(fields.keyringId), active: chosen, find };
 }
 
-/** What makes an object bound at exactly that hybrid logical time, unless the one before it is later. */
+/**
+ * Answers the clock and the time before it that bind an object at exactly that hybrid logical time, unless the object
+ * before it is later.
+ */
 function boundAt(bound: number | string): { readonly clock: number; readonly after: bigint | undefined } {
   return { clock: 0, after: BigInt(bound) === 0n ? undefined : BigInt(bound) - 1n };
 }

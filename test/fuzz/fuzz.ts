@@ -8,7 +8,7 @@ const LONGEST_MS = 3_000;
 /** How many times over the usual number of inputs is tried. */
 const RUNS = Math.max(1, Number(process.env['FUZZ_RUNS']) || 1);
 
-/** What became of one input. */
+/** The outcome of one input. */
 export type Verdict<T> = { readonly value: T } | { readonly code: MemoryErrorCode };
 
 /**
@@ -33,7 +33,9 @@ export function fuzz<Inputs extends [unknown, ...unknown[]]>(
   });
 }
 
-/** What `parse` does: anything but a value and a `MemoryError`, and taking long, is thrown. */
+/**
+ * Answers what `parse` does. Throws where it takes long, and where it comes to anything but a value or a `MemoryError`.
+ */
 export function verdictOf<T>(parse: () => T): Verdict<T> {
   const taken = watchProcessor();
   const verdict = judge(parse);

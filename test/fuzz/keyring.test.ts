@@ -33,7 +33,7 @@ function opened(bytes: Uint8Array, roots: readonly RootKey[] = rootKeys): Promis
   );
 }
 
-/** What docs/format.md says of bytes that are no keyring of ours: the code of the first check that fails. */
+/** Answers what docs/format.md says of bytes that are no keyring of ours: the code of the first check that fails. */
 function refusal(bytes: Uint8Array): string {
   const [valid = bytes] = keyrings;
   if (bytes.length < 12 || bytes.length > LARGEST || !begins(bytes, valid, 8)) return 'integrity';

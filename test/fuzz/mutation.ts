@@ -15,7 +15,7 @@ type Change =
       readonly at: number;
     };
 
-/** What a length, a count, a version or a time is set to in a search for a parser's limits. */
+/** The values to which a length, a count, a version or a time is set in a search for a parser's limits. */
 const EXTREMES: readonly bigint[] = [
   ...[0n, 1n, 0x7fn, 0x80n, 0xffn, 0x100n, 0x7fffn, 0xffffn, 0x10000n, 0x3fffffffn, 0x40000000n],
   ...[

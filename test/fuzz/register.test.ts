@@ -28,7 +28,7 @@ const contents = [
 const client = await (await createSite()).client();
 const work = await client.open();
 
-/** What the register is taken for when it was sealed with this content. */
+/** Answers what a process takes the register for that was sealed with this content. */
 async function read(content: Uint8Array): Promise<Verdict<RenameEntry | undefined>> {
   const name = classLogicalName('journal', 'register');
   const body = seal({

@@ -9,7 +9,7 @@ export interface Task {
   readonly what: string;
   /** How often it has to be tried. */
   readonly count: number;
-  /** What Node is started with. */
+  /** The arguments with which Node is started. */
   readonly args: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
   /**

@@ -4,7 +4,9 @@ import type { Template } from './iam/template.ts';
 /** A line of a function's log, as its JSON says. */
 export type LogLine = Readonly<Record<string, unknown>>;
 
-/** What a deployment did: the log of each function by the beginning of its log group's id, and metrics of AWS's own. */
+/**
+ * The deeds of a deployment: the log of each function by the beginning of its log group's id, and metrics of AWS's own.
+ */
 export interface Played {
   readonly logs: Readonly<Record<string, readonly LogLine[]>>;
   /** Answers the value of a metric of AWS in five minutes that begin at a time, by its name and its dimensions as JSON. */

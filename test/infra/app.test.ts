@@ -17,7 +17,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(bundle, { recursive: true }));
 
-/** What a stack of earlier has left, and a key and a boundary that the account asks for. */
+/** The settings of a bucket that an earlier stack has left, and of a key and a boundary that the account asks for. */
 const ADOPTED = {
   prefix: 'memories',
   adoptedBucketName: 'memories-of-earlier',
@@ -38,7 +38,7 @@ interface Report {
   readonly suppressedViolations: readonly Finding[];
 }
 
-/** What cdk-nag says of the app, after `change`, and how the synthesis ended. */
+/** Answers what cdk-nag says of the app, after `change`, and how the synthesis ended. */
 function validate(
   settings: Readonly<Record<string, string>> = {},
   change: (memory: SealedMemory) => void = () => {},

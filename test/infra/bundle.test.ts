@@ -9,9 +9,12 @@ import { bundle, MOST_EAGER_BYTES, WORKER_ENTRY } from '../../infra/bundle.ts';
 import manifest from '../../package.json' with { type: 'json' };
 import { startFakeDynamo } from '../stage/fake-dynamodb.ts';
 
-/** What a deployment of the worker holds in all, most of it loaded when it is needed first, if at all. */
+/**
+ * The most bytes that a deployment of the worker holds in all, most of them loaded when they are needed first, if at
+ * all.
+ */
 const MOST_BYTES = 1_600_000;
-/** What a program that imports the library reads before it opens a memory. */
+/** The most bytes that a program reads that imports the library, before it opens a memory. */
 const MOST_LIBRARY_BYTES = 150_000;
 
 const folders: string[] = [];

@@ -15,7 +15,7 @@ const POLLS_OF_A_QUEUE = 5 * ((30 * 24 * 3_600) / 20);
 const all = ({ Resources }: Template, type: string) =>
   Object.values(Resources).filter(({ Type }) => Type === type);
 
-/** What a stack costs in a month in which nothing runs, line by line. */
+/** Answers what a stack costs in a month in which nothing runs, line by line. */
 function idleCosts(template: Template): readonly number[] {
   const metrics = all(template, 'AWS::CloudWatch::Alarm').map(
     ({ Properties: { Metrics = [{ MetricStat: {} }] } }) =>

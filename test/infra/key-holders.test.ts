@@ -132,7 +132,7 @@ async function play(
   return { alarms, lines, queue, metric: countedAs(template, 'CustomerKeyUnavailable', lines) };
 }
 
-/** What goes off while the deployment's own key is away: at turns, at callers that wait, and at the expiry. */
+/** The alarms that go off while the deployment's own key is away: at turns, at callers that wait, and at the expiry. */
 const AT_ONCE = ['CloudRetries', 'DirectErrors', 'ExpiryTenants', 'WaitingTurns'];
 const IN_THE_END = [...AT_ONCE, 'DeadLetters'].toSorted();
 

@@ -24,10 +24,10 @@ export interface Reply {
 /** The cloud on one machine with the note taker as Claude, and a proxy before each server of the worker. */
 export interface TestCloud extends AsyncDisposable {
   readonly cloud: Cloud;
-  /** What Claude was shown, request by request. */
+  /** The scenes that Claude was shown, request by request. */
   readonly scenes: readonly ScriptedScene[];
   readonly lines: readonly string[];
-  /** Of the worker. */
+  /** Counts the processes of the worker that were started. */
   processesStarted(): number;
   readonly s3: S3Proxy;
   readonly sqs: S3Proxy;

@@ -3,8 +3,8 @@ import { inTests } from '../../infra/local/programs/install-options.ts';
 import { findS3Server } from '../stage/s3.ts';
 
 /**
- * What the suites of the cloud on one machine stand on. Undefined where the run has no MinIO or no pieces, which is
- * said; in CI a missing piece fails the file instead.
+ * Answers the pieces on which the suites of the cloud on one machine stand. Undefined where the run has no MinIO or no
+ * pieces, which it says; in CI a missing piece fails the file instead.
  */
 export async function localPieces(): Promise<Pieces | undefined> {
   const minio = findS3Server('minio');

@@ -12,7 +12,7 @@ export interface Folder {
 /** A folder at the top of `src`. An import goes to a room on a lower floor, or stays within the room. */
 export interface Room extends Folder {
   readonly floor: number;
-  /** What it knows nothing of, for docs/architecture.md. */
+  /** The things that it knows nothing of, for docs/architecture.md. */
   readonly never: string;
 }
 

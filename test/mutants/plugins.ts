@@ -24,7 +24,7 @@ const MAKES_AN_ERROR = /Error$|^(?:misconfigured|refuse|refused|refusedArgument)
 /** Begins the reason for which Stryker leaves out what acts while a module is loaded; ours begins the same. */
 export const LOADED = 'Static mutant';
 
-/** What the run has seen so far; it is read when the time is over, too. */
+/** The mutants that the run has seen so far; read also when the time is over. */
 export const progress: { planned: readonly Mutant[]; tested: Mutant[] } = { planned: [], tested: [] };
 
 class Collector implements Reporter {
@@ -79,8 +79,8 @@ export const strykerPlugins = [
 ];
 
 /**
- * Whether it acts while its module is loaded. Where a test is the first to need that module, Stryker would take the
- * mutant for one of this test alone, and put it in place once the module is there already.
+ * Tells whether the mutant acts while its module is loaded. Where a test is the first to need that module, Stryker
+ * would take the mutant for one of this test alone, and put it in place once the module is there already.
  */
 function isOutsideFunctions({ node, parentPath }: SyntaxPath): boolean {
   for (let above = parentPath; above !== null; above = above.parentPath) {
@@ -100,7 +100,7 @@ function isText({ node }: SyntaxPath): boolean {
   return node.type === 'StringLiteral' || node.type === 'TemplateLiteral';
 }
 
-/** Whether an error is made of it; a code, which is one word, is no message. */
+/** Tells whether an error is made of it; a code, which is one word, is no message. */
 function standsInError(path: SyntaxPath): boolean {
   const { value } = path.node as { readonly value?: string };
   if (value !== undefined && !value.includes(' ')) return false;

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import manifest from '../../package.json' with { type: 'json' };
 
-/** What npm runs in a project that installs the package, or takes it from a repository or a folder. */
+/** The scripts that npm runs in a project that installs the package, or takes it from a repository or a folder. */
 const RUNS_AT_THE_USERS = ['preinstall', 'install', 'postinstall', 'prepare'];
 
 interface Report {
@@ -17,7 +17,10 @@ export function filesOf(command: 'pack' | 'publish'): readonly string[] {
   return (report?.files ?? []).map(({ path }) => path);
 }
 
-/** What the manifest names and the packed file lacks: targets of entry points and programs, and entries of `files`. */
+/**
+ * Answers what the manifest names and the packed file lacks: targets of entry points and programs, and entries of
+ * `files`.
+ */
 export function missingFrom(paths: readonly string[]): readonly string[] {
   const targets = [...targetsOf(manifest.exports), ...targetsOf(manifest.bin)].map((target) =>
     target.replace('./', ''),

@@ -73,7 +73,7 @@ describe.each(STORE_KINDS)('where history is turned off at any request, on a %s 
       whole.client.calls.length = 0;
       await DEEDS[deed](whole.client, whole.moment);
       const restored = { [A]: `${A} of ann`, [B]: `${B} of ann`, [X]: `${X} of ann` };
-      // What is turned is seen where the keyring is read.
+      // A process sees that the history was turned on or off when it reads the keyring.
       const { layout } = whole.client;
       const calls = [...whole.client.calls];
       expect(await textsOf(whole.client)).toEqual(restored);
@@ -191,7 +191,7 @@ it.each(STORE_KINDS)(
       [A, 'current', 'cyd'],
       [A, 'replaced', undefined],
       ['/memories/e/x', 'current', 'ann'],
-      // What replaced the text that came behind it is not known, nor that text.
+      // The text that came after it is not known, nor what replaced that text.
       [A, 'unrecorded', 'ann'],
     ]);
     const { findings } = await verifyTree(client.tenant, { since: line });

@@ -55,7 +55,7 @@ async function texts(): Promise<Readonly<Record<string, string | undefined>>> {
   return found;
 }
 
-/** What the log says of a path: the text and the writer of each version, the newest first. */
+/** Answers what the log says of a path: the text and the writer of each version, the newest first. */
 async function versionsOf(path: string): Promise<readonly string[]> {
   const { history } = kept.memory;
   const written = (await history.list(path)).filter(({ kind }) => kind === 'written');

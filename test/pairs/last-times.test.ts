@@ -16,7 +16,7 @@ let kept: KeptMemory;
 let version: string;
 
 beforeAll(async () => {
-  // What a process wrote whose clock stood there: keyring, files and records.
+  // A process whose clock stands there writes a keyring, files and records.
   const clock = vi.spyOn(Date, 'now').mockReturnValue(LAST);
   kept = await openKeptMemory();
   const { files, history } = kept.memory;

@@ -28,14 +28,14 @@ import { putUnchecked } from '../stage/rare-writes.ts';
 
 const ROOT_KEY = Buffer.alloc(32, 7).toString('base64');
 const SILENT = { debug() {}, info() {}, warn() {}, error() {} };
-/** Of this library's own making, in each of the cases. */
+/** A file of this library's own making, in each of the cases. */
 const OWN = '/memories/own.md';
 
 let folder: string;
 let options: MemoryOptions;
 let memory: Memory;
 let admin: TenantAdmin;
-/** What another writer stands on, below everything that refuses a name. */
+/** The tenant that another writer works on, below everything that refuses a name. */
 let tenant: Tenant;
 const closing: (() => Promise<unknown>)[] = [];
 
@@ -67,7 +67,7 @@ afterEach(async () => {
   rmSync(folder, { recursive: true });
 });
 
-/** What a verb of the command line prints, and what it resolves to. */
+/** Answers what a verb of the command line prints, and what it resolves to. */
 async function said(action: Action) {
   const flags = { store: String(options.store), tenant: 'acme', rootKeyFile: join(folder, 'root.key') };
   const { invocation, shown, complaints } = invocationOf({ flags });

@@ -39,7 +39,7 @@ async function newProcess(site: TestSite): Promise<TestClient> {
 const write = (client: TestClient, path: string, text: string, actor: string): Promise<unknown> =>
   client.tree.overwrite(at(path), bytes(text), { actor });
 
-/** What a process does whose tenant keeps history. */
+/** The deeds of a process whose tenant keeps history. */
 const DEEDS: Readonly<Record<string, (client: TestClient) => Promise<unknown>>> = {
   'an edit': (client) =>
     client.tree.edit(
@@ -73,7 +73,7 @@ interface Place {
   readonly client: TestClient;
 }
 
-/** What an operator does meanwhile. */
+/** The verbs that an operator runs meanwhile. */
 const VERBS: Readonly<Record<string, (site: TestSite) => Promise<unknown>>> = {
   rotate: async (site) => (await createOperator(site, await newProcess(site))).rotate(),
   migrate: (site) => migrate(site, false),
@@ -118,11 +118,11 @@ interface Outcome {
   readonly findings: readonly Finding[];
 }
 
-/** What the next process finds an hour later, without times and ids. */
+/** Answers what the next process finds an hour later, without times and ids. */
 async function outcomeOf({ site }: Place): Promise<Outcome> {
   await site.time.pause(HOUR);
   const reader = await newProcess(site);
-  // What was left half-way is finished by its first command.
+  // Its first command finishes what was left half-way.
   const texts = await textsOf(reader);
   const history = historyOf(reader);
   const told = async (entry: HistoryEntry): Promise<string> => {
@@ -134,7 +134,7 @@ async function outcomeOf({ site }: Place): Promise<Outcome> {
   };
   const past = await Promise.all((await history.list()).map(told));
   const { findings } = await verifyTree(reader.tenant);
-  // Of what happened at once any may be told first.
+  // The history may tell events that happened at once in any order.
   return { texts, past: past.toSorted(), findings };
 }
 

@@ -22,7 +22,7 @@ const FROZEN_MS = 61_000;
 const MIGRATIONS = [{ reencrypt: false }, { reencrypt: true }] as const;
 type Migration = (typeof MIGRATIONS)[number];
 
-/** What is renamed to what, and the files with their texts before and afterwards. */
+/** The source and the target of a rename, and the files with their texts before and afterwards. */
 interface Renaming {
   readonly from: string;
   readonly to: string;
@@ -49,7 +49,7 @@ interface Scene {
   /** Knows the active key. */
   readonly client: TestClient;
   readonly operator: KeyOperator;
-  /** What names the data keys of everything that was sealed before the rotation. */
+  /** The names of the data keys of everything that was sealed before the rotation. */
   readonly old: ReadonlySet<string>;
   /** One more process, whose writes are watched as well. */
   another(): Promise<TestClient>;
@@ -171,7 +171,7 @@ function before(number: number, meet: () => Promise<unknown>): { readonly around
   };
 }
 
-/** What its caller hears of a rename. */
+/** Answers what the caller of a rename hears. */
 async function outcomeOf(renaming: Promise<void>): Promise<string> {
   return renaming.then(
     () => 'renamed',

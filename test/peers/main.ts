@@ -19,7 +19,7 @@ import { OLDEST } from './oldest.ts';
 
 interface Project {
   readonly name: string;
-  /** What its package.json and lock file are copied from. */
+  /** The folder from which its package.json and lock file are copied. */
   readonly from: string;
   /** Installed beside what stands there. */
   readonly more: readonly string[];
@@ -28,7 +28,7 @@ interface Project {
 
 const PEERS = Object.keys(manifest.peerDependencies);
 const ROOT_MODULES = resolve('node_modules');
-/** What a checkout has beside packages, for the sources, the tests and what those read. */
+/** The parts of a checkout that are no packages: the sources, the tests, and what those read. */
 const SOURCES = [
   ...['src', 'test', 'examples', 'infra', 'bench', 'docs', 'package.json', 'tsconfig.json'],
   ...['README.md', 'CHANGELOG.md', 'SECURITY.md', 'LICENSE'],

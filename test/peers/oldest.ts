@@ -8,8 +8,8 @@ interface Oldest {
 }
 
 /**
- * What package.json lets in as a peer, in its oldest version. AI SDK, LangChain and Mastra refuse the oldest zod
- * through packages of their own, so they lie in a project apart.
+ * The packages that package.json lets in as peers, each in its oldest version. AI SDK, LangChain and Mastra refuse the
+ * oldest zod through packages of their own, so they lie in a project apart.
  */
 export const OLDEST: readonly Oldest[] = [
   { folder: 'test/peers/oldest', dependencies: others.dependencies },

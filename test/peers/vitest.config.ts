@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 import { ClosingLines } from '../runner/closing-lines.ts';
 
-/** What touches a peer, but for what takes long and would say the same. */
+/** Runs the tests that touch a peer, except those that take long and would say the same. */
 export default defineConfig({
   root: fileURLToPath(new URL('../..', import.meta.url)),
   test: {

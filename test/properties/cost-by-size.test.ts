@@ -85,7 +85,7 @@ const parseTurn: Work = (text) => {
 const parseTranscript: Work = (text) =>
   inTurns(parseLines(text.split('\n').map((line) => JSON.stringify({ type: 'user', line }))));
 
-/** What goes on in steps. */
+/** The work that goes on in steps. */
 const STEPS: Readonly<Record<string, Work>> = {
   'a policy that redacts personal data': judge({ secrets: false, personal, action: 'redact' }),
   'a policy that redacts secrets': judge({ action: 'redact' }),

@@ -29,7 +29,7 @@ interface Site {
 interface Call {
   /** How many there are at first. */
   readonly of: number;
-  /** What lies there already. */
+  /** Stores what lies there before the run. */
   readonly fill?: (site: Site, count: number) => Promise<unknown>;
   readonly run: (site: Site, count: number, filled: unknown) => Promise<unknown>;
 }

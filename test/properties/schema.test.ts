@@ -79,7 +79,7 @@ const FIELDS_OF = new Map<unknown, readonly string[]>([
   ['rename', ['old_path', 'new_path', 'path']],
 ]);
 
-/** What the parser finds wrong, if anything. */
+/** Answers what the parser finds wrong, if anything. */
 function problemOf(input: unknown): unknown {
   try {
     parseCommand(input);
@@ -90,7 +90,7 @@ function problemOf(input: unknown): unknown {
   }
 }
 
-/** Whether some file is there that the command can be carried out on. */
+/** Tells whether there can be a file on which the command is carried out. */
 function canBeDone(input: Input): boolean {
   try {
     const command = parseCommand(input);

@@ -88,7 +88,7 @@ const ASKED: Readonly<Record<string, Ask>> = {
   'cli encode-name': ({ cli }, path) => cli((call) => runEncodeName(typedPath(path), call)),
 };
 
-/** Where the file lies: in the memory itself, or in one that is mounted. */
+/** The directories in which the file lies: in the memory itself, or in one that is mounted. */
 const PLACES = { 'a file': '/memories/dir', 'a file below a mount': '/memories/shared/dir' } as const;
 
 const TAKEN: Readonly<Record<string, (directory: string, name: string) => string>> = {

@@ -36,7 +36,7 @@ const fromB64 = (text: string): Uint8Array => new Uint8Array(Buffer.from(text, '
 const text = (content: string): Uint8Array => Buffer.from(content);
 const at = parseMemoryPath;
 
-/** What the second implementation answers; without it every test fails with the reason. */
+/** Asks the second implementation; without it every test fails with the reason. */
 async function ask<T>(request: PythonRequest): Promise<T> {
   if ('reason' in python) throw new Error(python.reason);
   const [answer] = await python.ask([request]);

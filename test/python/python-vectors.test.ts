@@ -24,7 +24,7 @@ const idAsWritten = (_: string, value: unknown): unknown =>
 const hex = (text: string): string => Buffer.from(text, 'hex').toString('base64');
 const outcome = ({ result, code }: PythonAnswer): unknown => code ?? result;
 
-/** What PyNaCl and hashlib answer; without them every test fails with the reason. */
+/** Asks PyNaCl and hashlib; without them every test fails with the reason. */
 async function ask(requests: readonly PythonRequest[]): Promise<readonly unknown[]> {
   if ('reason' in python) throw new Error(python.reason);
   return (await python.ask(requests)).map(outcome);

@@ -15,7 +15,7 @@ export interface Python {
   ask(requests: readonly PythonRequest[]): Promise<readonly PythonAnswer[]>;
   /** Runs a program of test/python; what it says when it fails, or nothing. */
   complaintOf(program: string, ...args: readonly string[]): Promise<string>;
-  /** What starts a program of test/python, for a shell. */
+  /** Answers the command that starts a program of test/python, for a shell. */
   commandOf(program: string): string;
 }
 

@@ -3,10 +3,10 @@ import { createChance } from '../simulation/chance.ts';
 import { STORE_KINDS } from '../stage/test-tree.ts';
 import { createScene, followAdvice, PASTS, type Scene, WRITERS } from './scene.ts';
 
-/** What became of one redaction beside writers. */
+/** The outcome of one redaction beside writers. */
 export interface Drawn {
   readonly outcome: 'acknowledged' | 'refused';
-  /** What ran beside it. */
+  /** The names of the writers that ran beside it. */
   readonly writers: readonly string[];
   /** How many of them ended as they were meant to. */
   readonly ended: number;

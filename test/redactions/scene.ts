@@ -20,7 +20,7 @@ import type { VirtualTime } from '../stage/virtual-time.ts';
 
 /** The text that is taken out. No other text of a scene contains it. */
 export const SECRET = 'the card is 4929 1838';
-/** Where the file begins, and where renames bring it: each in a directory of its own. */
+/** The path at which the file begins, and the paths to which renames bring it: each in a directory of its own. */
 export const [PATH, NEXT, THIRD] = ['/memories/d/a', '/memories/e/a', '/memories/third'];
 
 /** Which texts the file had, before anybody redacts or writes. */
@@ -56,7 +56,7 @@ interface SceneOptions {
   readonly delayMs?: number;
 }
 
-/** What all scenes with the same past begin with. */
+/** The beginning of all scenes with the same past. */
 interface Begun {
   readonly held: HeldStore;
   readonly kept: VersionedStore;
@@ -160,7 +160,7 @@ async function currentObjects({ base }: TestSite) {
 
 let count = 0;
 
-/** What another process does beside a redaction. None of them writes the text by itself. */
+/** The deeds of another process beside a redaction. None of them writes the text by itself. */
 export const WRITERS: Readonly<Record<string, (scene: Scene) => Promise<unknown>>> = {
   overwrite: ({ writer }) => writer.client.tree.overwrite(at(PATH), bytes(`clean ${++count}`)),
   overwriteRenamed: async ({ writer }) => {
@@ -197,7 +197,7 @@ export const WRITERS: Readonly<Record<string, (scene: Scene) => Promise<unknown>
 async function migrate({ site, writer }: Scene, reencrypt: boolean): Promise<void> {
   const operator = await createOperator(site, writer.client);
   await operator.rotate();
-  // By then no process holds the older key alone.
+  // After this pause no process holds the older key alone.
   await site.time.pause(1_200_000);
   await operator.migrate({ reencrypt });
 }

@@ -36,7 +36,10 @@ const TAKES_LONG: readonly string[] = [
   'test/units/worker/traced-turns.test.ts',
 ];
 
-/** What stays in a process: a module in another's place, a global tracer, watches in the memory of libsodium. */
+/**
+ * Matches the code that leaves something behind in its process: a module in another's place, a global tracer, watches
+ * in the memory of libsodium.
+ */
 const STAYS_BEHIND =
   /\bvi\.(?:mock|doMock|resetModules)\(|\bsetGlobal\w+Provider\b|from 'libsodium-wrappers'/;
 
@@ -45,7 +48,7 @@ export function slowFiles(): readonly string[] {
   return [...TAKES_LONG, ...unitFiles(({ imports }) => imports.includes('node:child_process'))];
 }
 
-/** What `TEST_THOROUGH=1` takes besides, by the reason for which a usual run does without. */
+/** The files that `TEST_THOROUGH=1` takes besides, by the reason for which a usual run does without them. */
 const AT_LENGTH: Readonly<Record<string, readonly string[]>> = {
   'They judge the tests, and not the code.': [
     'test/mutants/main.test.ts',

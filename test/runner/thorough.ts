@@ -4,12 +4,15 @@ export const THOROUGH: boolean = process.env['TEST_THOROUGH'] === '1';
 /** The inner loop: a sample of what `npm test` tries. */
 export const QUICK: boolean = process.env['TEST_QUICK'] === '1';
 
-/** What is tried of these: the first one in a usual run, all with `TEST_THOROUGH=1`. */
+/** Answers those of them that a run tries: the first one in a usual run, all with `TEST_THOROUGH=1`. */
 export function firstOrAll<T>(each: readonly T[]): readonly T[] {
   return THOROUGH ? each : each.slice(0, 1);
 }
 
-/** What is tried of these: in a usual run one of every `n`, from the `from`th on, all with `TEST_THOROUGH=1`. */
+/**
+ * Answers those of them that a run tries: in a usual run one of every `n`, from the `from`th on, all with
+ * `TEST_THOROUGH=1`.
+ */
 export function oneIn<T>(n: number, each: readonly T[], from = 0): readonly T[] {
   return THOROUGH ? each : each.filter((_, i) => i % n === from % n);
 }

@@ -13,10 +13,10 @@ const USAGE = 'npm run prove runtimes [-- bun|deno]';
 // come from npm, once, into the cache folder. Fails where one of them cannot be had: what did not run has not passed.
 
 interface Runtime {
-  /** What `process.versions` calls it. */
+  /** The name that `process.versions` gives it. */
   readonly name: 'bun' | 'deno';
   readonly version: string;
-  /** Of npm, for Linux on x64. */
+  /** The package of npm, for Linux on x64. */
   readonly package: string;
   readonly program: string;
   readonly args: readonly string[];
@@ -91,7 +91,7 @@ async function runSuites(runtime: Runtime): Promise<boolean> {
   const program = await install(runtime);
   console.log(`\nThe contracts in ${runtime.name} ${runtime.version}`);
   const summary = process.env['TEST_SUMMARY_FILE'];
-  // What is fast in Node may take Deno seconds.
+  // A test that is fast in Node may take Deno seconds.
   const patience = ['--test-timeout', '120000', '--hook-timeout', '120000'];
   const vitest = ['node_modules/vitest/vitest.mjs', 'run', '--project', 'unit*', ...patience];
   const child = spawn(program, [...runtime.args, ...vitest, ...runtime.vitestArgs, ...SUITES], {

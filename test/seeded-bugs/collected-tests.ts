@@ -29,7 +29,7 @@ export const afterAll = (run: Run): unknown => current.hooks.afterAll.push(run);
 export const beforeEach = (run: Run): unknown => current.hooks.beforeEach.push(run);
 export const afterEach = (run: Run): unknown => current.hooks.afterEach.push(run);
 
-/** What came of the tests of one title: how many ran, and which one failed, counted from 0. */
+/** The outcome of the tests of one title: how many ran, and which one failed, counted from 0. */
 export interface Outcome {
   readonly ran: number;
   readonly failed?: { readonly at: number; readonly failure: unknown };

@@ -9,7 +9,7 @@ const COLLECTED = resolve(import.meta.dirname, 'collected-tests.ts');
 const QUERY = /\?planted=([\w-]+)$/;
 const IMPORTED = /^(?:import|export) (?!type )(?:[^;]*? from )?'([^']+)';|import\('([^']+)'\)/gms;
 
-/** Where a module is found with a bug planted in what it imports. */
+/** Answers the path under which a module is found with a bug planted in what it imports. */
 export function withBug(path: string, { name }: Pick<SeededBug, 'name'>): string {
   return `${path}?planted=${slugOf(name)}`;
 }
@@ -39,7 +39,7 @@ export function plantBugs(): Plugin {
     imports.set(file, found);
     return found;
   };
-  /** Whether the file is, or imports, one of the targets. */
+  /** Tells whether the file is, or imports, one of the targets. */
   const reaches = (file: string, targets: readonly string[], seen = new Set<string>()): boolean => {
     if (targets.includes(file)) return true;
     const key = `${file} ${targets.join(' ')}`;

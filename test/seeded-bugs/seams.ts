@@ -174,7 +174,7 @@ const TREE_SEAMS: Readonly<Record<string, () => Bug>> = {
   }),
 };
 
-/** What stands around each process of a simulation in place of what is right, by the names of the bugs. */
+/** The wrong part that each process of a simulation gets in place of the right one, by the names of the bugs. */
 export const SEAMS: Readonly<Record<string, () => Bug>> = { ...TREE_SEAMS, ...FROZEN_SEAMS, ...KEPT_SEAMS };
 
 const EDITS: readonly Command['command'][] = ['str_replace', 'insert'];

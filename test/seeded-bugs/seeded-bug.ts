@@ -3,7 +3,7 @@ import type { Theme } from '../simulation/workload.ts';
 
 /** A mistake that somebody might make in the code. */
 export interface SeededBug {
-  /** What is done wrong. */
+  /** The wrong that is done, which names the bug. */
   readonly name: string;
   /** The page of `docs/` and the chapter of it whose promise is broken then. */
   readonly breaks: `${'protocols' | 'history' | 'policies'}: ${string}` | 'checkpoints';
@@ -33,7 +33,7 @@ export interface SimulationJudge {
   readonly history?: 'kept' | 'taken back';
   /** A seed that met the bug once. CI runs it beside the others. */
   readonly seed?: number;
-  /** What the judge says; anything unless given. */
+  /** The words of the judge; any words unless given. */
   readonly says?: string;
 }
 

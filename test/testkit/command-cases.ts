@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import type { Case } from './case.ts';
 
-/** What the six commands answer, as it was recorded of the suite in test/contracts; a test keeps it so. */
+/** The answers of the six commands, as they were recorded from the suite in test/contracts; a test keeps them so. */
 export const COMMANDS: URL = new URL('commands.jsonl', import.meta.url);
 
 export async function commandCases(): Promise<readonly Case[]> {

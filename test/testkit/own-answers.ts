@@ -105,7 +105,7 @@ const ACTIONS: Readonly<Record<string, (asked: Asked) => unknown>> = {
   files: () => memory().dump(),
 };
 
-/** What this library answers to a request of the testkit. Wants libsodium to be loaded. */
+/** Answers a request of the testkit as this library does. Wants libsodium to be loaded. */
 export async function ownAnswer(asked: Asked): Promise<Answer> {
   if (asked['do'] === 'command') return run(asked);
   const action = ACTIONS[text(asked, 'do')];

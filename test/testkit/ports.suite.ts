@@ -5,7 +5,7 @@ import type { StoreConformance } from '../../src/testing/contracts/object-store.
 import { describeObjectStore } from '../contracts/object-store.ts';
 import { describeRootKey } from '../contracts/root-key.ts';
 
-/** What a module exports to have its ports judged; one of the two at least. */
+/** The exports of a module that has its ports judged; it has one of the two at least. */
 export interface PortsUnderTest {
   readonly openStore?: () => ObjectStore | Promise<ObjectStore>;
   readonly conformance?: StoreConformance;

@@ -48,7 +48,7 @@ function recordedDriver(
   },
 ): MemoryDriver {
   const fresh: Step = { ask: { do: 'memory', settings: toldOf(settings) }, answer: { result: null } };
-  /** What made the memory what it is. */
+  /** The steps that made the memory what it is. */
   let past: Step[] = [fresh];
   const note = (ask: Request, answer: Answer): void => {
     const step: Step = { ask, answer };

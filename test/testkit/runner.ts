@@ -7,7 +7,7 @@ import { lineOf, linesOf } from './lines.ts';
 
 const ANSWER_WITHIN_MS = 60_000;
 
-/** What a program answered wrongly, and how many cases of which group it passed. */
+/** The cases that a program answered wrongly, and how many cases of which group it passed. */
 export interface Outcome {
   readonly passed: Readonly<Record<string, number>>;
   readonly failures: readonly Failure[];

@@ -58,7 +58,7 @@ const options = (): MemoryOptions => ({
   logger: silentLogger,
 });
 
-/** What happens while nobody is at work; each begins anew, as an operator or a schedule does. */
+/** The events while nobody is at work; each begins anew, as an operator or a schedule does. */
 const MEANWHILE: Readonly<Record<string, (admin: TenantAdmin) => Promise<unknown>>> = {
   nothing: async () => {},
   'two runs of the expiry': async (admin) => {
@@ -144,7 +144,7 @@ async function seenBy(memory: Memory): Promise<Seen> {
   };
 }
 
-/** What an undo would do; while the tenant keeps no history it is refused. */
+/** Answers what an undo would do; while the tenant keeps no history it is refused. */
 const planOf = ({ history }: TenantAdmin): Promise<unknown> =>
   history.undo({ writer: 'actor a', dryRun: true }).catch(({ code }: MemoryError) => code);
 

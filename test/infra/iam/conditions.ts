@@ -1,8 +1,8 @@
 import { matchesPattern, substitute } from './patterns.ts';
 
 /**
- * What is known of a request: condition keys in lower case, with their values. A key of one value may hold several
- * here, where AWS leaves open which one counts: the simulator then takes any.
+ * The facts that are known of a request: condition keys in lower case, with their values. A key of one value may hold
+ * several here, where AWS leaves open which one counts: the simulator then takes any.
  */
 export type Context = ReadonlyMap<string, readonly string[]>;
 
@@ -63,7 +63,7 @@ function checkKey(key: string, operator: string, quantifier: string | undefined)
   }
 }
 
-/** Whether all blocks hold. `undefined`: one names a variable that the request does not define. */
+/** Tells whether all blocks hold. `undefined`: one names a variable that the request does not define. */
 export function conditionsHold(blocks: readonly ConditionBlock[], context: Context): boolean | undefined {
   let holds = true;
   for (const block of blocks) {

@@ -176,7 +176,7 @@ function encryptionContext(pairs: Readonly<Record<string, string>>): Facts {
   };
 }
 
-/** What STS lets pass as a tag; anything else it refuses before any policy is read. */
+/** Throws for a tag that STS does not let pass; STS refuses it before any policy is read. */
 function checkTags(tags: Readonly<Record<string, string>>): void {
   for (const [name, value] of Object.entries(tags)) {
     const legal = /^[\p{L}\p{Z}\p{N}_.:/=+\-@]*$/u;

@@ -24,8 +24,8 @@ export interface Policies {
 export type Verdict = 'allowed' | 'denied' | 'not allowed';
 
 /**
- * What AWS would answer, by the documented order: an explicit deny, then an allow, else no. Where the documents leave
- * it open, what is worse for the owner: a deny with an undefined variable does not count.
+ * Answers what AWS would answer, by the documented order: an explicit deny, then an allow, else no. Where the documents
+ * leave it open, it answers what is worse for the owner: a deny with an undefined variable does not count.
  *
  * @throws Error for what it does not know.
  */

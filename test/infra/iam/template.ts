@@ -24,7 +24,7 @@ interface Named {
   readonly arn?: (id: string) => string;
 }
 
-/** What `Ref` and `Fn::GetAtt … Arn` give in this account, by type; the logical id stands for the name. */
+/** The values that `Ref` and `Fn::GetAtt … Arn` give in this account, by type; the logical id stands for the name. */
 const NAMED: Readonly<Record<string, Named>> = {
   'AWS::S3::Bucket': { ref: (id) => id.toLowerCase(), arn: (id) => `arn:aws:s3:::${id.toLowerCase()}` },
   'AWS::IAM::Role': { ref: (id) => id, arn: (id) => `arn:aws:iam::${ACCOUNT}:role/${id}` },

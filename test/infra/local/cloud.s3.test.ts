@@ -211,7 +211,7 @@ describe.skipIf(found === undefined).concurrent('Many tenants', { timeout: 400_0
     expect(replies.filter(({ outcome }) => outcome !== 'answered')).toEqual([]);
     for (const { prompt } of turns) expect(begun(place, prompt), prompt).toBe(1);
 
-    // What was answered is answered again, by whatever process, and what was kept is kept.
+    // A turn that was answered gets the same answer again, by whatever process, and what was kept is kept.
     const asked = place.scenes.length;
     const again = TENANTS.map((tenant) => chance.pick(turns.filter((turn) => turn.tenant === tenant)));
     for (const message of again) await place.cloud.send(message);

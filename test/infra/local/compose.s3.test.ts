@@ -35,7 +35,7 @@ function emulate(port: number, target: InvokedFunction): Server {
   }).listen(port, '127.0.0.1');
 }
 
-/** What a shell has exported after it has read the file. */
+/** Answers what a shell has exported after it has read the file. */
 function sourced(file: string): Record<string, string> {
   const printed = execFileSync('env', ['-i', '/bin/sh', '-c', `. ${file} && env -0`], { encoding: 'utf8' });
   const entries = printed.split('\0').filter((entry) => entry.includes('='));

@@ -17,7 +17,7 @@ describe('the suites that CI runs', () => {
   }
 });
 
-/** What comes of the tests of that title, or of the one at that place, with the bug. */
+/** Answers the outcome of the tests of that title, or of the one at that place, with the bug. */
 async function outcomeOf(
   { file, title }: SuiteJudge,
   bug: Pick<SeededBug, 'name'>,

@@ -7,7 +7,7 @@ import type { StoreConformance } from '../../../src/testing/contracts/object-sto
 
 // Ports of this library, as a module for the testkit.
 
-/** What it does beyond what every store must. */
+/** The promises that it keeps beyond what every store must. */
 export const conformance: StoreConformance = { changesAll: true };
 
 export function openStore(): ObjectStore | Promise<ObjectStore> {
