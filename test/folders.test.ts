@@ -2,7 +2,7 @@ import { globSync, readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { readSource, resolveImport } from './stage/source-file.ts';
 
-/** What the code of a folder may import of the others; the longest name that fits a file is its row. */
+/** The folders that the code of a folder may import; the longest name that fits a file is its row. */
 const ARROWS: Readonly<Record<string, readonly string[]>> = {
   src: [],
   infra: ['src'],

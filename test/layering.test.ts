@@ -121,7 +121,7 @@ function nounOf(target: string): string {
   return basename(target).replace(/\.[cm]?tsx?$/, '');
 }
 
-/** Whether the folders of a key of `offers` have the file. */
+/** Tells whether the folders of a key of `offers` have the file. */
 function isAmong(key: string, path: string): boolean {
   const folder = path.includes('/') ? dirname(path) : 'index';
   return key.split(' ').some((name) => name === '*' || `${folder}/`.startsWith(`${name}/`));

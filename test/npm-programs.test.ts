@@ -38,7 +38,7 @@ const MORE_REFUSED = [
 function run(program: string, ...given: readonly string[]) {
   const [name = '', ...names] = program.split(' ');
   const args = [...names, ...given];
-  // What is built before it may be left out.
+  // The test may leave out what the script builds before it.
   const [node, script = ''] = SCRIPTS[name]?.split(' && ').at(-1)?.split(' ') ?? [];
   expect(node).toBe('node');
   const { status, stdout, stderr } = spawnSync(process.execPath, [script, ...args], {
@@ -57,7 +57,7 @@ describe('npm run', { timeout: TIMEOUT }, () => {
     expect(stderr).toContain(`\nnpm run ${program} `);
   });
 
-  // What is refused above shows the same; the usual run asks the two programs that users start.
+  // The refusals above show the same, so the usual run asks only the two programs that users start.
   it.each(THOROUGH ? PROGRAMS : ['demo', 'cloud'])(
     '%s: shows with --help how it is called, and does nothing else',
     (program) => {

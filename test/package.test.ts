@@ -137,7 +137,10 @@ describe('the package, packed', { timeout: 120_000 }, () => {
   });
 });
 
-/** What is used of `@arethetypeswrong/core`, which is installed when this suite runs: it brings a TypeScript of its own. */
+/**
+ * The part of `@arethetypeswrong/core` that is used here. It is installed when this suite runs, for it brings a
+ * TypeScript of its own.
+ */
 interface TypeJudge {
   createPackageFromTarballData(tarball: Uint8Array): unknown;
   checkPackage(packed: unknown): Promise<{

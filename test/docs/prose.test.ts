@@ -8,7 +8,7 @@ const MOST_WORDS = 40;
 /** The most words of a label or the head of a column, which may ask a question. */
 const HEADING_WORDS = 3;
 
-const CODE = globSync('{src,infra,bench,examples}/**/*.{ts,tsx}').filter(
+const CODE = globSync('{src,infra,bench,examples,test}/**/*.{ts,tsx}').filter(
   (path) => !/(^|\/)(node_modules|dist)\//.test(path),
 );
 

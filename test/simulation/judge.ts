@@ -62,7 +62,7 @@ export function judge({ history, server, textOf }: Evidence): Complaint {
   const lost = history.strayDeletes
     .filter(({ key }) => key.startsWith(LAYOUT.data))
     .map(({ at, key }) => instantClaim('a stray delete', at, pathOf(key), removed(pathOf(key))));
-  // Of two places with one text, `verify --repair` removes one.
+  // A repair by `verify --repair` removes one of two places with one text.
   const removals = history.byOperators.filter(({ removes }) => removes);
   const repaired = removals.map(({ at, path }) =>
     instantClaim('a repair', at, path, (tree) => (hasTwin(tree, path) ? removed(path)(tree) : undefined)),

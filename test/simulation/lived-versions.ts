@@ -36,7 +36,7 @@ export type Ending = {
   readonly path: string;
   readonly version: string;
   readonly operation: Operation | undefined;
-} /** By an edit, whose version is `by`. */ & (
+} /** An edit replaced it, whose version is `by`. */ & (
   | { readonly kind: 'replaced'; readonly by: string; readonly to?: undefined }
   /** A command deleted it. */
   | { readonly kind: 'deleted'; readonly to?: undefined }

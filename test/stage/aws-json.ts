@@ -78,7 +78,7 @@ export async function startAwsService(
       incoming.socket.destroy();
       return;
     }
-    // Where the clock of a test is far from that of the machine, the SDK would correct its own and ask once more.
+    // The SDK would correct its clock and ask once more if the clock of a test is far from that of the machine.
     response.sendDate = false;
     response.writeHead(answer.status, { 'content-type': answer.contentType ?? contentType }).end(answer.body);
   });

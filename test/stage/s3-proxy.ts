@@ -98,7 +98,7 @@ export async function startS3Proxy(target: string): Promise<S3Proxy> {
       judge = next;
     },
     async settled() {
-      // What a client has sent that is dead by now may lie in a socket unread. What comes later is read later: the
+      // The bytes of a client that is dead by now may lie in a socket unread. Bytes that come later are read later: the
       // first roll call is accepted after every connection that was there, the second one is read after what they hold.
       for (let round = 0; round < 2; round++) await callRoll(port);
       await Promise.all(open);

@@ -20,7 +20,7 @@ interface Source {
 /** A declaration of the package: the file below `dist`, and the name there. */
 type Declaration = `${string}#${string}`;
 
-/** What the signatures behind the package's entry points name. */
+/** The types that the signatures behind the package's entry points name. */
 export interface NamedTypes {
   /** Declarations of the package that no entry point exports, each with one that names it. */
   readonly unexported: readonly string[];

@@ -64,7 +64,7 @@ describe('what was used last', () => {
     recent.set('small', 1);
     recent.set('new', size);
     expect([...recent.keys()]).toEqual(held);
-    // What was too large goes as soon as there is another one.
+    // An entry that was too large goes as soon as there is another one.
     recent.set('next', 1);
     expect(recent.get('new')).toBe(size < 10 ? size : undefined);
   });

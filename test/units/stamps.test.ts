@@ -4,7 +4,7 @@ import { createStamps, type Stamps } from '../../src/stamps.ts';
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
-/** What a machine takes the time for. */
+/** The time that a machine believes it to be. */
 const NOW = 1_795_000_000_000;
 
 /** A process, and hands on both of its clocks. */

@@ -15,10 +15,10 @@ export interface CheckedTenant {
   later(): Promise<void>;
   /** The line of a new one. */
   checkpoint(): Promise<string>;
-  /** What a process that has seen nothing finds, in few words. */
+  /** Answers what a process that has seen nothing finds, in few words. */
   since(line: string, historyDays?: number): Promise<readonly string[]>;
   bucket(): Promise<Bucket>;
-  /** What lies there whose key holds `part`; everything else stays. */
+  /** Puts back the objects whose key holds `part`; everything else stays. */
   putBack(old: Bucket, part?: string): Promise<void>;
   /** The last part of a file's key. */
   nameOf(path: string): Promise<string>;

@@ -67,7 +67,7 @@ async function stock(): Promise<void> {
   });
 }
 
-/** What a new process reads of all that was stocked. */
+/** Answers what a new process reads of all that was stocked. */
 async function textsUnder(rootKey: readonly string[]): Promise<Record<string, string>> {
   const texts: Record<string, string> = {};
   for (const path of Object.keys(TEXTS)) {
@@ -82,7 +82,7 @@ type Verb = (admin: TenantAdmin) => Promise<'done' | 'told' | 'neither'>;
 
 const doneIf = (isDone: boolean): 'done' | 'neither' => (isDone ? 'done' : 'neither');
 
-/** What writes the keyring, by whatever root key comes first. */
+/** The verbs that write the keyring, by whatever root key comes first. */
 const WRITING: Readonly<Record<string, Verb>> = {
   'keys rewrap-root': async (admin) => doneIf((await admin.rewrapRoot({ force: true })).rewrapped),
   'keys rotate': async (admin) => doneIf((await admin.rotate({ force: true })).rotated),

@@ -21,10 +21,10 @@ const HOUR = 3_600_000;
 interface Scene {
   readonly site: TestSite;
   readonly client: TestClient;
-  /** Of a checkpoint that has an entry of the older version. */
+  /** The line of a checkpoint that has an entry of the older version. */
   readonly line: string;
   readonly key: ObjectKey;
-  /** Of the older version. */
+  /** The entry of the older version. */
   readonly older: HistoryEntry;
   rollBack(): Promise<void>;
 }
@@ -93,7 +93,7 @@ const VERBS: Readonly<Record<string, Verb>> = {
   'restore-at': ({ client, older }) => historyOf(client).restoreAt(older.time),
 };
 
-/** Where a report names what is wrong with a file. */
+/** The parts of a report that name what is wrong with a file. */
 interface Told {
   readonly findings?: readonly object[];
   readonly problems?: readonly object[];

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { describeFailure } from '../../../src/agent/api-failure.ts';
 
-/** What the SDK threw before 1.6: the class alone has the name. */
+/** The errors that the SDK threw before 1.6: the class alone has the name. */
 class APIConnectionError extends Error {}
 class APIConnectionTimeoutError extends APIConnectionError {}
 class SomeError extends Error {}

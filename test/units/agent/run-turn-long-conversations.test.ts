@@ -130,7 +130,7 @@ describe('A long refactoring', () => {
     const remembered = results.filter(({ name }) => name === 'memory').map(({ text }) => text);
     expect(remembered[0]).toBe(`File created successfully at: ${PROGRESS}`);
     expect(remembered.join()).not.toContain('cleared');
-    // What was cleared is still sent: the API clears, the client keeps the whole conversation.
+    // The client still sends what was cleared: the API clears, and the client keeps the whole conversation.
     expect(JSON.stringify(claude.sent.at(-1)?.body)).toContain('auth calls old_auth');
   });
 

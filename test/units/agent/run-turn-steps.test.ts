@@ -37,7 +37,7 @@ describe('runTurn, step by step,', () => {
     expect(outcome).toMatchObject({ outcome: 'answered', text: 'Done.' });
     const behind = steps.filter(({ pending }) => pending === undefined);
     expect(behind.map(({ usage }) => usage.requests)).toEqual([1, 2]);
-    // What is kept is what is sent next.
+    // The messages that are kept are those that are sent next.
     expect(behind.map(({ messages }) => messages)).toEqual(sent.slice(1).map(({ body }) => body.messages));
   });
 

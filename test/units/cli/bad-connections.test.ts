@@ -18,7 +18,7 @@ const PATIENT: ServerBounds = {
   idleMs: HOUR,
   bodiesBytes: 100_000,
 };
-/** So many bad connections are more than a server takes. */
+/** A number of bad connections that is more than a server takes. */
 const MANY = 20;
 
 interface Site extends AsyncDisposable {
@@ -91,7 +91,7 @@ function headOf(path: string, headers: Readonly<Record<string, string>>): string
   return `POST ${path} HTTP/1.1\r\n${lines.join('')}`;
 }
 
-/** What a bad client sends, and never more than that. */
+/** Answers all that a bad client ever sends. */
 const BAD: Readonly<Record<string, (head: string) => string>> = {
   'is silent': () => '',
   'leaves its request line unfinished': () => 'POST /',

@@ -44,7 +44,7 @@ beforeAll(async () => {
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** What a bash that has nothing but the script offers for a line, of which COMP_WORDS are given. */
+/** Answers what a bash that has nothing but the script offers for a line, of which COMP_WORDS are given. */
 function inBash(words: readonly string[], line = ''): readonly string[] {
   const script = [
     'source script.bash && source script.bash || exit 9',

@@ -106,7 +106,7 @@ describe('open EXPORT', () => {
     await exportTo('out', {});
     const files = await readExport(join(folder, 'out'), { maxBytes: 1_000, signal });
     const { questions } = openExportView(files, { name: 'out', maxBytes: 1_000 });
-    // What "keepPlace" keeps are the random names in the page's addresses, for as long as the program runs.
+    // "keepPlace" keeps the random names in the page's addresses, for as long as the program runs.
     expect(Object.keys(questions).sort()).toEqual([
       'directory',
       'facts',

@@ -27,7 +27,7 @@ beforeAll(async () => {
 afterAll(() => rmSync(folder, { recursive: true }));
 
 describe('Ctrl-C while it works', () => {
-  /** What is said when it comes as soon as the verb has told of so many files. */
+  /** Answers what is said when the interrupt comes as soon as the verb has told of that number of files. */
   const saidAfter = async (files: number, verb: (run: Invocation) => Promise<unknown>) => {
     const { invocation, complaints } = invocationOf({ flags });
     const { report } = invocation;

@@ -78,7 +78,7 @@ const exportTo = (to: string, options = {}) =>
   said((run) => runExport({ path: '/memories', to }, options, run));
 const grep = (pattern: string) => said((run) => runGrep({ pattern, path: '/memories' }, {}, run));
 
-/** So many requests of a verb were under way at once. */
+/** Answers the most requests of a verb that were under way at once. */
 async function mostAtOnce(verb: StoreCall['verb'], work: () => Promise<unknown>): Promise<number> {
   let [running, most] = [0, 0];
   wire.around = async (call, proceed) => {

@@ -42,7 +42,7 @@ describe('a server that npx has started', { timeout: SLOW }, () => {
     writeFileSync(join(folder, 'project/package.json'), '{ "private": true }');
   }, SLOW);
   afterAll(() => {
-    // What a failed test has left: each npx leads a group of its own.
+    // Ends the processes that a failed test has left: each npx leads a group of its own.
     for (const group of groups) {
       try {
         process.kill(-group, 'SIGKILL');

@@ -77,7 +77,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(cwd, { recursive: true }));
 
-/** What an entry point says of the options. */
+/** Answers what an entry point says of the options. */
 function refusal(make: () => Partial<MemoryOptions>): string {
   try {
     const options = make();

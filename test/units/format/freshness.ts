@@ -6,7 +6,7 @@ import { toHex } from '../../format/format-vectors.ts';
 const COMMITMENT = [28, 60] as const;
 const NONCE_BYTES = 24;
 
-/** What is drawn for every write and must never come again. */
+/** The kinds of values that are drawn for every write and must never come again. */
 export type Drawn =
   | 'version id'
   | 'data key'
@@ -31,7 +31,7 @@ export interface Freshness {
 
 export function watchFreshness(): Freshness {
   const bodies = new Set<string>();
-  /** What each drawn value was used for. */
+  /** The use of each drawn value. */
   const uses = new Map<Drawn, Map<string, string>>();
   const repeats = new Set<Drawn>();
   let tombstones = 0;
@@ -67,7 +67,7 @@ export function watchFreshness(): Freshness {
   };
 }
 
-/** What a re-bound object keeps, commitment and chunks, and no other object may share. */
+/** Answers what a re-bound object keeps, commitment and chunks, and no other object may share. */
 function sealingOf(object: Uint8Array): string {
   return toHex(object.subarray(...COMMITMENT)) + toHex(object.subarray(HEADER_BYTES));
 }

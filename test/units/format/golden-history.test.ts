@@ -18,7 +18,7 @@ async function openGolden(): Promise<MemoryOptions> {
   return { store, tenant, rootKey };
 }
 
-/** What `verify` finds, by itself and since the line. */
+/** Answers what `verify` finds, by itself and since the line. */
 async function findingsOf(options: MemoryOptions) {
   await using admin = await openAdmin(options);
   const since = await admin.verify({ since: line });

@@ -47,7 +47,7 @@ function expectBytes(bytes: Uint8Array, { size, hex, blake2b256 }: Expected): vo
   expect(bytes).toHaveLength(size ?? Number.NaN);
 }
 
-/** What `open` threw; fails when it did not throw the one error of a refused object. */
+/** Answers what `open` threw; fails when it did not throw the one error of a refused object. */
 function refusalOf(object: Uint8Array, { keyring = 'two', as = name as string } = {}): MemoryError {
   try {
     open({ keys: sealingKeys(keyring), name: as as LogicalName, object });

@@ -83,7 +83,10 @@ function watch(name: string, around: (input: readonly number[], run: () => void)
   });
 }
 
-/** What of the things seen, or of further ones, still lies in the library's memory, in pieces of 15 bytes or more. */
+/**
+ * Answers which of the things seen, or of further ones, still lie in the library's memory, in pieces of 15 bytes or
+ * more.
+ */
 function findLeft(...further: readonly Uint8Array[]): readonly string[] {
   const pieces = new Map<bigint, string>();
   for (const { what, bytes } of [...seen, ...further.map((each) => ({ what: 'a canary', bytes: each }))]) {

@@ -24,7 +24,10 @@ export async function keepHistory(store: ObjectStore | string): Promise<Memory> 
   return memory;
 }
 
-/** What became of each path: `there`, or how the version ended whose text is kept, and what else the history tells. */
+/**
+ * Answers what became of each path: `there`, or how the version ended whose text is kept, and what else the history
+ * tells.
+ */
 export async function fatesOf(memory: Memory): Promise<Readonly<Record<string, readonly string[]>>> {
   const fates: Record<string, readonly string[]> = {};
   for (const path of [A, B]) {

@@ -20,7 +20,7 @@ import {
 
 const PATH = '/memories/d/a';
 
-/** What a log says, in words: the newest first. */
+/** Answers what a log says, in words: the newest first. */
 async function log(client: TestClient, path?: string): Promise<readonly string[]> {
   const history = historyOf(client);
   const entries = await history.list(path);
@@ -318,7 +318,7 @@ describeOnBothKinds('the history of a tenant that keeps it', (newSite) => {
     for (const path of [PATH, undefined]) {
       const told = await log(client, path);
       expect(told.toSorted()).toEqual(happened.toSorted());
-      // What was done to different files at different paths has no order.
+      // Deeds to different files at different paths have no order.
       const at = (line: string): number => told.indexOf(line);
       const inOrder = happened.filter((line) => line !== `replaced ${PATH} "b"`);
       expect(inOrder.toSorted((x, y) => at(x) - at(y))).toEqual(inOrder);

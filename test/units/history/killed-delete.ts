@@ -16,7 +16,7 @@ const memory = await openMemory({
   rootKey: new Uint8Array(32).fill(5),
   logger: silentLogger,
 });
-// What is loaded before is no statement of the delete.
+// This call loads what the delete needs, so that the statements counted after it are those of the delete.
 await memory.files.exists(path);
 
 let [statement, isFull] = [0, disk === 'full'];

@@ -16,7 +16,7 @@ async function start(site: TestSite): Promise<readonly [TestClient, TestClient]>
   return [first, renamer];
 }
 
-/** What is said of renames and deletes, the newest first. */
+/** Answers what the history says of renames and deletes, the newest first. */
 async function told({ tenant, tree }: TestClient, path?: string): Promise<readonly string[]> {
   const entries = await createHistory(tenant, tree).list(path);
   return entries.flatMap((entry) =>
@@ -81,7 +81,7 @@ describeOnBothKinds('the history of a directory that is renamed', (newSite) => {
       ...NAMES.map((name) => `${FROM}/${name} by ann`),
       '/memories/g/a by bob',
     ]);
-    // So what bob did is taken back without what ann did.
+    // An undo then takes back what bob did without what ann did.
     await history.undo({ writer: 'bob', actor: 'cyd' });
     expect(await first.paths()).toEqual([...NAMES.map((name) => `${TO}/${name}`), '/memories/g/a']);
   });

@@ -82,7 +82,7 @@ describe('what the policy refuses', () => {
       expect(await restoreAt(history, moment, { partial: true })).toMatchObject({ outcome: 'written', left });
       const { [refused]: _, ...others } = THEN;
       const kept = { [A]: { [A]: 'bad' }, [B]: { '/memories/moved': `ann ${B}` }, [C]: {} }[refused];
-      // What is not written at its earlier place stays where it is now.
+      // A file that is not written at its earlier place stays where it is now.
       expect(await textsOf(client)).toEqual({ ...others, ...kept });
       expect(await restoreAt(history, moment)).toMatchObject({ outcome: 'withheld', changes: [] });
     },

@@ -11,7 +11,7 @@ import {
 } from '../../stage/test-tree.ts';
 import type { VirtualTime } from '../../stage/virtual-time.ts';
 
-/** What the tenant's files are, kept beside it. */
+/** The tenant's files as the test keeps them beside the tenant. */
 type Files = ReadonlyMap<string, string>;
 
 const RESTORED = 25;
@@ -38,7 +38,7 @@ function drawsOf({ randomBytes }: Pick<VirtualTime, 'randomBytes'>): Draws {
   return { below, one: (of) => of[below(of.length)] };
 }
 
-/** What one deed makes of the files; undefined where it would be refused. */
+/** Answers what one deed makes of the files; undefined where it would be refused. */
 function deedOf(
   draws: Draws,
   files: Files,
@@ -49,7 +49,7 @@ function deedOf(
     !files.has(path) && !isDirectory(path) && !paths.some((each) => path.startsWith(`${each}/`));
   const fresh = `${draws.one(DIRECTORIES)}/${draws.one(NAMES)}`;
   const file = draws.one(paths);
-  // Of few lengths, so that texts of one length are compared.
+  // The texts have few lengths, so that texts of one length are compared.
   const text = String.fromCharCode(97 + draws.below(3)).repeat(1 + draws.below(4));
   const kind = draws.below(8);
   const set = (path: string, content: string): Files => new Map([...files, [path, content]]);

@@ -369,7 +369,7 @@ describeOnBothKinds('a file that a rename was cut off with', (newSite) => {
         const wasCopied = when === 'between' || unsure.has(B);
         if (wasCopied)
           expect(texts[B], when).toBe(unsure.has(B) && edited.includes(B) ? 'text edited' : 'text');
-        // Where it was edited at one place alone, it is known to have been written at the other or at that one.
+        // If it was edited at one place alone, it is known to have been written at the other or at that one.
         if (edited.length === 1) expect(unsure.has(A), when).toBe(false);
       }
     },

@@ -57,7 +57,7 @@ afterEach(async () => {
 const names = (entries: readonly { readonly name: string; readonly type: string }[]) =>
   entries.map(({ name, type }) => (type === 'directory' ? `${name}/` : name)).sort();
 
-/** What Mastra's own filesystem does in a folder, the memory does too. */
+/** The memory does what Mastra's own filesystem does in a folder. */
 describe.each([
   ['LocalFilesystem of Mastra', () => new LocalFilesystem({ basePath: folder })],
   ['a memory', () => memoryFilesystem(memory)],

@@ -30,7 +30,7 @@ afterEach(async () => {
   await Promise.all(opened.splice(0).map((each) => each.close()));
 });
 
-/** What unstorage's own driver does, the memory does too. */
+/** The memory does what unstorage's own driver does. */
 describe.each([
   ["unstorage's driver in memory", plainMemoryDriver],
   ['a memory as a driver', () => memoryDriver(memory)],
@@ -142,7 +142,7 @@ describe('a memory as a driver', () => {
   it('clears what lies below a base, and neither its neighbours nor an item', async () => {
     const storage = createStorage({ driver: memoryDriver(memory) });
     for (const key of ['a:1', 'a:b:2', 'ab:3', 'c']) await storage.setItem(key, 'x');
-    // Of a base below a mount unstorage itself tells no driver.
+    // Unstorage itself tells no driver of a base below a mount.
     const driver = memoryDriver(memory);
     for (const base of ['a:', 'c:', 'none:']) await driver.clear?.(base, {});
     expect((await storage.getKeys()).sort()).toEqual(['ab:3', 'c']);

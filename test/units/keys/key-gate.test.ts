@@ -6,9 +6,9 @@ const OPTIONS = { limitMs: 50_000, late: () => new MemoryError('timeout', 'timeo
 
 let now: number;
 let gate: KeyGate;
-/** What reached the service. */
+/** The requests that reached the service. */
 let sent: ('send' | 'probe')[];
-/** What it does to each request. */
+/** Serves each request as the service does. */
 let serve: () => Promise<Uint8Array>;
 
 beforeEach(() => {

@@ -716,7 +716,7 @@ describe('KeyringCache and failures', () => {
     await expect.poll(() => arrived).toBe(1);
     first.abort();
     await expect(leaving).rejects.toEqual(refusal('aborted'));
-    // What the abandoned load holds is epoch 1; had it counted, it would be refused or refuse the one before it.
+    // The abandoned load holds epoch 1; had it counted, it would be refused or refuse the one before it.
     gate.resolve();
     await new Promise((resolve) => setTimeout(resolve, 20));
     await write(vectorBytes('replaced'));

@@ -11,7 +11,7 @@ export const remove = { command: 'delete', path };
 export const rename = { command: 'rename', old_path: '/memories/draft.txt', new_path: '/memories/final.txt' };
 export const inputs = [view, create, replace, insert, remove, rename];
 
-/** What the model reads about a failure of the command `input`. */
+/** Answers what the model reads about a failure of the command `input`. */
 export function say(
   input: unknown,
   code: MemoryErrorCode,
@@ -21,7 +21,7 @@ export function say(
   return failureSentence({ error: new MemoryError(code, 'for the operator', { details }), input, wording });
 }
 
-/** What a malformed input is answered. */
+/** Answers what the model reads about a malformed input. */
 export function refuse(input: unknown, wording: Wording = 'doc'): string {
   try {
     parseCommand(input);

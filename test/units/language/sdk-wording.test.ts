@@ -13,7 +13,9 @@ import { successSentence } from '../../../src/language/success-sentences.ts';
 import { editSnippet, viewFile } from '../../../src/language/view.ts';
 import { viewDirectory } from './view-directory.ts';
 
-/** What the SDK's tool runner hands to the model: the reply, or `Error: ` and the message of what was thrown. */
+/**
+ * Answers what the SDK's tool runner hands to the model: the reply, or `Error: ` and the message of what was thrown.
+ */
 async function sdkReply(
   tool: BetaLocalFilesystemMemoryTool,
   input: { readonly command: string } & Readonly<Record<string, unknown>>,

@@ -17,7 +17,7 @@ import { silentLogger } from '../../stage/silent-logger.ts';
 
 const AT = '/memories/d/a';
 
-/** What a listener does wrong; `end` is waited for by those that fail late. */
+/** The listeners that do something wrong; those that fail late wait for `end`. */
 const WRONG: Readonly<Record<string, (end: Promise<void>) => unknown>> = {
   throws: () => {
     throw new Error('text');
@@ -150,7 +150,7 @@ afterEach(() => {
   process.off('unhandledRejection', note);
 });
 
-/** What comes of a call, and what is stored behind it. */
+/** Answers the outcome of a call, and what is stored after it. */
 async function outcomeOf(
   { ask }: Asked,
   { call, memory: more }: Listening,

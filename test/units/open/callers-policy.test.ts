@@ -81,7 +81,7 @@ const rubbish =
   () =>
     value as PolicyVerdict;
 
-/** What a policy does wrong without holding anything. */
+/** The policies that do something wrong without holding anything. */
 const WRONG: readonly (readonly [string, Policy])[] = [
   [
     'throws',

@@ -369,7 +369,7 @@ describe('new credentials of a tenant', () => {
     expect(keyringReads()).toBe(0);
     await use(1);
     expect(keyringReads()).toBe(1);
-    // By its last use, not by when it was opened first.
+    // The pool goes by a memory's last use, and not by when it was opened first.
     await use(3);
     calls.length = 0;
     await use(2);

@@ -18,7 +18,7 @@ const refusal = (read: () => Partial<MemoryOptions>): string => {
   return 'accepted';
 };
 
-/** What a key is not, and what is said of it behind its name. */
+/** The values that are no key, and the words after the option's name that say so. */
 const WRONG: readonly (readonly [what: string, key: unknown, said: string])[] = [
   ['empty', '', 'is empty'],
   ['white space', ' \n\t', 'is white space alone'],

@@ -241,7 +241,8 @@ describe('a page that may write', () => {
     },
   };
   /**
-   * What an agent does between what was shown and the act: the texts after it are those before it, or the act's own.
+   * The acts, before each of which an agent changes what was shown: the texts after the act are those before it, or the
+   * act's own.
    */
   const ACTS: Readonly<
     Record<
@@ -292,7 +293,7 @@ describe('a page that may write', () => {
       const before = await textsOf(agent);
       await ACTS[act]?.(view, { versions }).catch((error: unknown) => expect(error).toHaveProperty('code'));
       const after = [...(await textsOf(agent)).values()];
-      // What the agent wrote is there, under whichever path; of the rest only what was shown may be gone.
+      // The agent's text is there, under whichever path; of the rest only what was shown may be gone.
       for (const text of before.values()) if (text === 'by an agent') expect(after).toContain(text);
       if (act === 'a delete of the directory') expect(await textsOf(agent)).toEqual(before);
     },

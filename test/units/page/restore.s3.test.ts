@@ -14,7 +14,7 @@ const SECRET = 'the card is 4929 1838';
 const PATH = '/memories/a.md';
 
 describeOnS3('a page, in a bucket that keeps versions', ['minio'], (server) => {
-  /** Of acts that bring a text back: the judgement of the policy after which the text is written. */
+  /** The acts that bring a text back, each with the judgement of the policy after which the text is written. */
   const ACTS = [
     { act: 'restore', last: 1, code: 'not_found' },
     // The text that was redacted is another plan.

@@ -25,7 +25,7 @@ const WRITTEN: readonly (readonly [PersonalData, string])[] = [
   ['phone', '+1 (703) 555-0100'],
 ];
 
-/** Where it stands in what people write. */
+/** The places at which it stands in what people write. */
 const PLACES: Readonly<Record<string, (written: string) => string>> = {
   alone: (it) => it,
   'before a full stop': (it) => `We have ${it}.`,
@@ -57,7 +57,7 @@ const PLACES: Readonly<Record<string, (written: string) => string>> = {
   'after an equals sign': (it) => `number=${it};`,
 };
 
-/** What stands around the numbers of cards alone. */
+/** The surroundings that the numbers of cards alone have. */
 const CARD_PLACES: Readonly<Record<string, (written: string) => string>> = {
   'behind v. without a space': (it) => `v.${it}`,
   'behind v': (it) => `v${it}`,

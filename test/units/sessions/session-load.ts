@@ -7,7 +7,10 @@ export const KEY: SessionKey = { projectKey: 'project', sessionId: 'session' };
 const LONG = 'x'.repeat(40_000);
 const SHARED = 'shared';
 
-/** What a worker of this name appends, a batch after the other; a line that all of them send is in each. */
+/**
+ * Answers what a worker of this name appends, one batch after the other; each worker sends one line that all of them
+ * send.
+ */
 export function batchesOf(worker: string): readonly (readonly string[])[] {
   const uuids = [[`${worker}-0`], [`${worker}-1`, `${worker}-2`, SHARED], [`${worker}-3`], [`${worker}-4`]];
   return uuids.map((batch) => batch.map((uuid) => JSON.stringify({ uuid, LONG })));

@@ -106,7 +106,7 @@ describeOnBothKinds('an append to a transcript that is known', (newSite) => {
     await sessions.append(KEY, lines('two'));
     const { get = 0, put, list = 0 } = countCalls(client.calls);
     expect({ get, put }).toEqual({ get: 0, put: 3 });
-    // Of what stood behind a full page, and of the transcript that is new.
+    // The listings read what stood after a full page, and the transcript that is new.
     expect(list).toBeLessThanOrEqual(4);
   });
 

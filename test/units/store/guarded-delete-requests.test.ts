@@ -210,7 +210,7 @@ describe('the requests of a store with guarded deletes', () => {
     expect(await base.head(KEY)).toMatchObject({ etag: ifMatch });
   });
 
-  /** What was sent since, in words. */
+  /** Answers what was sent since, in words. */
   function named(noted: NotedOptions[]): readonly string[] {
     return noted
       .splice(0)

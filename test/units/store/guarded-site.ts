@@ -18,7 +18,7 @@ export const KEY = 'data/file' as ObjectKey;
 /** A store that ignores conditions on deletes, and before it the wrapper that guards them. */
 export interface GuardedSite {
   readonly time: VirtualTime;
-  /** What lies in the store. */
+  /** The store itself, below the wrapper. */
   readonly base: ObjectStore;
   /** The requests below the wrapper, and what each was sent with. */
   readonly calls: StoreCall[];

@@ -17,7 +17,7 @@ import { S3_CLIENTS } from '../../stage/s3-clients.ts';
 const KEY = 'data/file' as ObjectKey;
 const BODY = new TextEncoder().encode('sealed bytes');
 const MIB = 1024 * 1024;
-/** Of the connections that the store opens at most. */
+/** The most connections that the store opens. */
 const CONNECTIONS = 64;
 
 /** A bound that passes when it is told to. */

@@ -13,7 +13,7 @@ import type { Memory } from '../../../src/tool/memory-tool.ts';
 
 const PATH = '/memories/a.md';
 const OTHER = '/memories/b.md';
-/** Of an object that holds nothing. */
+/** The size of an object that holds nothing. */
 const LEAST = sealedSize(0);
 
 describe.each([0, 1, 7, TOMBSTONE_BYTES, LEAST - 1])(

@@ -62,7 +62,7 @@ async function drain(entries: AsyncIterable<unknown>): Promise<void> {
   for await (const _ of entries);
 }
 
-/** What each event tells of its outcome and of bytes. */
+/** Answers what each event tells of its outcome and of bytes. */
 const amounts = () =>
   events.map(({ command, outcome, bytesRead, bytesWritten }) => [command, outcome, bytesRead, bytesWritten]);
 
@@ -181,7 +181,7 @@ describe('onEvent', () => {
       ['acme', 'read_only', 0],
       ['acme', 'ok', 0],
     ]);
-    // What is asked of the mounted memory's store counts too.
+    // The requests to the mounted memory's store count too.
     expect(events.at(-1)?.requests['list']).toBeGreaterThan(0);
   });
 
@@ -334,7 +334,7 @@ describe('what an event holds', () => {
     await within(doAll, { policy: 'secrets', eventPaths: true });
     const said = JSON.stringify(events);
     for (const canary of ['canary-text', 'canary-missing', SECRET.slice(4), ...KEYS]) {
-      // Of the files of that name one is at a path that holds the word.
+      // One of the files of that name is at a path that holds the word.
       const texts = said.replaceAll('/memories/canary-path/canary-text', '');
       expect(texts).not.toContain(canary);
     }

@@ -71,7 +71,7 @@ describe('a memory with limits', () => {
       await expect(write()).rejects.toMatchObject({ code: 'limit_exceeded' });
     }
     expect(puts()).toBe(before);
-    // What it was told to do works.
+    // The model does what it was told to do, which works.
     await memory.execute({ command: 'delete', path: '/memories/b' });
     expect(await memory.execute(create('/memories/c', 'y'))).toMatchObject({ isError: false });
   });

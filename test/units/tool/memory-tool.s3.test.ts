@@ -14,7 +14,8 @@ import { describeMemoryTool } from '../../contracts/memory-tool.ts';
 import { amount, THOROUGH } from '../../runner/thorough.ts';
 import { createTestBucket, describeOnS3, s3Environment, type TestBucket } from '../../stage/s3.ts';
 
-// What may depend on the store is shown on MinIO with encrypted names, and at length in both modes on each server.
+// A usual run shows on MinIO, with encrypted names, what may depend on the store; a thorough one shows it in both modes
+// on each server.
 const SHOWS: readonly Part[] = ['store', 'names'];
 const manyFiles = amount({ usual: 120, thorough: 300 });
 

@@ -93,7 +93,7 @@ const FILE_BYTES = 100_000;
 const FILES = 12;
 const MOST_BYTES = 350_000;
 
-/** What reads or writes every file of a directory. */
+/** The verbs that read or write every file of a directory. */
 const VERBS: Readonly<Record<string, (work: Work) => Promise<unknown>>> = {
   'the rename of a directory': (work) =>
     renamePath(work, createRenameRegister(), { from: at('/memories/d'), to: at('/memories/e') }),

@@ -294,7 +294,7 @@ describeOnBothKinds('a confirmed PUT', (newSite) => {
 
 const UNKNOWN = { code: 'outcome_unknown' };
 
-/** What lies in the store, as the outcome of its write names it. */
+/** Answers what lies in the store, as the outcome of its write names it. */
 async function written(work: Work): Promise<unknown> {
   const found = await work.tenant.store.get(keyOf(work));
   if (typeof found !== 'object') return undefined;
@@ -311,7 +311,7 @@ function edit(work: Work, text: string, base: ETag): ConditionalWrite {
   return { ...create(work, text), mode: { ifMatch: base } };
 }
 
-/** What another process would send. */
+/** Answers the bytes that another process would send. */
 function sealed(work: Work, text: string): Uint8Array {
   return textWrite(work, PATH, bytes(text)).write.seal({ clock: work.tenant.clock(), after: undefined });
 }

@@ -207,7 +207,8 @@ describeOnBothKinds('creating a file', (newSite) => {
     await other.create('/memories/a/b', 'below');
     client.intercept(
       atFirst('delete', async (proceed) => {
-        // What was created is moved away and back: the same content, and no create that may be taken back any more.
+        // Another process moves the created file away and back: the same content, and no create that may be taken back
+        // any more.
         await other.remove('/memories/a/b');
         await other.rename('/memories/a', '/memories/c');
         await other.rename('/memories/c', '/memories/a');

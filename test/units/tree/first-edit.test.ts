@@ -10,7 +10,7 @@ const LOWER = '/memories/q/x/below';
 const READ = { get: 1, put: 1 };
 const HELD = { put: 1 };
 
-/** What builds on a file: its text is another one behind it, or it lies elsewhere. */
+/** The deeds that build on a file: after them its text is another one, or it lies elsewhere. */
 const WRITERS = {
   edit: (client: TestClient, path: string) => client.append(path, '+'),
   overwrite: (client: TestClient, path: string) => client.tree.overwrite(at(path), bytes('over')),
@@ -93,7 +93,7 @@ describeOnBothKinds('the first change of a file that another process has created
       const { client, other } = await start();
       await client.create('/memories/a', '');
       await migrateFile(other, '/memories/a', how);
-      // What is held is refused first.
+      // A text that is held is refused first.
       expect(await costOf(client, client.append('/memories/a', '1'))).toEqual({ get: 1, put: 2, list: 1 });
     }
   });

@@ -9,7 +9,9 @@ const TO = '/memories/to';
 const NAMES: readonly string[] = ['a', 'b', 'c'];
 const LEASE_OVER_MS = 11_000;
 
-/** What a server may have against one object: it takes no tombstone over it, no delete, or no copy. */
+/**
+ * The reasons for which a server may refuse to change one object: it takes no tombstone over it, no delete, or no copy.
+ */
 const REASONS: readonly MemoryErrorCode[] = [
   'access_denied',
   'is_directory',

@@ -23,9 +23,9 @@ import {
 } from '../../stage/test-tree.ts';
 
 const TTL_MS = 60_000;
-/** Of a keyring that is in the cache still: the time to live, less a little. */
+/** The age of a keyring that is in the cache still: the time to live, less a little. */
 const OLD_MS = 59_000;
-/** What then passes until the key may be retired, two times to live after the rotation, and a little. */
+/** The time that then passes until the key may be retired, two times to live after the rotation, and a little. */
 const REST_MS = 62_000;
 
 /** One process's handle whose network holds the first PUT that `picks` says: it was sent in time, and arrives later. */
@@ -132,7 +132,7 @@ describeOnBothKinds('what was sealed under a key that is retired before it arriv
     await expect(moving).rejects.toMatchObject({ code: 'outcome_unknown' });
     const other = await scene.site.client();
     expect(await other.text('/memories/dir/there')).toBe('text');
-    // Nor does what arrived late, and cannot be read, block other renames for long.
+    // The object that arrived late, and cannot be read, does not block other renames for long either.
     await scene.site.time.pause(60_000);
     await (await scene.site.client()).create('/memories/other/file', 'text');
     await (await scene.site.client()).rename('/memories/other', '/memories/another');
@@ -286,7 +286,7 @@ describeOnBothKinds('a process that stood still between sealing and sending', (n
     expect(await (await site.client()).text('/memories/new')).toBe('new');
   });
 
-  /** What was sent to that path, in order, opened; after the first attempt its sending bound passed. */
+  /** Answers what was sent to that path, in order, opened; after the first attempt its sending bound passed. */
   async function attempts(
     write: (worker: TestClient) => Promise<unknown>,
     keepsHistory = false,

@@ -249,7 +249,9 @@ describe('the sightings of versions', () => {
   });
 });
 
-/** What an honest server does at one instant, and what a client with several requests at once has seen of it. */
+/**
+ * An event of one instant: a deed of an honest server, or what a client with several requests at once has seen of it.
+ */
 type Event =
   | { readonly kind: 'change' | 'delete' | 'own_write' | 'begin' }
   | { readonly kind: 'execute' | 'answer'; readonly which: number };

@@ -17,7 +17,7 @@ import {
 
 const PATH = '/memories/d/a';
 
-/** What a call costs, and what it comes to. */
+/** Answers what a call costs, and its outcome. */
 async function bill(client: TestClient, call: () => Promise<unknown>): Promise<unknown> {
   client.calls.length = 0;
   const outcome = await call().catch((error: MemoryError) => error.code);

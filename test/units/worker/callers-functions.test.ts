@@ -32,7 +32,7 @@ const RUBBISH: Readonly<Record<string, Wrong>> = {
 interface Given {
   readonly wrongs: Readonly<Record<string, Wrong>>;
   readonly options: (ask: (right: Wrong) => unknown) => Partial<WorkerOptions>;
-  /** What the first delivery comes to; the second one, which meets no mistake, is always done. */
+  /** The outcome of the first delivery; the second one, which meets no mistake, is always done. */
   readonly first: typeof DONE | typeof BACK;
   /** How often Claude was asked, both deliveries together. */
   readonly claude: number;

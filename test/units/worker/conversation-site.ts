@@ -50,7 +50,7 @@ export interface ConversationSite extends AsyncDisposable {
   worker(): Promise<ConversationWorker>;
   /** The messages of each request that Claude got. */
   readonly asked: readonly (readonly SentMessage[])[];
-  /** What Claude does from now on; at first it says which answer it is. */
+  /** Sets what Claude does from now on; at first it says which answer it is. */
   play(
     play: (scene: ScriptedScene) => ScriptedPart | ScriptedFault | Promise<ScriptedPart | ScriptedFault>,
   ): void;
@@ -58,12 +58,12 @@ export interface ConversationSite extends AsyncDisposable {
   summarise(summarise: NonNullable<ScriptedClaudeOptions['summarise']>): void;
   /** Stores a conversation of one turn, in which Claude looked at so many images of 1 MB, or with these messages. */
   begin(messages: number | readonly BetaMessageParam[]): Promise<void>;
-  /** What the store holds of the conversation; it is free. */
+  /** Answers what the store holds of the conversation; it costs nothing. */
   conversation(): Promise<readonly unknown[]>;
   readonly lines: readonly string[];
   /** Ids of the objects of the class, with their sizes. */
   stored(cls: string): Promise<ReadonlyMap<string, number>>;
-  /** Of the head of the conversation `chat`. */
+  /** Answers the key of the head of the conversation `chat`. */
   headKey(): Promise<string>;
 }
 
@@ -155,7 +155,8 @@ export async function startConversations(kind: StoreKind = 'guarded'): Promise<C
 }
 
 /**
- * Where a process is killed: at one of its requests, counted from 0, before the store has executed it or behind that.
+ * The place where a process is killed: at one of its requests, counted from 0, before the store has executed it or
+ * after that.
  */
 export interface Kill {
   readonly request: number;

@@ -8,7 +8,7 @@ import type { SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
 import { timeOf } from '../../../infra/local/lambda/local-worker.ts';
 import type { LambdaContext } from '../../../src/worker/index.ts';
 
-/** What a queue took, and at which second of its own clock. */
+/** A message that a queue took, and the second of the queue's own clock at which it took it. */
 export interface Taken {
   readonly at: number;
   readonly body: string;
@@ -40,7 +40,7 @@ export interface FastQueue {
   run(handler: Handler, until: number, contextOf?: () => LambdaContext): Promise<void>;
   /** The next so many deletes are lost. */
   loseDeletes(count: number): void;
-  /** What the queue of dead letters does instead of taking a message. */
+  /** Sets the error with which the queue of dead letters refuses a message. */
   refuseDeadLetters(error: Error | undefined): void;
 }
 

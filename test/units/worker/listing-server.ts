@@ -2,7 +2,7 @@ import { createServer } from 'node:http';
 
 export interface ListingServer extends AsyncDisposable {
   readonly endpoint: string;
-  /** What was asked, by whom, in order. */
+  /** The requests that it was sent, and by whom, in order. */
   readonly requests: readonly { readonly url: string; readonly accessKeyId: string | undefined }[];
 }
 

@@ -27,7 +27,7 @@ const CREDENTIALS = {
   expiration: new Date(Date.UTC(2100, 0)),
 };
 
-/** What does not work, for as long as it does not. */
+/** The services that do not work, for as long as they do not. */
 interface Outage {
   readonly claude?: Error;
   readonly store?: Error;
@@ -227,7 +227,7 @@ it.each([
     expect(queue.replies).toHaveLength(30);
     const order = queue.replies.map(({ body }) => Number(JSON.parse(body).turn.slice('turn-'.length)));
     for (const i of order) if (fifo && i >= 10) expect(order.indexOf(i - 10)).toBeLessThan(order.indexOf(i));
-    // Of a FIFO group the first is answered within it, and the others behind it.
+    // The first turn of a FIFO group is answered within it, and the others after it.
     for (const { at } of queue.replies) expect(at).toBeLessThanOrEqual(over + 15 * MINUTE);
   },
 );

@@ -114,7 +114,7 @@ describe('a worker that was deployed with other prompts', () => {
     await site.deliver([TURN], { worker: redeployed });
     expect(codes()).toEqual(['overloaded_error', 'answered']);
     expect(site.scenes).toHaveLength(3);
-    // What was thought under the other prompts is left out.
+    // The worker leaves out what was thought under the other prompts.
     expect(JSON.stringify(site.scenes.map(({ messages }) => messages)[2])).not.toContain('"thinking"');
   });
 });

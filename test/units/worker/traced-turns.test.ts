@@ -14,7 +14,11 @@ const TENANTS = IS_FULL ? 20 : 4;
 const TURNS_OF_EACH = IS_FULL ? 50 : 20;
 const SEEDS = IS_FULL ? 3 : 1;
 const FIRST_SEED = (Number(process.env['HISTORY_SEED'] ?? 1) - 1) * SEEDS + 1;
-const MOST_DELIVERIES = 10; /** Of the last turns of each tenant some are taken back when all is done; half of the tenants rename nothing in them. */
+const MOST_DELIVERIES = 10;
+/**
+ * The last rounds of each tenant, some turns of which are taken back when all is done; half of the tenants rename
+ * nothing in them.
+ */
 const LAST_ROUNDS = 12;
 
 const TOKEN = /poison-[\w-]+/g;
@@ -181,7 +185,7 @@ describe('traces of seeded turns of many tenants', { timeout: 600_000 }, () => {
           found += wrote.length;
         }
       }
-      // Of what is not there nothing would be missed.
+      // Without planted words, nothing could be missed.
       expect(planted.length).toBeGreaterThan(0);
       expect(found).toBeGreaterThan(TENANTS);
 

@@ -5,9 +5,9 @@ import type { Files } from './tenant-texts.ts';
 /** One of the deeds of a tenant, in their order; the first one made what is there at the beginning. */
 export interface Deed {
   readonly by: string;
-  /** What the files are behind it. */
+  /** The files after the turn. */
   readonly files: Files;
-  /** Whether it may have renamed a file. */
+  /** True where the turn may have renamed a file. */
   readonly renames: boolean;
 }
 

@@ -252,7 +252,7 @@ describe('the worker', () => {
     const asked: string[] = [];
     await start(undefined, {
       memory: {
-        // So that each is asked for before the turn begins.
+        // The worker then asks for each before the turn begins.
         lazy: false,
         store: 's3://bucket',
         rootKey: randomBytes(32).toString('base64'),

@@ -8,7 +8,7 @@ import { createSite } from '../../../stage/test-tree.ts';
 
 const { checkpoints, textHashes } = added;
 
-/** What is read of these records, in a tenant of their own, against the line. */
+/** Answers what a process reads of these records, in a tenant of their own, against the line. */
 async function read({ records, line }: (typeof checkpoints.refuse)[number]) {
   const work = await (await (await createSite()).client()).open();
   for (const [id, content] of Object.entries(records)) {

@@ -359,7 +359,9 @@ describe('a checkpoint after one that was cut off', () => {
 });
 
 describe('a stored checkpoint', () => {
-  /** What is read of the first checkpoint, after a change to the records of the tenant's checkpoints. */
+  /**
+   * Answers what a process reads of the first checkpoint, after a change to the records of the tenant's checkpoints.
+   */
   async function read(change: (tenant: CheckedTenant, work: Work) => Promise<unknown>, line?: string) {
     const tenant = await createCheckedTenant(await openSite(), 'on');
     await writeCheckpoint((await tenant.site.client()).tenant, {}, { partBytes: 1 });

@@ -13,7 +13,7 @@ describeOnBothKinds('the expiry of checkpoints', (newSite) => {
     return (await expireTree((await site.client()).tenant, options)).records;
   }
 
-  /** What ids of records begin with, and how many there are. */
+  /** Answers the letters with which the ids of records begin, one for each record. */
   async function stored({ bucket }: CheckedTenant): Promise<string> {
     const ids = [...(await bucket()).keys()].flatMap((key) => /\/checkpoints\/([cp])/.exec(key)?.[1] ?? []);
     return ids.toSorted().join('');

@@ -11,7 +11,7 @@ import { at, bytes, describeOnBothKinds, type TestClient, type TestSite } from '
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
 
-/** By how much the clocks of who writes, who reads and who expires are ahead of the store's. */
+/** The times by which the clocks of who writes, who reads and who expires are ahead of the store's. */
 const CLOCKS: readonly (readonly [writer: number, reader: number, operator: number])[] = [
   [47 * HOUR, -47 * HOUR, 47 * HOUR],
   [-47 * HOUR, 47 * HOUR, -47 * HOUR],

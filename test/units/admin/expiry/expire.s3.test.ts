@@ -96,7 +96,7 @@ describeOnS3('expiry', ['minio'], (server) => {
     expect(await billOf(recording, OLD)).toEqual(['GetObject']);
     expect(await billOf(recording, USED)).toEqual(['GetObject', 'PutObject']);
     expect(await keysOf('access')).toHaveLength(2);
-    // What it meets could be a tombstone.
+    // The object that it meets could be a tombstone.
     expect(await billOf(other, OLD)).toEqual(['GetObject', 'PutObject', 'HeadObject']);
     expect(await billOf(other, OLD)).toEqual(['GetObject']);
     expect(await billOf(plainReader, OLD)).toEqual(['GetObject']);

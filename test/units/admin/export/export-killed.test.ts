@@ -25,7 +25,7 @@ const MODES: readonly NameMode[] = ['encrypted', 'plain'];
 describe.each(MODES)('exportTree of a memory with %s names', (names) => {
   let home: string;
   let backup: string;
-  /** Where the object of the file `empty` lies in the backup. */
+  /** The place of the object of the file `empty` in the backup. */
   let place: string;
 
   beforeEach(async () => {

@@ -91,7 +91,7 @@ describe.each(MODES)('exportTree of a memory with %s names', (names) => {
     }
   }
 
-  /** Where the object of a file lies in the backup. */
+  /** Answers the place of a file's object in the backup. */
   const placeOf = (path: string): string => join(backup, keys[path] ?? '');
   const without = (...paths: readonly string[]): Readonly<Record<string, string>> =>
     Object.fromEntries(Object.entries(FILES).filter(([path]) => !paths.includes(path)));

@@ -46,7 +46,7 @@ describeOnBothKinds('the notes of a migration', (newSite) => {
     expect(countCalls(client.calls)).toEqual({ get: 3, put: 3 });
     const migrated = await readMigratedVersions(work);
     expect(migrated.writtenVersion(version('d', 4))).toMatchObject(version('a', 1));
-    // What was replaced is nowhere any more, and so forgotten.
+    // A version that was replaced is nowhere any more, and so forgotten.
     expect(migrated.writtenVersion(version('c', 3))).toEqual(version('c', 3));
     expect(migrated.writtenVersion(version('e', 5))).toEqual(version('e', 5));
   });

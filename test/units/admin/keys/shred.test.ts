@@ -43,7 +43,7 @@ async function stored(base: ObjectStore): Promise<Uint8Array | undefined> {
   return typeof found === 'object' ? found.body : undefined;
 }
 
-/** What a shred does not ask a bucket for. */
+/** The requests that a shred does not send to a bucket. */
 const NOT_ASKED: Pick<ObjectVersions, 'below' | 'get'> = {
   below: () => {
     throw noAnswer();

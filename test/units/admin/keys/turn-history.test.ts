@@ -21,7 +21,7 @@ function turn(to: 'on' | 'off' | 'anew', skew = 0): Promise<HistorySwitch> {
   );
 }
 
-/** What the keyring says of the history. */
+/** Answers what the keyring says of the history. */
 async function told() {
   const record = await operator.editor.read();
   if (record === undefined) throw new Error('there is no keyring');

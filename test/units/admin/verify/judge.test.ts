@@ -49,7 +49,7 @@ interface Left {
   readonly isPlanned?: boolean;
 }
 
-/** What a case tells of; a path is `a` unless given. */
+/** The things that a case tells of; a path is `a` unless given. */
 interface Told {
   readonly entries?: readonly (Bound & { readonly note?: 'young' })[];
   readonly files?: readonly Bound[];
@@ -86,7 +86,8 @@ function factsOf({ path, id, bound, written = bound, previous }: Bound) {
 }
 
 /**
- * What the judge says: the state, the letter of what is there at which path, and behind an arrow what must be there.
+ * Answers what the judge says: the state, the letter of what is there at which path, and after an arrow what must be
+ * there.
  */
 function judged(told: Told): readonly string[] {
   const { entries = [], files = [], saved = [], left = [], kept = -1_000 * HOUR, takesMinutes = 0 } = told;

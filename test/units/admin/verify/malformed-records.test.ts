@@ -59,7 +59,7 @@ describe.each(IDS)('a malformed record /%s/%s', (cls, id) => {
     if (third === undefined || second === undefined) throw new Error('versions are missing');
     await history.restore(second);
     expect(await client.text('/memories/a')).toBe('first second');
-    // Of which file a record of the history tells nobody knows then, and only who asks for a part gets it.
+    // Nobody knows then of which file a record of the history tells, and only a caller who asks for a part gets it.
     await history.restoreAt(second.time, { partial: cls === 'history' });
     expect(await client.text('/memories/a')).toBe('first');
     expect((await history.trace({ path: '/memories/a' })).versions.length).toBeGreaterThan(0);

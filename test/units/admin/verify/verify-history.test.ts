@@ -283,7 +283,7 @@ const one = <T>(of: readonly T[], draw: (bound: number) => number): T => {
   return chosen;
 };
 
-/** What a bucket writer may do to records in the middle of a chain. */
+/** The attacks of a bucket writer on records in the middle of a chain. */
 const ATTACKS: Readonly<Record<string, Attack>> = {
   async drop(site, keys, draw) {
     await site.base.delete([{ key: one(keys, draw) }]);

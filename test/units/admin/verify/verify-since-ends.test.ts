@@ -77,7 +77,7 @@ describeOnBothKinds('what verify tells of the end of a file since a checkpoint',
     const { site, client, later, checkpoint, since, drop } = await start();
     await dieAtDelete(site, '/memories/a', false);
     await dieAtDelete(site, '/memories/b', false);
-    // Where it lies now no process has saved it.
+    // No process has saved it at the path where it lies now.
     await client.rename('/memories/b', '/memories/c');
     await later();
     const line = await checkpoint();

@@ -31,7 +31,7 @@ describeOnBothKinds('what verify asks of the history since a checkpoint', (newSi
     const found = ['untold history_off a', 'untold history_off b'];
     expect((await tenant.since(line)).toSorted()).toEqual(found);
     await tenant.site.time.pause(2 * DAY);
-    // What was changed since then can be followed.
+    // A change since then can be followed.
     const next = await tenant.checkpoint();
     const before = await tenant.bucket();
     await tenant.client.append('/memories/a', ' a5');

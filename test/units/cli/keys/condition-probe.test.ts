@@ -6,7 +6,7 @@ import { type ObjectStore, resentConflict } from '../../../../src/store/port.ts'
 import { openSqliteObjectStore } from '../../../../src/store/sqlite/sqlite-store.ts';
 import { keepMarks } from '../../../stage/store-wrappers.ts';
 
-/** What the probe finds on a store of SQLite that differs in `changes`, and what it leaves there. */
+/** Answers what the probe finds on a store of SQLite that differs in `changes`, and what it leaves there. */
 async function probe(
   changes: (store: ObjectStore) => Partial<ObjectStore>,
   options: { readonly isTrustedGuarded?: boolean } = {},

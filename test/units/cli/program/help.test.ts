@@ -12,7 +12,7 @@ function wordsOf(command: Command): readonly string[] {
   return command.parent === null ? [] : [...wordsOf(command.parent), command.name()];
 }
 
-/** What a line prints on a screen of so many columns. */
+/** Answers what a line prints on a screen of that many columns. */
 function printed(line: readonly string[], columns: number): string {
   const program = createProgram(() => {});
   let text = '';

@@ -29,7 +29,7 @@ vi.mock('../../../../src/cli/keys/keys.ts', noted);
 
 const RUN = {} as Invocation;
 
-/** What the command line leads to, without the invocation that each verb gets; a refusal by its sentence. */
+/** Answers what the command line leads to, without the invocation that each verb gets; a refusal by its sentence. */
 async function chosen(line: string): Promise<readonly unknown[] | string> {
   let action: Action | undefined;
   const program = createProgram((given) => {

@@ -24,7 +24,7 @@ beforeAll(async () => {
 }, SLOW);
 afterAll(async () => site[Symbol.asyncDispose](), SLOW);
 
-/** What a client sends before its requests. */
+/** The messages that a client sends before its requests. */
 const HANDSHAKE = [
   {
     id: 'hello',

@@ -7,7 +7,10 @@ import { at } from '../../../stage/test-tree.ts';
 
 const VERSIONS = 1_000;
 
-/** So many versions of some files, every second one by `mallory`, and a count of how often a version was looked at. */
+/**
+ * Answers a past with that number of versions of each file, every second one by `mallory`, and a count of how often a
+ * version was looked at.
+ */
 async function pastOf(versions: number, files = 1) {
   let looks = 0;
   const sightings = Array.from({ length: versions }, (_, turn): FileSighting => {

@@ -54,7 +54,7 @@ describeOnS3('redact, in a bucket that keeps versions', ['minio'], (server) => {
     const entries = await admin.history.list('/memories/c/b');
     const version = entries.find((entry) => entry.kind === 'written' && entry.size === SECRET.length);
     if (version === undefined) throw new Error('there is no version');
-    // Of the record, of the file at its old and at its new place.
+    // The versions of the record, and of the file at its old and at its new place.
     expect(await admin.history.redact(version)).toMatchObject({ records: 1, versionsRemoved: 3 });
     expect(await search()).toEqual([]);
     expect(await admin.history.redact(version)).toMatchObject({ records: 0, versionsRemoved: 0 });

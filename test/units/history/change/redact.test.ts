@@ -32,7 +32,10 @@ interface Place {
   readonly kept: VersionedStore;
   readonly client: TestClient;
   readonly history: History;
-  /** Where the secret is to be found, in all versions of all objects, with all keyrings there ever were. */
+  /**
+   * Answers the places where the secret is to be found, in all versions of all objects, with all keyrings there ever
+   * were.
+   */
   search(): Promise<readonly string[]>;
 }
 
@@ -93,7 +96,7 @@ describe.each(STORE_KINDS)('redact, on a %s store that keeps versions', (kind) =
       path: PATH,
       version: whole.version,
       records: 1,
-      // Of the record and of the file.
+      // The versions of the record and of the file.
       versionsRemoved: 2,
     });
     expect(await search()).toEqual([]);

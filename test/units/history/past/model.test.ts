@@ -34,7 +34,7 @@ function factsOf(name: string, path: string, bound: bigint, { text = name, previ
   return { id: idOf(name), path: at(path), bound, mtime, previous: before, writer: NO_ID, content };
 }
 
-/** What is gathered, told by what lies or happened where. */
+/** Gathers a past from what a test tells: what lies where, and what happened where. */
 class Telling {
   readonly collector: Collector = createCollector();
   private records = 0;
@@ -67,7 +67,7 @@ class Telling {
     return this.add({ kind: 'deleted', at: 9, by: NO_ID, files: [[at(path), idOf(name), bound]] });
   }
 
-  /** By the rename of the directory, which wrote it down before it was done. */
+  /** Adds the move that the rename of the directory wrote down before it was done. */
   planned(name: string, bound: bigint): this {
     const [from, to] = [at('/memories/d'), at('/memories/e')];
     return this.add(

@@ -10,7 +10,7 @@ import { short } from '../story.ts';
 
 const [A, B, C] = ['/memories/a', '/memories/b', '/memories/c'];
 
-/** What a past knows of, in words: the files, and the paths of all versions and leaves. */
+/** Answers what a past knows, in words: the files, and the paths of all versions and leaves. */
 function wordsOf({ files, versions, leaves, damaged }: Past) {
   return {
     files: [...files.keys()].map(short).sort(),

@@ -217,7 +217,7 @@ describe('what is replaced or removed', () => {
 });
 
 describe('the record of a version', () => {
-  /** What the records say that its versions were saved for, the newest record last. */
+  /** Answers the purposes for which the records say that their versions were saved, the newest record last. */
   const purposes = async (client: TestClient): Promise<readonly unknown[]> => {
     const work = await client.open();
     const records = (await listIds(work, 'history')).map(({ id }) => readHistoryRecord(work, id));
@@ -767,7 +767,7 @@ describe('files that are deleted as one', () => {
   ])('go by a hundred, and by 4 MiB: case %#', async (sizes, counts) => {
     const deleted = await deletedAs(listed(sizes));
     expect(deleted).toMatchObject({ counts, failures: [], told: sizes.length });
-    // What is gone leaves no record.
+    // A file that is gone leaves no record.
     expect(deleted.sent.flatMap(({ puts }) => puts)).toEqual([]);
   });
 

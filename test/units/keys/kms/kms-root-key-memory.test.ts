@@ -46,7 +46,7 @@ afterEach(async () => {
 const operations = (): readonly string[] => kms.requests.map(({ operation }) => operation);
 const kmsKey = (): string => `aws-kms:${keyArn}`;
 
-/** What a test says of the options: the root key, and what else differs. */
+/** The options that a test gives: the root key, and others that differ. */
 type Keyed = Partial<MemoryOptions> & Pick<MemoryOptions, 'rootKey'>;
 
 async function within<T>(options: Keyed, work: (memory: Memory) => Promise<T>): Promise<T> {
@@ -260,7 +260,7 @@ describe('The SDK of KMS', () => {
   });
 });
 
-/** Whether a process of its own has loaded the SDK once a memory is open, and once a file was created. */
+/** Tells whether a process of its own has loaded the SDK once a memory is open, and once a file was created. */
 async function loadsKms(rootKey: string): Promise<unknown> {
   const index = new URL('../../../../src/index.ts', import.meta.url).href;
   const script = `

@@ -36,7 +36,10 @@ async function codesOf(root: RootKey, wrapped: Uint8Array): Promise<readonly str
   return (await Promise.all(asked.map(failureOf))).map(({ code }) => code);
 }
 
-/** What every server with Transit does, the double too. `server`: the one that is there; undefined: the double. */
+/**
+ * Describes what every server with Transit does, the double too. `server`: the one that is there; undefined: the
+ * double.
+ */
 export function describeTransit(title: string, server?: TransitServer): void {
   describe(title, () => {
     let site: TransitSite;

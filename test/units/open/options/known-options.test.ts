@@ -62,7 +62,7 @@ const METHODS: Readonly<Record<string, readonly [Call, wrong: string, meant: str
   'admin.export': [({ admin }, of) => admin.export(of), 'too', 'to'],
 };
 
-/** What takes none, the model's own input, or what a framework hands its tools. */
+/** The members that take no options, the model's own input, or what a framework hands its tools. */
 const WITHOUT_OPTIONS = ['close', 'tenant', 'history', 'files', 'sessions', 'handlers', 'execute'];
 
 describe('the options of a method', () => {

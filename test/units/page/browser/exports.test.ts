@@ -55,7 +55,7 @@ describePage('exports in Chromium', ({ browser, stack }) => {
     await expect.poll(() => image.evaluate((each) => (each as HTMLImageElement).naturalWidth)).toBe(5);
     expect(await page.title()).toBe('acme /memories');
     expect(await page.locator('script').count()).toBe(0);
-    // Of data: that is in the page itself the browser tells, or does not.
+    // The browser may or may not tell of a `data:` URL that is in the page itself.
     expect(strays.filter((url) => !url.startsWith('data:image/png'))).toEqual([review]);
 
     const files = await readExport(join(folder, 'out'), {

@@ -1,7 +1,10 @@
 import type { Page } from 'playwright-core';
 import { loadAxe } from './stage.ts';
 
-/** What lies over other controls by intention: a dialog, the bar with the act of a long plan, and an offer to undo. */
+/**
+ * The elements that lie over other controls by intention: a dialog, the bar with the act of a long plan, and an offer
+ * to undo.
+ */
 const OVERLAYS = 'dialog, .act-bar, .thrown';
 /** The pixels of a text that are left of it at least; the directories of a path may be cut to less, before its name. */
 const LEAST_WIDTH = 24;

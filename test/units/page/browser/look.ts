@@ -6,7 +6,10 @@ import type { Page } from 'playwright-core';
  * Blocks across and down; a letter is much smaller than one, so that fonts of other machines make little difference.
  */
 const [COLUMNS, ROWS] = [48, 28];
-/** Of 255 for each of red, green and blue together: as far apart as colours of one theme never are by fonts alone. */
+/**
+ * The most that two colours may differ in red, green and blue together, of 255 each: fonts alone never bring colours of
+ * one theme further apart.
+ */
 const MOST_APART = 60;
 
 /** The mean colours of a picture, row by row, each as six hexadecimal digits. */

@@ -15,7 +15,7 @@ import {
 const SLOW = 120_000;
 export const PATIENT = { timeout: 60_000 };
 
-/** What Chromium tells of elements that moved without the user's doing. */
+/** Chromium's entry about elements that moved without the user's doing. */
 interface Shift {
   readonly hadRecentInput: boolean;
   readonly sources: readonly { readonly node: Node | null }[];
@@ -26,14 +26,14 @@ export interface Shown {
   readonly served: ServedPage;
   readonly context: BrowserContext;
   readonly page: Page;
-  /** What the page asked for beside its own origin, and what it said went wrong. */
+  /** The addresses that the page asked for beside its own origin, and the errors that it told. */
   readonly strays: readonly string[];
 }
 
 export interface Stage {
-  /** Of all tests of the suite. */
+  /** Answers the browser of all tests of the suite. */
   browser(): Browser;
-  /** What is put here ends with the test. */
+  /** Answers the stack whose resources end with the test. */
   stack(): AsyncDisposableStack;
   show(
     write: (agent: AgentSite) => Promise<unknown>,
@@ -43,7 +43,7 @@ export interface Stage {
       readonly height?: number;
       readonly canWrite?: boolean;
       readonly memory?: Partial<MemoryOptions>;
-      /** Where the browser believes to be; this machine's own unless given. */
+      /** The time zone in which the browser believes to be; this machine's own unless given. */
       readonly timezoneId?: string;
       /** False: the page is given while it loads. */
       readonly isAwaited?: boolean;
@@ -155,7 +155,7 @@ export async function loadAxe(page: Page): Promise<void> {
   if (!(await page.evaluate(() => 'axe' in globalThis))) await page.evaluate(axe.source);
 }
 
-/** What is missing for readers of the screen, and where contrast is too low. */
+/** Answers what is missing for readers of the screen, and where contrast is too low. */
 export async function violationsOf(page: Page): Promise<readonly string[]> {
   await loadAxe(page);
   return page.evaluate(async () => {

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 
-/** By which key a request of S3 was signed. */
+/** The credentials with which a request to S3 was signed. */
 interface Signed {
   readonly accessKeyId: string | undefined;
   readonly sessionToken: string | undefined;
@@ -19,9 +19,9 @@ export interface CredentialSite extends AsyncDisposable {
   readonly signed: readonly Signed[];
   /** How long the credentials live that are handed out next, in milliseconds. */
   livesMs: number;
-  /** What is wrong with every answer of the services that hand out credentials. */
+  /** The fault in every answer of the services that hand out credentials. */
   fault: 'denied' | 'malformed' | undefined;
-  /** What a service was asked that the real one would refuse. */
+  /** The requests that a service got and that the real one would refuse. */
   readonly complaints: readonly string[];
   /** How often credentials were handed out. */
   readonly asks: number;
@@ -33,7 +33,7 @@ const CONTAINER_TOKEN = 'Bearer of-the-container';
 const INSTANCE_TOKEN = 'token-of-the-instance';
 const INSTANCE = '/latest/meta-data/iam/security-credentials/';
 
-/** What the credentials of the ask with that number are. */
+/** Answers the credentials of the ask with that number. */
 export function credentialsOfAsk(ask: number): Signed {
   return { accessKeyId: `ASIAOFASK${ask}`, sessionToken: `token of ask ${ask}` };
 }
@@ -164,7 +164,10 @@ function signerOf({ headers }: IncomingMessage): string | undefined {
 
 type Environment = Readonly<Record<string, string>>;
 
-/** Where the AWS SDK looks for credentials, each made ready on a site. Returns the environment that leads there. */
+/**
+ * The sources in which the AWS SDK looks for credentials. Each is made ready on a site and returns the environment that
+ * leads there.
+ */
 export const CREDENTIAL_SOURCES: Readonly<Record<string, (site: CredentialSite) => Promise<Environment>>> = {
   async 'a profile that takes a role'({ folder, endpoint }) {
     const config = `[profile base]

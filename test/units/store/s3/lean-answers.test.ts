@@ -156,8 +156,8 @@ const headersOfAnswers = fc
   })
   .map(({ sums, ...headers }) => {
     const given = Object.entries(headers).filter((pair): pair is [string, string] => pair[1] !== undefined);
-    // Where the SDK cannot read the headers it leaves its stream behind that checks the sum, and its error would be
-    // lost.
+    // If the SDK cannot read the headers, it leaves behind the stream that checks the sum, and the stream's error would
+    // be lost.
     return { ...Object.fromEntries(given), ...(headers['last-modified'] !== 'never' && sums) };
   });
 

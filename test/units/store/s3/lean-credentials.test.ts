@@ -116,7 +116,7 @@ describe.each(Object.keys(CREDENTIAL_SOURCES))('credentials from %s', (source) =
   });
 });
 
-/** What the operator reads. */
+/** Answers the failure that the operator reads. */
 async function failureOf(store: ObjectStore): Promise<unknown> {
   const failure = await store.get(KEY).catch((error: unknown) => error);
   if (!(failure instanceof Error)) return { answer: failure };

@@ -13,7 +13,7 @@ import { S3_CLIENTS } from '../../../stage/s3-clients.ts';
 const CREDENTIALS = { accessKeyId: 'AKIDEXAMPLE', secretAccessKey: 'secret' };
 const LOOPBACK = 'http://127.0.0.1:9000';
 
-/** Where a request went and for which region it was signed, or why none was sent. */
+/** The host to which a request went and the region for which it was signed, or the reason why none was sent. */
 type Place = { readonly host: string; readonly region: string } | { readonly code: unknown };
 
 let folder: string;
@@ -48,7 +48,7 @@ async function placeOf(options: Partial<S3StoreOptions>): Promise<Place> {
   return place ?? { code: failure instanceof Error && 'code' in failure ? failure.code : failure };
 }
 
-/** What is set outside of the program, and where its requests go then. */
+/** The settings outside of the program, and the place to which its requests go then. */
 interface Case {
   readonly title: string;
   readonly environment?: Readonly<Record<string, string>>;

@@ -29,7 +29,7 @@ interface Place {
   readonly environment: Readonly<Record<string, string | undefined>>;
 }
 
-/** What names the client and numbers its calls; the SDK signs some of it. */
+/** The headers that name the client and number its calls; the SDK signs some of them. */
 const OF_THE_CLIENT = ['user-agent', 'x-amz-user-agent', 'amz-sdk-invocation-id', 'amz-sdk-request'];
 const NOW = Date.UTC(2026, 10, 22, 4, 5, 6);
 
@@ -176,7 +176,7 @@ const operations: fc.Arbitrary<Operation> = fc.oneof(
 describe('a request of the lean client', () => {
   beforeEach(() => {
     vi.useFakeTimers({ toFake: ['Date'], now: NOW });
-    // Where the SDK prints every URL that it cannot parse.
+    // The SDK prints here every URL that it cannot parse.
     vi.spyOn(console, 'error').mockReturnValue();
     vi.stubEnv('AWS_CONFIG_FILE', '/nonexistent/config');
     vi.stubEnv('AWS_SHARED_CREDENTIALS_FILE', '/nonexistent/credentials');

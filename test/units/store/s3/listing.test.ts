@@ -36,7 +36,7 @@ describe.each(S3_CLIENTS)('a listing of S3 through the client %s', (client) => {
     await close();
   });
 
-  /** What the store makes of a page that says the texts as they stand. */
+  /** Answers what the store makes of a page that says the texts as they stand. */
   async function listed(encoding: string, keys: readonly string[]): Promise<ListPage> {
     const contents = keys
       .map((key) => `<Contents><Key>${key}</Key><Size>1</Size><ETag>"e"</ETag></Contents>`)

@@ -369,7 +369,7 @@ describeEachClient('the S3 store behind a faulty network', ['minio'], ({ server,
   it('is told by the condition check about a proxy that removes conditions', async () => {
     const probe = `${key}-probe` as ObjectKey;
     await store.put(probe, BODY, { mode: 'create' });
-    // What a gateway does that signs requests again: the server sees a valid request without the condition.
+    // The proxy acts like a gateway that signs requests again: the server sees a valid request without the condition.
     proxy.react(({ method }) => (method === 'PUT' ? { status: 200, headers: { etag: '"1"' } } : 'forward'));
     const checked = checkConditions(open(), probe);
     await expect(checked.put(key, BODY, { mode: 'create' })).rejects.toMatchObject({ code: 'misconfigured' });

@@ -29,8 +29,8 @@ describeEachClient('the contract, with versioning,', ['minio', 'versitygw'], ({ 
     {
       lacks: [
         ...(name === 'versitygw' ? (['absence of what was deleted'] as const) : []),
-        // What a page of a listing and a delete of a thousand are does not depend on the client where versions are
-        // kept. A usual run has its thousand objects in a bucket without versions.
+        // A page of a listing and a delete of a thousand do not depend on the client where versions are kept. A usual
+        // run has its thousand objects in a bucket without versions.
         ...(client === 'sdk' || !THOROUGH ? (['speed'] as const) : []),
       ],
     },
@@ -38,7 +38,7 @@ describeEachClient('the contract, with versioning,', ['minio', 'versitygw'], ({ 
 });
 
 describeOnS3('a bucket with versioning, before the first write,', ['minio', 'versitygw'], (server, name) => {
-  /** Of VersityGW the mark of a delete counts as an object. */
+  /** VersityGW takes the mark of a delete for an object. */
   const isAtFault = name === 'versitygw';
   const write = (store: ObjectStore): Promise<unknown> =>
     checkConditions(store, 'p/probe' as ObjectKey).put('p/file' as ObjectKey, BODY, { mode: 'create' });

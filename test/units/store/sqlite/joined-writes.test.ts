@@ -19,7 +19,7 @@ describe('writes to an SQLite file that wait for their turn', () => {
   let folder: string;
   let path: string;
   let store: ObjectStore;
-  /** What the connections of this process were told, in order. */
+  /** The statements that the connections of this process were told, in order. */
   let statements: string[];
   /** Called with each of them before it is run. */
   let before: (sql: string) => void;
@@ -29,7 +29,7 @@ describe('writes to an SQLite file that wait for their turn', () => {
     path = join(folder, 'memory.db');
     store = openSqliteObjectStore({ path });
     await store.put(keyOf('first'), BODY, CREATE);
-    // What is asked for from now on begins with a turn.
+    // The work that is asked for from now on begins with a turn.
     await letOthersRun();
     [statements, before] = [[], () => {}];
     const { exec } = DatabaseSync.prototype;

@@ -12,7 +12,7 @@ describe('operations on SQLite of a millisecond each', () => {
   let now: number;
 
   beforeEach(async () => {
-    // What earlier tests left has had its turn.
+    // The work that earlier tests left has had its turn.
     await letOthersRun();
     [done, now] = [[], 0];
     vi.spyOn(performance, 'now').mockImplementation(() => now);

@@ -223,7 +223,7 @@ describe('a SQLite store in a file', () => {
       expect(await store.delete(keys.map((key) => ({ key })))).toEqual([
         { key: keys[0], error: expect.objectContaining({ code: 'unavailable' }) },
       ]);
-      // What is alone in its batch is not tried once more.
+      // A key that is alone in its batch is not tried once more.
       refusals = 3;
       await expect(store.delete([{ key: KEY }])).rejects.toMatchObject({ code: 'unavailable' });
     } finally {
@@ -407,7 +407,7 @@ function lock(path: string): DatabaseSync {
   return other;
 }
 
-/** What another process does when it opens a new file; it leaves it where a lock is in its way. */
+/** Does what another process does when it opens a new file; it leaves the file where a lock is in its way. */
 function makeStore(database: DatabaseSync): void {
   try {
     database.exec(`

@@ -47,7 +47,8 @@ describeOnBothKinds('deleting the sources of a rename', (newSite) => {
       client.calls.length = 0;
       const done = await deleteSources(leased(work), RENAME, { copied, takenOver });
       expect(done).toEqual({ keptBoth: false, left: [] });
-      // What is gone is not looked for again: what lies there by now is another file, and follows as one.
+      // The rename does not look again for a file that is gone: what lies there by now is another file, and follows as
+      // one.
       expect(client.calls.filter(({ verb }) => verb === 'get')).toEqual([]);
       // After a takeover the delete may have been that of the process before, and the copy is all there is.
       expect(await other.paths()).toEqual(moved(takenOver ? NAMES : ['a', 'c']));

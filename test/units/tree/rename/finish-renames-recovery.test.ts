@@ -165,7 +165,7 @@ describeOnBothKinds('a process whose first command writes', (newSite) => {
     await site.time.pause(LEASE_MS + 1_000);
     const client = await site.client();
     await command(client, version);
-    // By a look that finishes nothing.
+    // This look finishes nothing.
     const { files } = await listDirectory(await client.open(), MEMORY_ROOT);
     const paths = files.map(({ path }) => path).filter((path) => path.includes('/a'));
     expect(paths).toEqual(['/memories/to/a']);

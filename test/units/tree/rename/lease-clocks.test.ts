@@ -108,7 +108,7 @@ describe('the clocks of a lease', () => {
       });
       client.calls.length = 0;
       await lease.work.tenant.store.put(KEY, new Uint8Array(200), { mode: 'create' });
-      // What came too late, the register, and what is sent.
+      // The requests that came too late, the register's, and those that are sent.
       expect(countCalls(client.calls)).toEqual({ put: sent });
       await site.base[Symbol.asyncDispose]();
     }

@@ -20,7 +20,7 @@ describeOnBothKinds('the lease of a rename', (newSite) => {
     return { client, work, lease };
   }
 
-  /** What another process does once the lease has run out. */
+  /** Does what another process does once the lease has run out. */
   async function seize(work: Work): Promise<void> {
     await work.tenant.pause(LEASE_MS + 1);
     const { etag } = await readRegister(work);

@@ -57,7 +57,7 @@ async function keyLimit(client: TestClient): Promise<Limit> {
   return { rule: 'key_too_long', inside, keeps, breaks };
 }
 
-/** Where a tree is seen, and what has its requests. */
+/** A tree as it is seen, and the client that sends its requests. */
 interface Place {
   readonly client: TestClient;
   readonly tree: Tree;

@@ -6,7 +6,7 @@ import { createExpiry } from '../../../../src/worker/expiry/expiry-queue.ts';
 import { createJsonLogger } from '../../../../src/worker/json-log.ts';
 
 const REPORT = { files: 1, deleted: 2, marked: 3, records: 4, sessions: 6, tombstones: 5, busy: false };
-/** What became of the pool, in order. */
+/** The events of the pool, in order. */
 let events: string[];
 let given: PoolOptions | undefined;
 let tenants: () => Promise<readonly TenantId[]>;

@@ -35,7 +35,7 @@ function textOf({ content }: SentMessage): string {
   return (content as readonly { readonly text?: string }[]).map(({ text = '' }) => text).join('');
 }
 
-/** What the conversation holds, as the next turn brings it to Claude. */
+/** Answers what the conversation holds, as the next turn brings it to Claude. */
 async function conversation(): Promise<readonly string[]> {
   await answerOf(await chat.worker(), LAST);
   return (chat.asked.at(-1) ?? []).slice(0, -1).map(textOf);
@@ -91,7 +91,7 @@ describe('a worker that is killed', () => {
         const held = await conversation();
         const inOrder = [FIRST.prompt, first, SECOND.prompt, second, THIRD.prompt, third];
         const inTurn = [FIRST.prompt, first, THIRD.prompt, third, SECOND.prompt, second];
-        // What the conversation carries is not asked again.
+        // A prompt that the conversation carries is not asked again.
         const isCarried = held[2] === SECOND.prompt;
         expect(held, `request ${request}`).toEqual(isCarried ? inOrder : inTurn);
         expect(chat.asked.length - asked - 1).toBe(isCarried ? 0 : 1);

@@ -521,7 +521,8 @@ describe('a turn of a conversation that comes back', () => {
         ?.map(({ content }) => content)
         .filter((each) => typeof each === 'string'),
     ).toEqual([...['prompt 1', 'prompt 3', 'prompt 2']]);
-    // What it had said stands there, without its thought, which was signed over the conversation without the other turn.
+    // The words of the turn stand there, without its thought, which was signed over the conversation without the other
+    // turn.
     expect(contentOf(chat.asked.at(-1))).toContain('"step"');
     expect(contentOf(chat.asked.at(-1)).match(/"thinking":/g)).toHaveLength(2);
   });

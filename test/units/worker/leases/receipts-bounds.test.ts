@@ -23,7 +23,7 @@ async function process(site: TestSite) {
   return { client, work, receipts: createReceipts(work.tenant) };
 }
 
-/** What a receipt says of the message of `LEASE`. */
+/** Answers what a receipt says of the message of `LEASE`. */
 function messageOf({ keyring }: Work): string {
   return keyring.names.keyedHash('receipts', JSON.stringify(['message', LEASE.message]));
 }

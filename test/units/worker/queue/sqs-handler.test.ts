@@ -320,7 +320,7 @@ describe('a message that waits', () => {
     // Retention less a day, and the longest pause.
     expect(dead?.at).toBeGreaterThanOrEqual(3 * DAY);
     expect(dead?.at).toBeLessThan(3 * DAY + 12 * HOUR);
-    // What was waited for is told since the first sending, however often the message was sent on.
+    // The time waited counts from the first sending, however often the message was sent on.
     expect(waited.at(-1)).toBe(dead?.at);
     expect(lines.map((line) => JSON.parse(line))).toContainEqual(
       expect.objectContaining({ level: 'error', message: 'a turn is not tried any more', code }),

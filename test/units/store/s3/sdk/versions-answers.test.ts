@@ -24,7 +24,7 @@ interface Place {
   readonly client: TestClient;
   readonly pause: (ms: number) => Promise<void>;
   readonly clock: () => number;
-  /** Where the text is to be found, in all versions, with all keyrings. */
+  /** Answers the places where the text is to be found, in all versions, with all keyrings. */
   readonly search: () => Promise<readonly string[]>;
 }
 
@@ -63,7 +63,7 @@ const redact: Verb = async ({ client }, versions) => {
 const shred: Verb = ({ client, pause, clock, kept }, versions) =>
   shredTenant({ store: kept.store, layout: client.layout, versions, clock, pause }, { ttlMs: 0 });
 
-/** What should not be there after the verb, as far as it is. */
+/** Counts what should not be there after the verb, and is. */
 const remains: Readonly<Record<string, (place: Place) => Promise<number>>> = {
   redact: async ({ search }) => (await search()).length,
   shred: async ({ kept, client }) => {
@@ -99,7 +99,7 @@ const ODD: readonly (readonly [name: string, ServerAnswer | 'cut'])[] = [
   ['an answer that breaks off', 'cut'],
 ];
 
-/** What each verb asks for. Not to know versions is an answer to the first listing alone. */
+/** The requests of each verb. Only the first listing may be answered by a store that knows no versions. */
 const ASKED: readonly (readonly [verb: string, what: VersionsRequest])[] = [
   ['redact', 'list'],
   ['redact', 'get'],
@@ -165,7 +165,7 @@ describe.each(ASKED)('%s, whose requests to %s versions are answered oddly', (ve
       odd ??= asked.versionId;
       return asked.versionId === odd ? refusal(400, 'InvalidRequest') : undefined;
     });
-    // Where one cannot be read, the record stays whose text tells whether that one has it.
+    // If a version cannot be read, the record stays whose text tells whether that version has it.
     const stays = what === 'get' ? 2 : 1;
     await expect(run(place, versions)).rejects.toMatchObject({ details: { versions: stays } });
     expect(before).toBeGreaterThan(stays);
