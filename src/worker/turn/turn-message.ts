@@ -34,6 +34,8 @@ const FIELDS: readonly string[] = [
 ];
 const ROLES: ReadonlySet<unknown> = new Set(['user', 'assistant', 'system']);
 const MAX_ID_CHARACTERS = 256;
+/** The beginning of the text whose hash names the count of the tokens of a day (docs/format.md, Records). */
+const NAME_OF_COUNT = '["tokens",';
 /** The bytes below which a message carries its sealed prompt itself. */
 export const SEALED_INLINE_BYTES = 65_536;
 /** The word in place of a sealed prompt that lies in the store, under the name to which it is bound. */
@@ -114,11 +116,15 @@ function readTenant(value: unknown): TenantId {
   }
 }
 
-/** Reads the id of a turn, which names an actor: half of a surrogate pair has no bytes that tell it from others. */
+/**
+ * Reads the id of a turn. It names an actor, and half of a surrogate pair has no bytes that tell it from others. It names
+ * the receipt, too, among which the count of the tokens of each day lies.
+ */
 function readTurn(value: unknown): string {
   const turn = readText('turn', value, MAX_ID_CHARACTERS);
-  if (turn.isWellFormed()) return turn;
-  throw refused('turn must be well-formed Unicode');
+  if (!turn.isWellFormed()) throw refused('turn must be well-formed Unicode');
+  if (turn.startsWith(NAME_OF_COUNT)) throw refused(`turn must not begin with ${NAME_OF_COUNT}`);
+  return turn;
 }
 
 function readText(name: string, value: unknown, longest: number): string {
@@ -150,7 +156,7 @@ function readMessages({
     throw refused('messages must be a list of messages, each with a role and a content');
   }
   if (messages.findLast(({ role }) => role !== 'system')?.role !== 'user') {
-    throw refused("the last message must be the user's, but for system messages behind it");
+    throw refused("the last message must be the user's, but for system messages after it");
   }
   return messages;
 }

@@ -61,6 +61,7 @@ describe('parseTurnMessage', () => {
     ['a turn that is too long', { ...TURN, turn: 'x'.repeat(257) }],
     ['a number as turn', { ...TURN, turn: 1 }],
     ['a turn with half of a letter', { ...TURN, turn: 'x\ud83d' }],
+    ['a turn that names the tokens of a day', { ...TURN, turn: '["tokens","20600"]' }],
     ['neither messages nor prompt', { ...TURN, prompt: undefined }],
     ['both messages and prompt', { ...TURN, messages: [{ role: 'user', content: 'x' }] }],
     ['an empty prompt', { ...TURN, prompt: '' }],
