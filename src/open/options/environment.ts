@@ -130,7 +130,7 @@ function readMounts(env: Environment): FoundSetting<readonly MountOptions[]> | u
       const [, at, tenant, readOnly, expires] = MOUNT.exec(text) ?? [];
       if (at === undefined || tenant === undefined) {
         throw misconfigured(
-          `${typedName(env, MOUNTS)} takes a path, = and a tenant, and behind them :ro or :expires=false or both, such as /memories/handbook=org:ro:expires=false; several with commas between them.`,
+          `${typedName(env, MOUNTS)} takes a path, = and a tenant, and after them :ro or :expires=false or both, such as /memories/handbook=org:ro:expires=false; several with commas between them.`,
         );
       }
       return {

@@ -16,7 +16,8 @@ import { typedName } from './origins.ts';
 const LEAST_NODE = { major: 22, minor: 13 };
 
 /** Options that were judged, defaults filled in. `rootKeys` is secret: never log it. */
-export interface Settings extends Omit<FilledOptions, 'store' | 'tenant' | 'rootKey' | 'policy' | 'mounts'> {
+export interface Settings
+  extends Omit<FilledOptions, 'store' | 'tenant' | 'rootKey' | 'policy' | 'mounts' | 'expireAfterDays'> {
   readonly store: ConfiguredStore;
   /** The beginning of every object key; empty unless the store is a bucket. */
   readonly prefix: string;
@@ -24,6 +25,8 @@ export interface Settings extends Omit<FilledOptions, 'store' | 'tenant' | 'root
   readonly tenant: TenantId | undefined;
   readonly rootKeys: RootKeys;
   readonly policy: Policy | undefined;
+  /** Days after which unused files expire; undefined: they stay. */
+  readonly expireAfterDays: number | undefined;
   /** Answers how an option was typed: its own name, a variable, a flag. */
   readonly nameOf: (option: string) => string;
 }
