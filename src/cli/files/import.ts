@@ -103,7 +103,7 @@ function refuseUnlessMounted(path: string, { mounts = [] }: MemoryOptions): void
   const writable = mounts.filter(({ readOnly }) => readOnly !== true);
   if (isMounted(path, { mounts: writable })) return;
   const where = writable.map(({ at }) => at).join(', ');
-  const advice = where === '' ? '' : ` It takes files below ${where}: name that behind the folder.`;
+  const advice = where === '' ? '' : ` It takes files below ${where}: name that after the folder.`;
   throw new MemoryError('read_only', `This memory can be read only; nothing was imported.${advice}`);
 }
 

@@ -148,7 +148,7 @@ function refuseNoMoment(time: string): void {
 }
 
 function writerOf(actor: string | undefined, turn: string | undefined): string {
-  if (turn === '') throw wrongCall('--turn needs the id of a turn, as "log" names it behind "turn"');
+  if (turn === '') throw wrongCall('--turn needs the id of a turn, as "log" names it after "turn"');
   if (actor === '') throw wrongCall('give an actor, as "log" names it: the name is empty');
   if (actor !== undefined && turn === undefined) return actor;
   if (actor === undefined && turn !== undefined) return turnActor(turn);

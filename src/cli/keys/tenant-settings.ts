@@ -181,7 +181,7 @@ async function change(
 }
 
 const KEEP_OLD_KEY =
-  'to do a keyring opens by the keys of this list alone: keep the old key behind the new one, wait the five minutes, run "sealed-memory keys rewrap-root", and take the old key out then';
+  'to do a keyring opens by the keys of this list alone: keep the old key after the new one, wait the five minutes, run "sealed-memory keys rewrap-root", and take the old key out then';
 
 function placeOf(invocation: Invocation): Place {
   const { tenants, tenant, options } = readTenantsOptions(invocation);

@@ -60,7 +60,7 @@ export function helpOnOptions(program: Command): string {
     items: options.map((option) => itemOf(option, helper)),
   }));
   return joined([
-    helper.boxWrap('Every command takes these options, before or behind its name.', width),
+    helper.boxWrap('Every command takes these options, before or after its name.', width),
     ...laidOut(sections, { helper, width }),
   ]);
 }

@@ -39,7 +39,7 @@ function completed(sentence: string): string {
     sentence,
   );
   return isOfCount
-    ? `${sentence.replace(/\.$/, '')}: --help behind the command shows what it takes.`
+    ? `${sentence.replace(/\.$/, '')}: --help after the command shows what it takes.`
     : sentence;
 }
 

@@ -190,7 +190,7 @@ function flagsAsEnvironment(flags: Flags): Environment {
   };
   const empty = Object.keys(env).find((variable) => env[variable] === '');
   if (empty === undefined) return env;
-  throw misconfigured(`${FLAG_NAMES[empty]} has no value: write one behind it, or leave the flag out.`);
+  throw misconfigured(`${FLAG_NAMES[empty]} has no value: write one after it, or leave the flag out.`);
 }
 
 /** Reads from `.env` only the variables of this program and of AWS. */

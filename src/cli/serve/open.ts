@@ -74,7 +74,7 @@ function openMemoryView(
   { write: canWrite = false, identity }: OpenArguments,
   invocation: Invocation,
 ): Promise<PageView> {
-  if (identity !== undefined) throw misconfigured('--identity is for an archive: name it behind "open".');
+  if (identity !== undefined) throw misconfigured('--identity is for an archive: name it after "open".');
   const options = readMemoryOptions(invocation);
   return invocation.report.during('opening the memory', () =>
     openTenantView(options, { lineOf: findingLine, canWrite }),

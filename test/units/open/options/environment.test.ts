@@ -261,7 +261,7 @@ describe('the mounts setting', () => {
     const { message, code } = thrown(() => mountsOf(text)) as MemoryError;
     expect(code).toBe('misconfigured');
     expect(message).toMatch(
-      /^SEALED_MEMORY_MOUNTS takes a path, = and a tenant, and behind them :ro or :expires=/,
+      /^SEALED_MEMORY_MOUNTS takes a path, = and a tenant, and after them :ro or :expires=/,
     );
   });
 
