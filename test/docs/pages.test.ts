@@ -46,6 +46,15 @@ describe('the pages', () => {
     expect(named.filter((path) => !existsSync(path))).toEqual([]);
   });
 
+  it.each(ALL_PAGES)('%s has each row of its tables once', (page) => {
+    const lines = read(page).split('\n');
+    const isRule = (line = ''): boolean => /^\|[-|: ]+$/.test(line);
+    const rows = lines.filter(
+      (line, index) => line.startsWith('| ') && !isRule(line) && !isRule(lines[index + 1]),
+    );
+    expect(rows.filter((row, index) => rows.indexOf(row) < index)).toEqual([]);
+  });
+
   it('are all in the index', () => {
     const listed = linksOf('docs/README.md').map(({ file }) => file);
     const pages = PAGES.filter((page) => page.startsWith('docs/') && page !== 'docs/README.md');
