@@ -34,7 +34,7 @@ export async function runDoctor(invocation: Invocation): Promise<number> {
   const tell = async ({ ok, what, advice }: ProbeFinding): Promise<void> => {
     isWell &&= ok;
     await report.entry(
-      { ok, what, advice },
+      { ok, what, ...(!ok && { advice }) },
       ok ? `ok    ${what}` : `FAIL  ${what} — ${advice ?? 'see above'}`,
     );
   };
