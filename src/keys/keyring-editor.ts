@@ -184,7 +184,10 @@ export function createKeyringEditor(options: KeyringEditorOptions): KeyringEdito
       for (let round = 0; round < ROUNDS; round++) {
         const before = await reader.read(request);
         if (before === undefined) {
-          throw new MemoryError('key_unavailable', 'The tenant has no keyring.');
+          throw new MemoryError(
+            'key_unavailable',
+            'The tenant has no keyring: correct its name if nothing was written for it; restore the keyring object from a backup if it is gone.',
+          );
         }
         let next: Keyring | undefined;
         let after: KeyringRecord | undefined;
