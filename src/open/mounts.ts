@@ -18,7 +18,7 @@ export interface OpenMounts {
    *
    * @throws MemoryError as `openMemory`, for any of them.
    */
-  reach(): Promise<void>;
+  reach(signal?: AbortSignal): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -96,9 +96,11 @@ export async function openMounts(
   if (shared.isReadOnly) warnOfWritable(opened);
   return {
     over: (tree) => createMountedTree(tree, opened),
-    async reach() {
+    async reach(signal) {
       await Promise.all(
-        opened.map(({ now }) => now((parts) => parts.reach({ isExpected: parts.context.readOnly === true }))),
+        opened.map(({ now }) =>
+          now((parts) => parts.reach({ isExpected: parts.context.readOnly === true, signal })),
+        ),
       );
     },
     close,

@@ -21,11 +21,23 @@ import { type OpenTenant, wireTenant } from './wire-tenant.ts';
  * @throws MemoryError `misconfigured` when an option is missing, unknown or malformed, or the place does not exist;
  * `access_denied`, `key_unavailable`, `unavailable` and the like. The message says what to do next.
  */
-export async function openMemory(options: MemoryOptions): Promise<Memory> {
+export function openMemory(options: MemoryOptions): Promise<Memory> {
+  return openMemoryUntil(options, undefined);
+}
+
+/**
+ * Opens a memory as `openMemory` does, and gives up when `signal` fires; settings of single tenants are waited for.
+ *
+ * @throws MemoryError as `openMemory`; `aborted`.
+ */
+export async function openMemoryUntil(
+  options: MemoryOptions,
+  signal: AbortSignal | undefined,
+): Promise<Memory> {
   if (Object(options).tenants !== undefined) return (await import('./pool.ts')).openPooled(options);
   const opened = await openMounted(options);
   try {
-    await opened.reach();
+    await opened.reach(signal);
     return opened.openMemory();
   } catch (error) {
     await opened.close();
@@ -40,9 +52,9 @@ interface MountedTenant {
   /**
    * Reaches the tenant and its mounts.
    *
-   * @throws MemoryError as `openMemory`.
+   * @throws MemoryError as `openMemory`; `aborted`.
    */
-  reach(): Promise<void>;
+  reach(signal?: AbortSignal): Promise<void>;
   /** Opens the memory; closing the memory closes the rest. */
   openMemory(): Memory;
   close(): Promise<void>;
@@ -57,7 +69,7 @@ export async function openMounted(options: MemoryOptions): Promise<MountedTenant
   const { parts, settings, points, base, openCache, close } = await openTenant(options);
   if (points.length === 0) {
     const openMemory = (): Memory => parts.openMemory(close);
-    return { own: parts.tree, reach: () => parts.reach(), openMemory, close };
+    return { own: parts.tree, reach: (signal) => parts.reach({ signal }), openMemory, close };
   }
   try {
     const { openMounts } = await import('./mounts.ts');
@@ -68,8 +80,8 @@ export async function openMounted(options: MemoryOptions): Promise<MountedTenant
     };
     return {
       own: parts.tree,
-      async reach() {
-        await Promise.all([parts.reach(), mounts.reach()]);
+      async reach(signal) {
+        await Promise.all([parts.reach({ signal }), mounts.reach(signal)]);
       },
       openMemory: () => parts.openMemory(closeAll, { seen: mounts.over(parts.tree) }),
       close: closeAll,

@@ -54,7 +54,10 @@ export interface OpenTenant extends Upkeep {
    *
    * @throws MemoryError as the keyring's load, with what to do next.
    */
-  reach(request?: { readonly isExpected?: boolean }): Promise<void>;
+  reach(request?: {
+    readonly isExpected?: boolean;
+    readonly signal?: AbortSignal | undefined;
+  }): Promise<void>;
   /** Overwrites the keys and the held files. */
   wipe(): void;
   /** Opens a memory over this tenant; all of them share one order of commands. */
@@ -297,8 +300,8 @@ export async function wireTenant(wiring: TenantWiring): Promise<OpenTenant> {
       async () => (await import('./upkeep.ts')).createUpkeep(context, wiring),
       { verify: [0], checkpoint: [0], expire: [0] },
     ),
-    async reach({ isExpected = false } = {}) {
-      const loading = keyrings.load().then(
+    async reach({ isExpected = false, signal } = {}) {
+      const loading = keyrings.load({ ...(signal && { signal }) }).then(
         (keyring) => {
           if (keyring === undefined) return isExpected ? warnOfAbsent(wiring, { guard, logger }) : undefined;
           return settings.readOnly ? undefined : warnOfNoHistory(keyring, wiring, { guard, logger });

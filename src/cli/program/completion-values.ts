@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { MEMORY_ROOT } from '../../language/path.ts';
-import { openMemory } from '../../open/open-memory.ts';
+import { openMemoryUntil } from '../../open/open-memory.ts';
 import { optionsFromEnvironment } from '../../open/options/environment.ts';
 import { parseStoreLocation } from '../../store/open-store.ts';
 import type { Memory } from '../../tool/memory-tool.ts';
@@ -35,7 +35,7 @@ export async function candidatesFor(slot: Slot, controller: AbortController): Pr
     requests += 1;
     if (requests > MOST_REQUESTS) controller.abort();
   };
-  await using memory = await openMemory({ ...options, onRequest });
+  await using memory = await openMemoryUntil({ ...options, onRequest }, signal);
   switch (slot.kind) {
     case 'path':
       return await pathsLike(memory, slot.current, signal);

@@ -2,7 +2,7 @@ import { isForTheOperator, MemoryError } from '../../errors.ts';
 import type { History } from '../../history/history.ts';
 import { MEMORY_ROOT } from '../../language/path.ts';
 import { failureSentence } from '../../language/sentences.ts';
-import { openMemory } from '../../open/open-memory.ts';
+import { openMemoryUntil } from '../../open/open-memory.ts';
 import type { MemoryOptions } from '../../open/options/options.ts';
 import { typedName } from '../../open/options/origins.ts';
 import type { FileEntry, FileStat, Files } from '../../tool/files.ts';
@@ -28,8 +28,9 @@ export async function runOnFiles(
   { interrupted }: { readonly interrupted?: Interrupted } = {},
 ): Promise<number> {
   const options = readMemoryOptions(invocation);
-  await using memory = await invocation.report.during('opening the memory', () => openMemory(options));
+  const { report, signal } = invocation;
   try {
+    await using memory = await report.during('opening the memory', () => openMemoryUntil(options, signal));
     return await verb({ files: memory.files, history: memory.history, options, invocation });
   } catch (error) {
     tellInterruption(error, invocation, interrupted);

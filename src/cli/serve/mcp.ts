@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
 import { loadPeer, misconfigured } from '../../errors.ts';
-import { openMemory } from '../../open/open-memory.ts';
+import { openMemoryUntil } from '../../open/open-memory.ts';
 import { type ChosenVerb, createOperatorLogger, failureLine, type Invocation } from '../run/invocation.ts';
 import { readMemoryOptions } from '../run/settings.ts';
 import { PORT, wholeNumber } from '../run/typed.ts';
@@ -47,7 +47,7 @@ export async function runMcp(
     name: '@modelcontextprotocol/server',
     of: '"sealed-memory mcp"',
   });
-  await using memory = await openMemory(options);
+  await using memory = await openMemoryUntil(options, signal);
   const serving = {
     factory: () =>
       createMemoryServer(memory, {

@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { isForTheOperator } from '../../errors.ts';
-import { openMemory } from '../../open/open-memory.ts';
+import { openMemoryUntil } from '../../open/open-memory.ts';
 import type { MemoryOptions } from '../../open/options/options.ts';
 import type { MemoryResult } from '../../tool/memory-tool.ts';
 import { type ChosenVerb, EXIT_FAILED, explain, type Invocation } from '../run/invocation.ts';
@@ -81,7 +81,7 @@ export async function runTool(
   const { report, signal } = invocation;
   const options = readMemoryOptions(invocation);
   const text = sourced && (await readField(sourced, { invocation, options }));
-  await using memory = await report.during('opening the memory', () => openMemory(options));
+  await using memory = await report.during('opening the memory', () => openMemoryUntil(options, signal));
   const result = await report.during('reaching the store', () =>
     memory.execute(
       { ...input, ...text },

@@ -1,5 +1,7 @@
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -118,3 +120,39 @@ it('a search ends at Ctrl-C, although neither the store nor the reader ever make
   expect(code).toBe(130);
   expect(stdout.trim().split('\n').at(-1)).toBe('{"event":"interrupted"}');
 });
+
+it.each([
+  ['put', ['put', 'a.md', '--text', 'x'], 'sealed-memory: interrupted: nothing was changed'],
+  ['ls', ['ls'], ''],
+  ['tool view', ['tool', 'view', '/memories'], ''],
+])(
+  '%s ends at Ctrl-C while the store does not answer at the opening',
+  async (_verb, args, said) => {
+    const server = createServer();
+    const asked = once(server, 'request');
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const child = startCli([...args, '--quiet'], {
+      env: {
+        SEALED_MEMORY_STORE: 's3://some-bucket/prefix',
+        SEALED_MEMORY_TENANT: 'acme',
+        SEALED_MEMORY_ROOT_KEY_FILE: flags.rootKeyFile ?? '',
+        SEALED_MEMORY_S3_ENDPOINT: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+        AWS_ACCESS_KEY_ID: 'x',
+        AWS_SECRET_ACCESS_KEY: 'y',
+      },
+    });
+    let stderr = '';
+    child.stderr.on('data', (data: Buffer) => {
+      stderr += data.toString();
+    });
+    await asked;
+    child.kill('SIGINT');
+    const [code] = (await once(child, 'close')) as [number];
+    server.closeAllConnections();
+    server.close();
+    expect(code).toBe(130);
+    expect(stderr.trim()).toBe(said);
+  },
+  20_000,
+);
