@@ -106,8 +106,13 @@ async function* examineConditions(given: {
     signal,
   });
   const next = (): Promise<IteratorResult<ProbeFinding>> => attempt('conditions', () => probe.next());
-  for (let finding = await next(); finding.done !== true; finding = await next()) {
-    yield finding.value;
+  try {
+    for (let finding = await next(); finding.done !== true; finding = await next()) {
+      yield finding.value;
+    }
+  } finally {
+    // A reader that goes away ends the loop before the probe has removed its scratch objects.
+    await probe.return(undefined);
   }
 }
 

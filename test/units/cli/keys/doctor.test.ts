@@ -1,10 +1,13 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { runDoctor } from '../../../../src/cli/keys/doctor.ts';
+import { openBaseStore } from '../../../../src/store/open-store.ts';
 import { CLI_MEMORY_ENV, runCli } from '../../../stage/cli.ts';
+import { invocationOf } from '../../../stage/invocation.ts';
 
 const LINE = /^(ok {4}|FAIL {2})[^\n]+$/;
 
@@ -24,6 +27,24 @@ describe('sealed-memory doctor', () => {
     expect(stdout).not.toContain(env['SEALED_MEMORY_ROOT_KEY']);
     return { code, lines, last: lines.at(-1) ?? '' };
   };
+
+  it('leaves nothing behind when its reader goes away midway', async () => {
+    const path = join(folder, 'left.sqlite');
+    const rootKeyFile = join(folder, 'left.key');
+    writeFileSync(rootKeyFile, Buffer.alloc(32, 7).toString('base64'), { mode: 0o600 });
+    const flags = { store: `sqlite:${path}`, tenant: 'acme', rootKeyFile };
+    const { invocation } = invocationOf({ flags });
+    const entry: typeof invocation.report.entry = async ({ what }) => {
+      if (String(what).startsWith('conditions: an edit')) throw new Error('the reader is gone');
+    };
+    const run = { ...invocation, report: { ...invocation.report, entry } };
+    await expect(runDoctor(run)).rejects.toThrow('the reader is gone');
+    await using base = await openBaseStore({ store: { kind: 'sqlite', path }, s3: {} });
+    const left: string[] = [];
+    for await (const page of base.plain.list({ prefix: '' }))
+      left.push(...page.objects.map(({ key }) => key));
+    expect(left).toEqual([]);
+  });
 
   it('fails for one finding, though those behind it are well', async () => {
     // Takes every PUT, whatever its condition, and holds nothing.
