@@ -53,7 +53,8 @@ type Attempt = <T>(what: string, action: () => T | Promise<T>) => Promise<T>;
 
 async function* examine(invocation: Invocation): AsyncGenerator<ProbeFinding> {
   const { report, signal } = invocation;
-  const attempt: Attempt = (what, action) => report.during(`checking: ${what}`, () => named(what, action));
+  const attempt: Attempt = (what, action) =>
+    report.during(`checking: ${what}`, () => named(what, { action, signal }));
   const { common, options, layout } = await attempt('configuration', () => readAll(invocation));
   const location = common.store;
   yield { ok: true, what: `configuration: ${storeWords(location)}, tenant and root key are set` };
@@ -177,11 +178,15 @@ class Failed extends Error {
   }
 }
 
-async function named<T>(what: string, action: () => T | Promise<T>): Promise<T> {
+/** Runs one step. After Ctrl-C its failure is the interruption, whatever a request that was cut off says. */
+async function named<T>(
+  what: string,
+  { action, signal }: { readonly action: () => T | Promise<T>; readonly signal: AbortSignal },
+): Promise<T> {
   try {
     return await action();
   } catch (error) {
-    throw hasCode(error, 'aborted') ? error : new Failed(what, error);
+    throw signal.aborted || hasCode(error, 'aborted') ? error : new Failed(what, error);
   }
 }
 

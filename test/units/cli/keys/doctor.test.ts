@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -6,7 +7,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runDoctor } from '../../../../src/cli/keys/doctor.ts';
 import { openBaseStore } from '../../../../src/store/open-store.ts';
-import { CLI_MEMORY_ENV, runCli } from '../../../stage/cli.ts';
+import { CLI_MEMORY_ENV, runCli, startCli } from '../../../stage/cli.ts';
 import { invocationOf } from '../../../stage/invocation.ts';
 
 const LINE = /^(ok {4}|FAIL {2})[^\n]+$/;
@@ -45,6 +46,35 @@ describe('sealed-memory doctor', () => {
       left.push(...page.objects.map(({ key }) => key));
     expect(left).toEqual([]);
   });
+
+  it('finds nothing wrong with a store because it was interrupted in a write', async () => {
+    const server = createServer(({ method, url = '' }, response) => {
+      response.setHeader('content-type', 'application/xml');
+      if (url.includes('list-type')) response.end('<ListBucketResult><Name>n</Name></ListBucketResult>');
+      else if (method === 'PUT') child.kill('SIGINT');
+    });
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const child = startCli(['doctor'], {
+      env: {
+        ...CLI_MEMORY_ENV,
+        SEALED_MEMORY_STORE: 's3://some-bucket/prefix',
+        SEALED_MEMORY_S3_ENDPOINT: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+        AWS_ACCESS_KEY_ID: 'x',
+        AWS_SECRET_ACCESS_KEY: 'y',
+      },
+    });
+    let stdout = '';
+    child.stdout.on('data', (data: Buffer) => {
+      stdout += data.toString();
+    });
+    const [code] = (await once(child, 'close')) as [number];
+    server.closeAllConnections();
+    server.close();
+    expect(code).toBe(130);
+    expect(stdout).not.toContain('FAIL');
+    expect(stdout).toContain('ok    store: reachable');
+  }, 20_000);
 
   it('fails for one finding, though those behind it are well', async () => {
     // Takes every PUT, whatever its condition, and holds nothing.
