@@ -96,6 +96,14 @@ describe('the package, packed', { timeout: 120_000 }, () => {
     expect(globSync('out/asset.*/LICENSES.txt', { cwd: folder })).toHaveLength(1);
   });
 
+  it('lets npm share the packages of AWS, each release of which asks for a newer patch of the others', () => {
+    const ranges = Object.entries(manifest.dependencies).filter(([name]) =>
+      /^@(aws-sdk|smithy)\//.test(name),
+    );
+    expect(ranges.length).toBeGreaterThan(0);
+    expect(ranges.filter(([, range]) => !range.startsWith('^'))).toEqual([]);
+  });
+
   it('is no larger than the figures that are kept, or than they allow', async () => {
     const { file, unpacked } = packed;
     expect(growthBetween((await keptSizes()).packed, { file, unpacked })).toEqual([]);

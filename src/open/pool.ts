@@ -236,7 +236,7 @@ export function createTenantPool(
     const credentials = source?.provider;
     const base = credentials === undefined ? shared : shared.withCredentials(credentials);
     const told = { onBegun: onBegun && (() => onBegun(found.tenant)) };
-    // What turns leave of a tenant that is only read goes all the same; its files stay, because no read is recorded.
+    // A tenant that is only read loses what turns have left; its files stay, because no read is recorded.
     const isKept = opens === 'tenants' && view.given?.readOnly === true;
     const spared = isKept ? { readOnly: settings.readOnly, expireAfterDays: undefined } : {};
     const seen = { ...view.settings, ...spared };

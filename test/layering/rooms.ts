@@ -20,7 +20,7 @@ export interface Room extends Folder {
 export const MOST_NOUNS = 14;
 
 /** The exported names that one room imports of another: its walls, as thick as they are. Fewer is better. */
-export const NAMES_ACROSS = 544;
+export const NAMES_ACROSS = 545;
 
 /** Every folder of `src`, the rooms from the ground up. docs/architecture.md shows it: `npm run write rooms`. */
 export const FOLDERS = {

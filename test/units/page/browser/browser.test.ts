@@ -51,7 +51,7 @@ describePage('the page in Chromium', ({ browser, stack, show }) => {
     await content(page).getByText("Here're the files and directories").waitFor();
     await expect.poll(() => page.locator('.key-row').count(), PATIENT).toBe(5);
     expect(await page.locator('.store-pane').textContent()).not.toMatch(/acme\.md|kestrel/);
-    // What a click moves half a second later, as on a busy machine, Chromium takes for moved by nobody.
+    // Chromium takes for moved by nobody what a click moves half a second later, as on a busy machine.
     expect(await page.evaluate(() => (globalThis as unknown as { shifted: string[] }).shifted)).toEqual([]);
     await row(page, 'acme.md').click();
     await content(page).getByRole('heading', { name: 'Acme Bakery' }).waitFor();
