@@ -12,8 +12,11 @@ describe('sealed-memory', () => {
     expect(stderr).toBe('');
   });
 
-  it('ends without a word when the reader of a listing is gone', async () => {
-    const child = startCli(['log', '--quiet'], { env: CLI_MEMORY_ENV });
+  it.each([
+    ['log', '--quiet'],
+    ['tenants', '--quiet', '--json'],
+  ])('ends without a word when the reader of a listing is gone: %s', async (...typed) => {
+    const child = startCli(typed, { env: CLI_MEMORY_ENV });
     child.stdout.destroy();
     const [stderr, [code]] = await Promise.all([text(child.stderr), once(child, 'close')]);
     expect([stderr, code]).toEqual(['', 0]);
