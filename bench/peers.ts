@@ -49,7 +49,7 @@ export interface Peer {
   remove(at: PeerPlace, directory: string): Promise<Cost>;
 }
 
-export interface PeerPlace {
+interface PeerPlace {
   readonly server: S3Server;
   readonly bucket: string;
 }

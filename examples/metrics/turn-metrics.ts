@@ -13,7 +13,7 @@ export interface TurnMetricsOptions {
 }
 
 /** Makes one EMF document: the metrics of the service, and of the tenant where it is watched. */
-export function emfOf(
+function emfOf(
   metrics: Metrics,
   { service, tenant, isWatched }: Pick<TurnMetricsOptions, 'service' | 'isWatched'> & { tenant: string },
 ): object {

@@ -5,7 +5,7 @@ import type { Middleware } from '@anthropic-ai/sdk/client';
  * The longest time in which nothing of a reply comes, in milliseconds: between its events, also while Claude thinks
  * unseen, the API sends pings.
  */
-export const LONGEST_SILENCE_MS = 60_000;
+const LONGEST_SILENCE_MS = 60_000;
 
 /**
  * Makes the middleware of Claude's client that breaks a reply off once nothing of it has come for `longestMs`

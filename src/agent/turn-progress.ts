@@ -55,7 +55,7 @@ export function isUnfinished(reply: BetaMessage): boolean {
 }
 
 /** Tells whether the next reply is the rest of this one. */
-export function isGoingOn(reply: BetaMessage | undefined): boolean {
+function isGoingOn(reply: BetaMessage | undefined): boolean {
   return reply !== undefined && meaningOf(reply).asks === 'rest';
 }
 

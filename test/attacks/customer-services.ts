@@ -26,7 +26,7 @@ export interface CustomerServices extends AsyncDisposable {
 
 /** The ways in which a customer takes his key away. */
 export const KEY_KINDS = ['KMS, disabled', 'Transit, no policy', 'Transit, no version'] as const;
-export type KeyKind = (typeof KEY_KINDS)[number];
+type KeyKind = (typeof KEY_KINDS)[number];
 
 export async function startCustomerServices(): Promise<CustomerServices> {
   const [kms, site] = await Promise.all([startFakeKms(), openTransitSite()]);

@@ -27,7 +27,7 @@ export interface Place extends Disposable {
   sealedMemory(args: readonly string[], given: Given): Promise<Answer>;
 }
 
-export interface Given {
+interface Given {
   readonly input: Uint8Array;
   readonly settings: Readonly<Record<string, string>>;
   /** It runs at a screen, with a keyboard that types the input. */

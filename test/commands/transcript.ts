@@ -1,7 +1,7 @@
 import manifest from '../../package.json' with { type: 'json' };
 
 /** A line that is typed, and what stands below it. */
-export interface Step {
+interface Step {
   readonly typed: string;
   /** The lines of a document that is given as standard input (`<<EOF`). */
   readonly input: string;

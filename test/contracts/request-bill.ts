@@ -16,7 +16,7 @@ export interface Bill {
 }
 
 /** A memory whose requests are counted. */
-export interface MeteredMemory {
+interface MeteredMemory {
   readonly memory: Memory;
   /** The requests since the last call. */
   bill(): Bill;

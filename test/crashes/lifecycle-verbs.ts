@@ -60,10 +60,9 @@ const TTL_MS = 300;
 /** Old enough for a migration, which leaves alone what its writer may still take back. */
 const AHEAD_MS = 120_000;
 
-export const [OLD_ROOT, NEW_ROOT] = [6, 7].map((byte) => Buffer.alloc(32, byte).toString('base64')) as [
-  string,
-  string,
-];
+const rootKey = (byte: number): string => Buffer.alloc(32, byte).toString('base64');
+export const OLD_ROOT = rootKey(6);
+const NEW_ROOT = rootKey(7);
 
 /** Writes the files, some of them by way of a directory rename, and a record of each class. */
 export async function fillTenant(options: MemoryOptions): Promise<void> {

@@ -7,7 +7,7 @@ import { PROGRAM_ENV, putNpx } from '../stage/programs.ts';
 import { blocksOf } from './pages.ts';
 
 /** The text that was printed on both streams, and how the last line ended. */
-export interface Typed {
+interface Typed {
   readonly stdout: string;
   readonly stderr: string;
   readonly code: number;

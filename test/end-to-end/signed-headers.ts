@@ -47,6 +47,6 @@ export function signedHeaders(request: RequestToSign): Readonly<Record<string, s
   };
 }
 
-export function sha256(text: string): string {
+function sha256(text: string): string {
   return createHash('sha256').update(text).digest('hex');
 }

@@ -14,7 +14,7 @@ export interface Witness {
   said(): { readonly model: readonly string[]; readonly operator: readonly string[] };
 }
 
-export interface Refusal {
+interface Refusal {
   readonly code: string;
   readonly sentence: string;
 }

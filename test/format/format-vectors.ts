@@ -83,7 +83,7 @@ interface Identified {
   readonly id: string;
 }
 
-export interface RefuseObject extends Identified, Expected {
+interface RefuseObject extends Identified, Expected {
   readonly what: string;
   readonly base?: string;
   readonly keyring?: string;
@@ -92,7 +92,7 @@ export interface RefuseObject extends Identified, Expected {
   readonly forge?: ObjectForgery;
 }
 
-export interface RefuseKeyring extends Identified, Expected {
+interface RefuseKeyring extends Identified, Expected {
   readonly what: string;
   readonly base?: string;
   readonly tenant?: string;
@@ -102,7 +102,7 @@ export interface RefuseKeyring extends Identified, Expected {
   readonly forge?: KeyringForgery;
 }
 
-export interface Rebind extends Identified, Expected {
+interface Rebind extends Identified, Expected {
   readonly base: string;
   readonly keyring: string;
   readonly from: string;

@@ -25,7 +25,7 @@ export interface GoldenFile {
 }
 
 /** An object of another class. */
-export interface GoldenRecord {
+interface GoldenRecord {
   /** The class, and where it has several grammars which of them; in the history's store alone. */
   readonly kind?: string;
   readonly version: number;

@@ -15,7 +15,7 @@ import {
 } from './format-vectors.ts';
 
 /** Finds the case of a group by its id. */
-export function byId<T extends { readonly id: string }>(cases: readonly T[], id: string): T {
+function byId<T extends { readonly id: string }>(cases: readonly T[], id: string): T {
   const found = cases.find((one) => one.id === id);
   if (found === undefined) throw new Error(`format-1.json has no case ${id}`);
   return found;

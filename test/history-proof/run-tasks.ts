@@ -4,7 +4,7 @@ import pLimit from 'p-limit';
 import type { Task } from './parts.ts';
 
 /** `cut off`: the caller ended it, or it was not begun. */
-export type Verdict = 'holds' | 'FAILED' | 'cut off';
+type Verdict = 'holds' | 'FAILED' | 'cut off';
 
 export interface Result {
   readonly task: Task;

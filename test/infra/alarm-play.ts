@@ -126,7 +126,7 @@ const TOKEN = /\s*(&&|\|\||!=|>=|<=|[(){}=<>]|"[^"]*"|[$\w.-]+)/y;
  *
  * @throws Error for a pattern of another kind.
  */
-export function matches(pattern: string, line: LogLine): boolean {
+function matches(pattern: string, line: LogLine): boolean {
   const tokens: string[] = [];
   TOKEN.lastIndex = 0;
   for (let found = TOKEN.exec(pattern); found !== null; found = TOKEN.exec(pattern))

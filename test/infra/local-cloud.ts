@@ -14,7 +14,7 @@ export interface TestCloudOptions {
   readonly maxConcurrency?: number;
 }
 
-export interface Reply {
+interface Reply {
   readonly tenant: string;
   readonly turn: string;
   readonly outcome: string;

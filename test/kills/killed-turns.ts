@@ -16,7 +16,7 @@ import type { Around, StoreCall } from '../stage/store-wrappers.ts';
 import { at, createSite, type StoreKind, type TestClient, type TestSite } from '../stage/test-tree.ts';
 
 /** One command of Claude's; an edit brings a word of its own, a delete or a rename takes a file that no other takes. */
-export type Input = Readonly<Record<string, string | number>>;
+type Input = Readonly<Record<string, string | number>>;
 /** The replies of a turn before its last one, each with the commands that it calls at once. */
 export type Script = readonly (readonly Input[])[];
 

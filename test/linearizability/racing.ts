@@ -19,7 +19,7 @@ export interface RacedSeam {
   run?(run: Run, life: BuggyLife): Run;
 }
 
-export type Run = (command: Command) => Promise<Result>;
+type Run = (command: Command) => Promise<Result>;
 
 /** The facts that a seeded bug may know of its process. */
 export interface BuggyLife {

@@ -31,7 +31,7 @@ export function recordScores(room: string, scores: Scores): void {
 }
 
 /** The last draw from each room that was recorded, and its score. */
-export function recordedDraws(): Readonly<Record<string, Draw & Score>> {
+function recordedDraws(): Readonly<Record<string, Draw & Score>> {
   return JSON.parse(readFileSync(DRAWS, 'utf8')) as Readonly<Record<string, Draw & Score>>;
 }
 

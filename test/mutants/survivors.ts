@@ -1,5 +1,5 @@
 /** Says why a mutant that no test kills may stay. */
-export type Reason =
+type Reason =
   /** Behaves as the code does, whatever is asked. */
   | 'equivalent'
   /** Changes what a call costs, and nothing else. */

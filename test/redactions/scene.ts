@@ -19,9 +19,9 @@ import { type VersionedStore, versionedStore } from '../stage/versioned-store.ts
 import type { VirtualTime } from '../stage/virtual-time.ts';
 
 /** The text that is taken out. No other text of a scene contains it. */
-export const SECRET = 'the card is 4929 1838';
+const SECRET = 'the card is 4929 1838';
 /** The path at which the file begins, and the paths to which renames bring it: each in a directory of its own. */
-export const [PATH, NEXT, THIRD] = ['/memories/d/a', '/memories/e/a', '/memories/third'];
+const [PATH, NEXT, THIRD] = ['/memories/d/a', '/memories/e/a', '/memories/third'];
 
 /** Which texts the file had, before anybody redacts or writes. */
 export type Past = 'once' | 'twice' | 'again';
@@ -42,7 +42,7 @@ export interface Scene {
   close(): Promise<void>;
 }
 
-export interface Process {
+interface Process {
   readonly client: TestClient;
   readonly history: History;
 }

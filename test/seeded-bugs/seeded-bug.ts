@@ -13,7 +13,7 @@ export interface SeededBug {
   readonly planted: 'seam' | PlantedText;
 }
 
-export interface PlantedText {
+interface PlantedText {
   /** From the root of the repository. */
   readonly file: string;
   /** It stands there once. */

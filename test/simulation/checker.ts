@@ -15,7 +15,7 @@ export interface Claim {
   readonly hints: Hints;
 }
 
-export interface Hints {
+interface Hints {
   readonly looked: readonly number[];
   /** Its own changes, and where these fail it those of any process that may have finished it. */
   readonly landed: readonly Change[];

@@ -17,7 +17,7 @@ export interface Execution {
   readonly operation: Operation | undefined;
 }
 
-export interface Request<T> {
+interface Request<T> {
   readonly label: string;
   readonly writes: boolean;
   /** The most times that the client sends it, as SDKs do. */
@@ -31,7 +31,7 @@ export interface Request<T> {
   execute(execution: Execution, done: (answer: T) => void): void;
 }
 
-export interface Answered<T> {
+interface Answered<T> {
   readonly answer: T;
   /** An earlier attempt may have been executed, too. */
   readonly retried: boolean;

@@ -37,7 +37,7 @@ export interface LandedVersion {
 }
 
 /** A version that a request found at a path, or would have put there. */
-export interface MetVersion {
+interface MetVersion {
   readonly path: string;
   readonly body: Uint8Array;
   readonly operation: Operation | undefined;
@@ -81,7 +81,7 @@ export interface Operation {
  * A create that was executed after its sender had given it up, or a second time because its sender had sent it again:
  * it may bring back what was deleted meanwhile, and no condition can tell that absence from the first.
  */
-export interface StrayCreate {
+interface StrayCreate {
   readonly at: number;
   readonly key: ObjectKey;
   readonly body: Uint8Array;
@@ -98,18 +98,18 @@ export interface Alarm {
 }
 
 /** A DELETE of a tombstone that a network delivered later than is relied on, and that hit a file. */
-export interface StrayDelete {
+interface StrayDelete {
   readonly at: number;
   readonly key: ObjectKey;
 }
 
 /** A file that a network delivered later than is relied on: its key may have been retired meanwhile. */
-export interface LateFile {
+interface LateFile {
   readonly at: number;
   readonly key: ObjectKey;
 }
 
-export interface LandedRecord {
+interface LandedRecord {
   readonly key: ObjectKey;
   readonly body: Uint8Array;
   /** True where it was put without a condition. */

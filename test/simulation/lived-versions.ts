@@ -6,7 +6,7 @@ import { isBelow } from './answer.ts';
 import type { History, LandedVersion, Operation } from './history.ts';
 
 /** A version that lay in the store at some moment. */
-export interface LivedVersion {
+interface LivedVersion {
   readonly id: string;
   readonly text: string;
   readonly mtime: number;

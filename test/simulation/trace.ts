@@ -17,6 +17,6 @@ export function createTrace(clock: () => number): Trace {
 }
 
 /** Writes an instant as milliseconds since the simulation began. */
-export function instant(at: number): string {
+function instant(at: number): string {
   return Number.isFinite(at) ? (at - START).toFixed(1).padStart(10) : '       end';
 }

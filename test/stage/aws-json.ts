@@ -25,7 +25,7 @@ export interface RawAnswer {
 }
 
 /** The end of a request: an answer, none at all, or a connection that breaks. */
-export type AwsAnswer = RawAnswer | 'silence' | 'break';
+type AwsAnswer = RawAnswer | 'silence' | 'break';
 
 /** An error of the service, thrown by what answers a request. */
 export class AwsRefusal extends Error {

@@ -1,7 +1,7 @@
 import { createCipheriv, createDecipheriv, randomBytes, randomUUID } from 'node:crypto';
 import { type AwsError, AwsRefusal, type AwsRequest, type RawAnswer, startAwsService } from './aws-json.ts';
 
-export type KeyState = 'Enabled' | 'Disabled' | 'PendingDeletion';
+type KeyState = 'Enabled' | 'Disabled' | 'PendingDeletion';
 
 /** A KMS of this process: symmetric keys, `GenerateDataKey` and `Decrypt`, and the states that refuse them. */
 export interface FakeKms extends AsyncDisposable {

@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 
 /** One request for the use of a key, as it was received. */
-export interface TransitRequest {
+interface TransitRequest {
   readonly verb: string;
   /** The path of the engine with its namespaces, and the name of the key. */
   readonly key: string;

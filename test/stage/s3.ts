@@ -14,7 +14,7 @@ export function findS3Server(name: S3ServerName): S3Server | undefined {
 }
 
 /** Answers the server of that name; throws when this run has none, so use it in hooks and tests only. */
-export function s3Server(name: S3ServerName): S3Server {
+function s3Server(name: S3ServerName): S3Server {
   const server = findS3Server(name);
   if (!server) throw new Error(`${serverTitle(name)} is not there`);
   return server;

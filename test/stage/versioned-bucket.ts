@@ -20,7 +20,7 @@ export async function createVersionedBucket(server: S3Server): Promise<TestBucke
 }
 
 /** The kind of lock that keeps a version from being removed. */
-export type Lock = ObjectLockRetentionMode | 'legal hold';
+type Lock = ObjectLockRetentionMode | 'legal hold';
 
 /** One version in a bucket, as a listing of the client names it. */
 interface Named {

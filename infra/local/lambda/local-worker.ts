@@ -37,7 +37,7 @@ export interface LocalWorker extends AsyncDisposable {
   failSending(error: Error | undefined): void;
 }
 
-export interface DeliverRequest {
+interface DeliverRequest {
   readonly worker?: Worker;
   readonly remainingMs?: number;
 }

@@ -3,7 +3,7 @@ import type { Flags } from '../run/invocation.ts';
 import { isListed, OPTIONS_TOPIC } from './help.ts';
 
 /** The kind of word that stands at a place of a command line. */
-export type Kind = 'path' | 'strict path' | 'version' | 'side' | 'actor' | 'file' | 'word';
+type Kind = 'path' | 'strict path' | 'version' | 'side' | 'actor' | 'file' | 'word';
 
 /** The place that is being typed, and what was typed before it. */
 export interface Slot {

@@ -10,7 +10,7 @@ import { tellWaits } from './waits.ts';
  * 4: the root key that the settings of the tenant name is withheld. 130: interrupted by the user.
  */
 export const EXIT_FAILED = 1;
-export const EXIT_MISUSED = 2;
+const EXIT_MISUSED = 2;
 export const EXIT_UNTOLD = 3;
 const EXIT_KEY_WITHHELD = 4;
 const EXIT_INTERRUPTED = 130;

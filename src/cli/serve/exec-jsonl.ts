@@ -10,7 +10,7 @@ export type Answer =
   | { readonly ok: false; readonly content: string; readonly code: string };
 
 /** The answer to a line that is no command of the tool. */
-export interface Done {
+interface Done {
   readonly isError: false;
   readonly content: unknown;
 }

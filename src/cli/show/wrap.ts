@@ -1,7 +1,7 @@
 import { stripVTControlCharacters } from 'node:util';
 
 /** Pieces of one line keep this distance. */
-export const GAP = '  ';
+const GAP = '  ';
 
 /**
  * Rows of pieces for a screen: what does not fit beside the rest of its row begins the next one. A piece that is longer

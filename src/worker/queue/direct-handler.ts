@@ -10,7 +10,7 @@ export type LambdaContext = Pick<Context, 'getRemainingTimeInMillis'> &
 /**
  * The error that a state machine catches: `error.name` is `TurnLater` or `TurnFailed`, the message is the code alone.
  */
-export class TurnNotAnswered extends Error {
+class TurnNotAnswered extends Error {
   override readonly name: 'TurnLater' | 'TurnFailed';
 
   constructor({ state, code }: NotAnswered) {

@@ -64,7 +64,7 @@ const LEAKS = [
   '[object ',
 ];
 
-export function checked(driver: MemoryDriver): CheckedMemory {
+function checked(driver: MemoryDriver): CheckedMemory {
   const { put, dump, reset, runAll } = driver;
   const run = async (input: Input): Promise<Outcome> => {
     const before = input['command'] === 'view' ? undefined : await dump();

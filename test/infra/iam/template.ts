@@ -4,7 +4,7 @@ export interface Template {
   readonly Outputs?: Readonly<Record<string, { readonly Value: unknown }>>;
 }
 
-export interface TemplateResource {
+interface TemplateResource {
   readonly Type: string;
   readonly Properties: Readonly<Record<string, unknown>>;
 }

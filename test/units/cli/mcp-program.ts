@@ -15,7 +15,7 @@ type Env = Readonly<Record<string, string>>;
 
 /** The protocol with a handshake, and the one of 2026 without. */
 export const ERAS = ['legacy', 'auto'] as const;
-export type Era = (typeof ERAS)[number];
+type Era = (typeof ERAS)[number];
 
 /** The command line as it is packed, in a folder with a store of its own. */
 export interface McpSite extends AsyncDisposable {
@@ -30,7 +30,7 @@ export interface McpSite extends AsyncDisposable {
   serve(env?: Env, args?: readonly string[]): Promise<ServedMcp>;
 }
 
-export interface ServedMcp {
+interface ServedMcp {
   readonly url: string;
   readonly token: string;
   readonly child: ChildProcessWithoutNullStreams;

@@ -9,7 +9,7 @@ import { timeOf } from '../../../infra/local/lambda/local-worker.ts';
 import type { LambdaContext } from '../../../src/worker/index.ts';
 
 /** A message that a queue took, and the second of the queue's own clock at which it took it. */
-export interface Taken {
+interface Taken {
   readonly at: number;
   readonly body: string;
   readonly attributes: Readonly<Record<string, string | undefined>>;

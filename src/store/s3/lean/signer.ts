@@ -17,7 +17,7 @@ interface SignerOptions {
   readonly custom: boolean;
 }
 
-export interface Signature {
+interface Signature {
   readonly request: HttpRequest;
   /** Takes the server's clock from an answer, so that the next request is signed by it. */
   learnClock(answer: HttpAnswer): void;

@@ -21,7 +21,7 @@ interface Shift {
   readonly sources: readonly { readonly node: Node | null }[];
 }
 
-export interface Shown {
+interface Shown {
   readonly agent: AgentSite;
   readonly served: ServedPage;
   readonly context: BrowserContext;

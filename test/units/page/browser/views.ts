@@ -31,7 +31,7 @@ sealed-memory verify --tenant acme --store s3://a-bucket-of-some-length/a-prefix
 
 /** Names, actors and lines as long as they come, so that a pane that has no room for them shows it. */
 const LONG = 'a-name-that-is-longer-than-its-row-by-far';
-export const TENANT = 'customer-4711-of-the-north-of-europe-and-its-islands';
+const TENANT = 'customer-4711-of-the-north-of-europe-and-its-islands';
 const ACTOR = 'an agent of some length that answers mails';
 const ACME = `/memories/customers/north-of-europe/${LONG}/acme-bakery.md`;
 const PLAN = '/memories/plan.md';
