@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { describe, expect, it } from 'vitest';
-import { oneIn } from '../runner/thorough.ts';
+import { oneIn, rowsOf } from '../runner/thorough.ts';
 import { openPlace } from './place.ts';
 import { play, readTranscripts } from './play.ts';
 import { runLine } from './shell.ts';
@@ -52,12 +52,7 @@ async function endOf(line: string) {
 }
 
 describe('a path that a person typed', { timeout: 60_000 }, () => {
-  const forms = Object.entries({ ...FORMS, ...FORMS_OF_PEOPLE }).map(([name, form], at) => ({
-    name,
-    form,
-    at,
-  }));
-  describe.each(forms)('with $name', ({ form, at }) => {
+  describe.each(rowsOf({ ...FORMS, ...FORMS_OF_PEOPLE }))('with $name', ({ row: form, at }) => {
     it.each(oneIn(2, transcripts, at))(
       'leads to the same, and is answered the same: $title',
       async (transcript) => {

@@ -12,7 +12,7 @@ import { sensitiveInformation } from '../../src/policy/index.ts';
 import { parseLines } from '../../src/sessions/page.ts';
 import { inTurns } from '../../src/time.ts';
 import { fingerprintOf, parseTurnText } from '../../src/worker/turn/turn-message.ts';
-import { oneIn } from '../runner/thorough.ts';
+import { oneIn, rowsOf } from '../runner/thorough.ts';
 import { roundsDuring, watchProcessor } from '../stage/measures.ts';
 
 /*
@@ -126,14 +126,10 @@ async function leastTime(work: Work, text: string, enough: number): Promise<numb
   return least;
 }
 
-const numbered = (works: Readonly<Record<string, Work>>) =>
-  Object.keys(works).map((name, at) => ({ name, at }));
-
 /** Below this a ratio tells of the clock and of what runs beside. */
 const TELLING_MS = 4;
 
-describe.each(numbered(WORKS))('$name', ({ name, at }) => {
-  const work = WORKS[name] ?? find;
+describe.each(rowsOf(WORKS))('$name', ({ row: work, at }) => {
   it.each(oneIn(3, Object.keys(TEXTS), at))(
     'of twice as many %s takes three times as long at most',
     async (text) => {
@@ -153,13 +149,13 @@ describe.each(numbered(WORKS))('$name', ({ name, at }) => {
   );
 });
 
-describe.each(numbered(STEPS))('$name', ({ name, at }) => {
+describe.each(rowsOf(STEPS))('$name', ({ name, row: work, at }) => {
   it.each(oneIn(3, Object.keys(TEXTS), at))('of %s lets others run for each 64 KiB', async (text) => {
     const given = textOf(text, 4 * KIB_64);
     const bytes = new TextEncoder().encode(given).length;
     // One line is taken at once by what goes from line to line.
     const steps = /search|comparison/.test(name) && !given.includes('\n') ? 0 : Math.floor(bytes / KIB_64);
-    const rounds = await roundsDuring(async () => STEPS[name]?.(given));
+    const rounds = await roundsDuring(async () => work(given));
     expect(rounds).toBeGreaterThanOrEqual(steps);
   });
 });

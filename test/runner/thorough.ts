@@ -17,6 +17,13 @@ export function oneIn<T>(n: number, each: readonly T[], from = 0): readonly T[] 
   return THOROUGH ? each : each.filter((_, i) => i % n === from % n);
 }
 
+/** Makes the rows of a table, each with its number, from which `oneIn` counts. */
+export function rowsOf<T>(
+  table: Readonly<Record<string, T>>,
+): readonly { readonly name: string; readonly row: T; readonly at: number }[] {
+  return Object.entries(table).map(([name, row], at) => ({ name, row, at }));
+}
+
 /** How much is tried in a usual run, and how much with `TEST_THOROUGH=1`. */
 export function amount({ usual, thorough }: { readonly usual: number; readonly thorough: number }): number {
   return THOROUGH ? thorough : usual;

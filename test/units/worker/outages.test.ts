@@ -10,7 +10,7 @@ import { openSqliteObjectStore } from '../../../src/store/sqlite/sqlite-store.ts
 import { ApiRefusal } from '../../../src/testing/claude/api-refusal.ts';
 import { createReplies } from '../../../src/worker/queue/replies.ts';
 import type { WorkerOptions } from '../../../src/worker/worker.ts';
-import { oneIn } from '../../runner/thorough.ts';
+import { oneIn, rowsOf } from '../../runner/thorough.ts';
 import { interceptStore } from '../../stage/store-wrappers.ts';
 import { createFastQueue, type FastQueue } from './fast-queue.ts';
 
@@ -175,9 +175,8 @@ const WAITS = [
   { fifo: true, over: HOUR, count: 3 },
   { fifo: true, over: 10 * HOUR, count: 3 },
 ];
-const EACH_OUTAGE = Object.entries(OUTAGES).map(([name, told], at) => ({ name, told, at }));
 
-describe.each(EACH_OUTAGE)('for as long as $name', ({ told: [code, outage], at }) => {
+describe.each(rowsOf(OUTAGES))('for as long as $name', ({ row: [code, outage], at }) => {
   it.each(oneIn(2, WAITS, at))(
     'a turn waits, and is answered a quarter of an hour behind it: %o',
     async ({ fifo, over, count }) => {
