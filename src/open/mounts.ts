@@ -1,4 +1,6 @@
+import { hasReason, MemoryError } from '../errors.ts';
 import type { TenantId } from '../format/object-keys.ts';
+import type { KeyringCache } from '../keys/keyring-cache.ts';
 import { type BaseStore, openBaseStore } from '../store/open-store.ts';
 import type { Tree } from '../tree/tree.ts';
 import type { VersionCache } from '../tree/version-cache.ts';
@@ -67,7 +69,7 @@ export async function openMounts(
         tenant,
         credentials,
         cache: shared.openCache(),
-        mount: point,
+        mount: { expires: point.expires, asMounted },
       });
     const parts = await wire(view?.settings ?? settings);
     const followed = current && view && followKeys(current, { keys: view.keys, parts, wire });
@@ -156,4 +158,35 @@ function warnOfWritable(opened: readonly OpenedMount[]): void {
   writable[0]?.parts.context.logger.warn(
     `This memory is read-only, and takes writes below a mount that is not, of ${tenants}: give the mount readOnly as well, or :ro.`,
   );
+}
+
+/**
+ * Makes the keyring of a mounted tenant say whose it is. This means that another tenant that was shredded is no end of
+ * the memory in which it is mounted, and that its holder of a root key is not the one of that memory.
+ */
+function asMounted(keyrings: KeyringCache): KeyringCache {
+  const told = async <T>(loading: Promise<T>): Promise<T> => {
+    try {
+      return await loading;
+    } catch (error) {
+      throw errorOfMount(error);
+    }
+  };
+  return {
+    ...keyrings,
+    load: (request) => told(keyrings.load(request)),
+    look: (request) => told(keyrings.look(request)),
+  };
+}
+
+function errorOfMount(error: unknown): unknown {
+  if (hasReason(error, 'destroyed')) {
+    return new MemoryError('key_unavailable', 'A mounted tenant was shredded: take its mount out.', {
+      details: { reason: 'mount_destroyed' },
+    });
+  }
+  if (!(error instanceof MemoryError) || error.details['keyHolder'] === undefined) return error;
+  const { code, message, retry, cause, details } = error;
+  const { keyHolder: _, ...rest } = details;
+  return new MemoryError(code, `${message} That tenant is mounted here.`, { retry, cause, details: rest });
 }

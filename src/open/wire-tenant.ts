@@ -1,5 +1,3 @@
-import { createAccessRecords } from '../admin/expiry/access-records.ts';
-import { hasReason, MemoryError } from '../errors.ts';
 import { createLayout, type TenantId } from '../format/object-keys.ts';
 import { MAX_CONTENT_BYTES } from '../format/sizes.ts';
 import type { History } from '../history/history.ts';
@@ -109,7 +107,12 @@ export interface TenantWiring {
   /** The process's memory of the tenant's keyring so far. */
   readonly guard?: RollbackGuard | undefined;
   /** The mount through which the tenant is seen in another memory; absent: it is seen by itself. */
-  readonly mount?: Pick<MountPoint, 'expires'> | undefined;
+  readonly mount?:
+    | (Pick<MountPoint, 'expires'> & {
+        /** Makes failures of the keyring say that it is the mounted tenant's. */
+        asMounted(keyrings: KeyringCache): KeyringCache;
+      })
+    | undefined;
   /** Hears that this process has begun the tenant, in the place of the logger, whose lines name no tenant. */
   readonly onBegun?: (() => void) | undefined;
   /** The order of commands that other memories of the tenant in this process share. */
@@ -149,37 +152,6 @@ export function openSessions(context: Tenant, run: Around): Sessions {
   const load = async (): Promise<Sessions> =>
     (await import('../sessions/sessions.ts')).createSessions(context);
   return lazily(run, load, SESSIONS);
-}
-
-/**
- * Makes the keyring of a mounted tenant say whose it is. This means that another tenant that was shredded is no end of
- * the memory in which it is mounted, and that its holder of a root key is not the one of that memory.
- */
-function ofMount(keyrings: KeyringCache): KeyringCache {
-  const told = async <T>(loading: Promise<T>): Promise<T> => {
-    try {
-      return await loading;
-    } catch (error) {
-      throw errorOfMount(error);
-    }
-  };
-  return {
-    ...keyrings,
-    load: (request) => told(keyrings.load(request)),
-    look: (request) => told(keyrings.look(request)),
-  };
-}
-
-function errorOfMount(error: unknown): unknown {
-  if (hasReason(error, 'destroyed')) {
-    return new MemoryError('key_unavailable', 'A mounted tenant was shredded: take its mount out.', {
-      details: { reason: 'mount_destroyed' },
-    });
-  }
-  if (!(error instanceof MemoryError) || error.details['keyHolder'] === undefined) return error;
-  const { code, message, retry, cause, details } = error;
-  const { keyHolder: _, ...rest } = details;
-  return new MemoryError(code, `${message} That tenant is mounted here.`, { retry, cause, details: rest });
 }
 
 const plainly: Around = (call) => call();
@@ -241,7 +213,7 @@ export async function wireTenant(wiring: TenantWiring): Promise<OpenTenant> {
     createTenants: settings.createTenants,
     onBegun: wiring.onBegun ?? (() => logger.info('a tenant was begun')),
   });
-  const keyrings = wiring.mount === undefined ? own : ofMount(own);
+  const keyrings = wiring.mount?.asMounted(own) ?? own;
   const clocks = { clock: Date.now, monotonic: () => performance.now() };
   const isLimited = limits.files !== undefined || limits.tenantBytes !== undefined;
   const context: Tenant = {
@@ -267,7 +239,9 @@ export async function wireTenant(wiring: TenantWiring): Promise<OpenTenant> {
     pause,
     logger,
     loadSaver: async () => (await import('../history/save/version-saver.ts')).VERSION_SAVER,
-    ...(recordsReads && { accessRecords: createAccessRecords() }),
+    ...(recordsReads && {
+      accessRecords: (await import('../admin/expiry/access-records.ts')).createAccessRecords(),
+    }),
     concurrency: settings.concurrency,
     concurrentBytes: CONCURRENT_BYTES,
   };
