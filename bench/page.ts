@@ -24,9 +24,9 @@ const MOST_RATIO = 1.25;
 
 /** From the navigation of a browser to the first rows of the page, and to its whole tree. */
 export async function page(lab: Lab): Promise<void> {
-  const executable = await findChromium(process.env);
-  if (executable === undefined) return lab.lacks('the page', 'there is no Chromium');
-  const browser = await launchChromium(executable);
+  const chromium = await findChromium(process.env);
+  if ('reason' in chromium) return lab.lacks('the page', chromium.reason);
+  const browser = await launchChromium(chromium);
   lab.stack.defer(() => browser.close());
   const folder = join(await temporaryFolder(lab), 'page');
   await bundlePage(folder);

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, describe, expect, it } from 'vitest';
+import { isNotRun } from '../runner/not-run.ts';
 import { firstOrAll } from '../runner/thorough.ts';
 
 const SCRIPT = fileURLToPath(new URL('./full-disk.ts', import.meta.url));
@@ -17,14 +18,15 @@ const MOUNTING = [
   ['unshare', '-rm'],
   ['sudo', '-n', 'unshare', '-m'],
 ].find(([program = '', ...options]) => spawnSync(program, [...options, 'true']).status === 0);
-const inCi = process.env['CI'] === 'true';
+const NO_DISK = { reason: 'neither user namespaces nor sudo: no disk can be mounted' };
+const isMissing = isNotRun('A memory on a full disk', MOUNTING ?? NO_DISK);
 
-describe.skipIf(MOUNTING === undefined && !inCi)('a memory on a disk without a byte of room', () => {
+describe.skipIf(isMissing)('a memory on a disk without a byte of room', () => {
   const folder = mkdtempSync(join(tmpdir(), 'sealed-memory-full-'));
   afterAll(() => rmSync(folder, { recursive: true }));
 
   const runOn = (size: string, part: string, history: 'on' | 'off'): unknown => {
-    if (MOUNTING === undefined) throw new Error('neither user namespaces nor sudo: no disk can be mounted');
+    if (MOUNTING === undefined) throw new Error(NO_DISK.reason);
     const [program = '', ...options] = MOUNTING;
     const mount = 'mount -t tmpfs -o size="$0" tmpfs "$1" && exec "$2" "$3" "$1" "$4" "$5"';
     const run = spawnSync(

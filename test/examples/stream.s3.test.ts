@@ -12,14 +12,12 @@ import { type FunctionProcess, startProcess } from '../../infra/local/lambda/loc
 import { findRuntimeClient } from '../../infra/local/lambda/runtime-client.ts';
 import { inTests } from '../../infra/local/programs/install-options.ts';
 import { sourcesOfEntryPoints } from '../runner/entry-points.ts';
+import { isNotRun } from '../runner/not-run.ts';
 
 const SLOW = 60_000;
 const options = inTests(process.env, (line) => console.log(`Lambda: ${line}`));
 const runtime = await findRuntimeClient(process.env, options);
-if ('reason' in runtime) {
-  if (options.mayInstall) throw new Error(runtime.reason);
-  console.log(`Lambda: examples/stream under its runtime client did NOT RUN: ${runtime.reason}`);
-}
+const isMissing = isNotRun('examples/stream under the runtime client of Lambda', runtime);
 
 /**
  * Answers what a function URL makes of the bytes: a prelude of status and headers, eight zeros, and the body after
@@ -42,7 +40,7 @@ async function responseOf(bytes: AsyncIterable<Buffer>): Promise<Response> {
   return new Response(body, { status: statusCode, headers });
 }
 
-describe.skipIf('reason' in runtime)('examples/stream under the runtime client of Lambda', () => {
+describe.skipIf(isMissing)('examples/stream under the runtime client of Lambda', () => {
   const stack = new AsyncDisposableStack();
   afterAll(() => stack.disposeAsync(), SLOW);
   const { publicKey, privateKey } = generateKeyPairSync('ed25519');

@@ -9,6 +9,7 @@ import { createTurnStream, type Ended, MOST_BODY_BYTES } from '../../examples/st
 import { findChromium, launchChromium } from '../../infra/local/programs/chromium.ts';
 import { createMemoryPool, MemoryError, type MemoryPool } from '../../src/index.ts';
 import { ApiRefusal, type ClaudeScript, createScriptedClaude } from '../../src/testing/index.ts';
+import { isNotRun } from '../runner/not-run.ts';
 
 const NOTE = { command: 'create', path: '/memories/launch.md', file_text: 'May' };
 
@@ -226,12 +227,13 @@ describe('of what failed examples/stream tells no more than whether to try again
 });
 
 const chromium = await findChromium(process.env);
+const isMissing = isNotRun('The page of examples/stream', chromium);
 
-describe.skipIf(chromium === undefined)('the page of examples/stream', { timeout: 120_000 }, () => {
+describe.skipIf(isMissing)('the page of examples/stream', { timeout: 120_000 }, () => {
   it('shows the words while the turn is at work', async () => {
     const { play, goOn } = slowly();
     const server = await serve(play);
-    const browser = stack.adopt(await launchChromium(chromium ?? ''), (open) => open.close());
+    const browser = stack.adopt(await launchChromium(chromium), (open) => open.close());
     const page = await browser.newPage();
     await page.goto(`${server.url}#${server.tokenFor('acme')}`);
     await page.getByLabel('Message').fill('When is the launch?');

@@ -1,11 +1,10 @@
 import { describe, expect, it } from 'vitest';
+import { isNotRun } from '../runner/not-run.ts';
 import { findCfnLint } from './cfn-lint.ts';
 import { synthesizeText } from './synthesized.ts';
 
 const linter = await findCfnLint(process.env);
-const missing = 'reason' in linter ? linter.reason : undefined;
-const inCi = process.env['CI'] === 'true' || process.env['CI'] === '1';
-if (missing !== undefined) console.log(`cfn-lint did not run: ${missing}`);
+const isMissing = isNotRun('cfn-lint', linter);
 
 const EVERYTHING = {
   prefix: 'memories',
@@ -19,7 +18,7 @@ const EVERYTHING = {
   formerRootKeyArns: 'arn:aws:kms:eu-central-1:111122223333:key/11111111-2222-3333-4444-555555555555',
 };
 
-describe.skipIf(missing !== undefined && !inCi)('cfn-lint', { timeout: 60_000 }, () => {
+describe.skipIf(isMissing)('cfn-lint', { timeout: 60_000 }, () => {
   async function lint(template: string): Promise<readonly string[]> {
     if ('reason' in linter) throw new Error(linter.reason);
     return linter.lint(template);

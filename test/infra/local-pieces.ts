@@ -1,5 +1,6 @@
 import { getPieces, type Pieces } from '../../infra/local/pieces.ts';
 import { inTests } from '../../infra/local/programs/install-options.ts';
+import { isNotRun } from '../runner/not-run.ts';
 import { findS3Server } from '../stage/s3.ts';
 
 /**
@@ -9,12 +10,9 @@ import { findS3Server } from '../stage/s3.ts';
 export async function localPieces(): Promise<Pieces | undefined> {
   const minio = findS3Server('minio');
   if (minio === undefined) return undefined;
-  const say = (line: string): void => console.log(`Cloud: ${line}`);
-  const options = inTests(process.env, say);
+  const options = inTests(process.env, (line) => console.log(`Cloud: ${line}`));
   const pieces = await getPieces(process.env, minio, options);
   if (!('reasons' in pieces)) return pieces;
-  const missing = pieces.reasons.join('; ');
-  if (options.mayInstall) throw new Error(`the cloud on one machine cannot be had: ${missing}`);
-  say(`its suites did NOT RUN: ${missing}`);
+  isNotRun('The cloud on one machine', { reason: pieces.reasons.join('; ') });
   return undefined;
 }

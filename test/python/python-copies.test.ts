@@ -16,14 +16,13 @@ import { osRandom as random } from '../../src/store/os-random.ts';
 import { openSqliteObjectStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { input } from '../format/format-vectors.ts';
 import { keyringFields, objectFields, sealingKeys, vectorBytes } from '../format/vector-parts.ts';
+import { isNotRun } from '../runner/not-run.ts';
 import { copyToFolder } from '../stage/object-folder.ts';
 import { findPython, type PythonRequest } from './python.ts';
 
 await loadSodium();
 const python = await findPython(process.env);
-const missing = 'reason' in python ? python.reason : undefined;
-const inCi = process.env['CI'] === 'true' || process.env['CI'] === '1';
-if (missing !== undefined) console.log(`Copies of stores were not read with Python: ${missing}`);
+const isMissing = isNotRun('The copies of stores, read with Python', python);
 
 const home = mkdtempSync(join(tmpdir(), 'sealed-memory-python-copies-'));
 afterAll(() => rmSync(home, { recursive: true }));
@@ -82,7 +81,7 @@ function newTenant(names: NameMode) {
 
 const zeros = b64(new Uint8Array(16));
 
-describe.skipIf(missing !== undefined && !inCi)(
+describe.skipIf(isMissing)(
   'a store copied to a folder, read by the second implementation',
   { timeout: 60_000 },
   () => {
@@ -167,7 +166,7 @@ describe.skipIf(missing !== undefined && !inCi)(
   },
 );
 
-describe.skipIf(missing !== undefined && !inCi)('both implementations', { timeout: 60_000 }, () => {
+describe.skipIf(isMissing)('both implementations', { timeout: 60_000 }, () => {
   const fields = objectFields('with-all');
   const from = fields.name as LogicalName;
   const to = '/memories/elsewhere' as LogicalName;

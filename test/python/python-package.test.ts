@@ -7,14 +7,13 @@ import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { bundleCli } from '../../infra/bundle-cli.ts';
+import { isNotRun } from '../runner/not-run.ts';
 import { PROGRAM_ENV } from '../stage/programs.ts';
 import { commands, lastResults, type PlayedClaude, playClaude } from '../stage/scripted-claude.ts';
 import { findPythonSdks } from './python-sdks.ts';
 
 const python = await findPythonSdks(process.env);
-const missing = 'reason' in python ? python.reason : undefined;
-const inCi = process.env['CI'] === 'true' || process.env['CI'] === '1';
-if (missing !== undefined) console.log(`The Python package was not tested: ${missing}`);
+const isMissing = isNotRun('The Python package', python);
 
 /** One test of test/python/package; `wrong` is empty when it passed. */
 interface Outcome {
@@ -41,7 +40,7 @@ const PARTS = [
   { say: 'Tea.' },
 ];
 
-describe.skipIf(missing !== undefined && !inCi)('the Python package', () => {
+describe.skipIf(isMissing)('the Python package', () => {
   let folder: string;
   let claudes: readonly PlayedClaude[];
   let pages: PlayedClaude;

@@ -2,13 +2,12 @@ import { describe, expect, it } from 'vitest';
 import { contentOfGolden, GOLDEN, GOLDEN_HISTORY } from '../format/golden.ts';
 import { BOX_CASES, HASH_KAT, HASH_LENGTHS, KDF_CASES } from '../format/known-answers.ts';
 import { seedOfRun } from '../runner/draws.ts';
+import { isNotRun } from '../runner/not-run.ts';
 import { amount } from '../runner/thorough.ts';
 import { findPython, type PythonAnswer, type PythonRequest } from './python.ts';
 
 const python = await findPython(process.env);
-const missing = 'reason' in python ? python.reason : undefined;
-const inCi = process.env['CI'] === 'true' || process.env['CI'] === '1';
-if (missing !== undefined) console.log(`The data files were not confirmed with Python: ${missing}`);
+const isMissing = isNotRun('The data files, asked of Python', python);
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -30,7 +29,7 @@ async function ask(requests: readonly PythonRequest[]): Promise<readonly unknown
   return (await python.ask(requests)).map(outcome);
 }
 
-describe.skipIf(missing !== undefined && !inCi)('the known answers', { timeout: 60_000 }, () => {
+describe.skipIf(isMissing)('the known answers', { timeout: 60_000 }, () => {
   it('of XChaCha20-Poly1305 are those of PyNaCl', async () => {
     const cases = BOX_CASES.filter(({ nonce }) => nonce.length === 24);
     const request = (one: (typeof cases)[number]) => ({
@@ -68,7 +67,7 @@ describe.skipIf(missing !== undefined && !inCi)('the known answers', { timeout: 
   });
 });
 
-describe.skipIf(missing !== undefined && !inCi)('the test vectors of format 1', { timeout: 300_000 }, () => {
+describe.skipIf(isMissing)('the test vectors of format 1', { timeout: 300_000 }, () => {
   it('are to the byte what their generator makes, and its reader takes all of them as told', async () => {
     if ('reason' in python) throw new Error(python.reason);
     expect(await python.complaintOf('make_vectors.py', '--check')).toBe('');
@@ -82,7 +81,7 @@ describe.skipIf(missing !== undefined && !inCi)('the test vectors of format 1', 
   });
 });
 
-describe.skipIf(missing !== undefined && !inCi)('the golden stores of format 1', { timeout: 60_000 }, () => {
+describe.skipIf(isMissing)('the golden stores of format 1', { timeout: 60_000 }, () => {
   const sets = GOLDEN.flatMap((set) => (set.format === 1 ? set.stores : []));
   const stores = [...sets, GOLDEN_HISTORY];
 

@@ -1,6 +1,8 @@
-import { describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import type { Vitest } from 'vitest/node';
 import type { S3Server } from '../../infra/local/servers/s3-server.ts';
-import { closingLines, leftOutLines, type RunSummary, seedLines } from './closing-lines.ts';
+import { ClosingLines, closingLines, leftOutLines, type RunSummary, seedLines } from './closing-lines.ts';
+import { isNotRun } from './not-run.ts';
 
 const minio: S3Server = {
   name: 'minio',
@@ -34,6 +36,55 @@ describe('leftOutLines', () => {
     expect(leftOutLines(9)).toEqual([
       '9 suites are left to CI and to TEST_THOROUGH=1; test/runner/test-files.ts says which and why.',
     ]);
+  });
+});
+
+describe('a suite that cannot run', () => {
+  const here = { reason: 'moto is not installed' };
+  afterEach(() => {
+    vi.unstubAllEnvs();
+    vi.restoreAllMocks();
+  });
+
+  /** Runs a suite that stands on `found`, and answers what the last lines of its run say, and whether it is skipped. */
+  function runOn(found: object): { readonly isSkipped: boolean; readonly last: string } {
+    const reporter = new ClosingLines({ leftOut: 0 });
+    reporter.onInit({ config: { watch: true } } as Vitest);
+    const said = vi.spyOn(console, 'log').mockImplementation((line) => {
+      const content = `${line}\nKMS: of something else\n`;
+      // Each file of a suite says the same.
+      for (const _ of ['a.test.ts', 'b.test.ts']) {
+        reporter.onUserConsoleLog({ content, type: 'stdout', browser: false, time: 0, size: 0 });
+      }
+    });
+    const written: string[] = [];
+    vi.spyOn(process.stdout, 'write').mockImplementation((text) => written.push(String(text)) > 0);
+    const isSkipped = isNotRun('KMS on moto', found);
+    reporter.onTestRunEnd([], []);
+    said.mockRestore();
+    vi.mocked(process.stdout.write).mockRestore();
+    return { isSkipped, last: written.join('') };
+  }
+
+  it('is skipped, and named with the reason in the last lines, once', () => {
+    vi.stubEnv('CI', '');
+    expect(runOn(here)).toEqual({
+      isSkipped: true,
+      last: 'KMS on moto did NOT RUN: moto is not installed\n0 passed, 0 failed, 0 skipped\n',
+    });
+  });
+
+  it('fails in CI', () => {
+    vi.stubEnv('CI', 'true');
+    expect(() => isNotRun('KMS on moto', here)).toThrow('KMS on moto cannot run: moto is not installed');
+  });
+
+  it('runs, and is not mentioned, where nothing is missing', () => {
+    vi.stubEnv('CI', 'true');
+    expect(runOn({ endpoint: 'http://127.0.0.1:5000' })).toEqual({
+      isSkipped: false,
+      last: '0 passed, 0 failed, 0 skipped\n',
+    });
   });
 });
 

@@ -1,6 +1,8 @@
 import { writeFileSync } from 'node:fs';
+import type { UserConsoleLog } from 'vitest';
 import type { Reporter, SerializedError, TestModule, Vitest } from 'vitest/node';
 import { type S3Outcome, type S3Server, serverTitle } from '../../infra/local/servers/s3-server.ts';
+import { isCi, notRunLines } from './not-run.ts';
 
 /** Counts of one run; `s3` are the tests that ran on a real server. */
 export interface RunSummary {
@@ -11,13 +13,15 @@ export interface RunSummary {
 }
 
 /**
- * Writes the last lines of a run: the seed of its draws where a test failed, how many suites were left out, what ran on
- * which S3 server, and `N passed, N failed, N skipped`.
+ * Writes the last lines of a run: the seed of its draws where a test failed, how many suites were left out, which ones
+ * did not run and why, what ran on which S3 server, and `N passed, N failed, N skipped`.
  * When no server was there the very last line says `S3 suites NOT RUN` and how to get one. Where
  * `TEST_SUMMARY_FILE` is set the counts go there too, as JSON.
  */
 export class ClosingLines implements Reporter {
   readonly #leftOut: number;
+  /** The suites for which something was missing; several files of one suite say the same. */
+  readonly #notRun = new Set<string>();
   #vitest: Vitest | undefined;
   #lines: readonly string[] = [];
 
@@ -32,6 +36,10 @@ export class ClosingLines implements Reporter {
     if (!vitest.config.watch) process.once('exit', () => this.#print());
   }
 
+  onUserConsoleLog({ content }: UserConsoleLog): void {
+    for (const line of notRunLines(content)) this.#notRun.add(line);
+  }
+
   onTestRunEnd(modules: readonly TestModule[], unhandled: readonly SerializedError[]): void {
     const vitest = this.#vitest;
     if (!vitest) return;
@@ -42,12 +50,13 @@ export class ClosingLines implements Reporter {
       servers: context?.s3Servers ?? [],
       outcome: context?.s3Outcome,
       everyTestWanted: vitest.config.testNamePattern === undefined && summary.failed === 0,
-      inCi: process.env['CI'] === 'true' || process.env['CI'] === '1',
+      inCi: isCi(process.env),
     });
     if (closing.fails) process.exitCode = 1;
     this.#lines = [
       ...seedLines(summary, process.env['TEST_SEED']),
       ...leftOutLines(this.#leftOut),
+      ...this.#notRun,
       ...closing.lines,
     ];
     const file = process.env['TEST_SUMMARY_FILE'];

@@ -3,6 +3,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { loadSodium } from '../../src/format/sodium.ts';
 import { findPython } from '../python/python.ts';
+import { isNotRun } from '../runner/not-run.ts';
 import type { Answer, Case, Request } from './case.ts';
 import { commandCases } from './command-cases.ts';
 import { formatCases } from './format-cases.ts';
@@ -150,11 +151,9 @@ describe('npm run prove testkit', { timeout: SLOW }, () => {
 });
 
 const python = await findPython(process.env);
-const missing = 'reason' in python ? python.reason : undefined;
-const inCi = process.env['CI'] === 'true' || process.env['CI'] === '1';
-if (missing !== undefined) console.log(`The testkit was not tried with Python: ${missing}`);
+const isMissing = isNotRun('The testkit, tried with Python', python);
 
-describe.skipIf(missing !== undefined && !inCi)('the reader in Python', { timeout: SLOW }, () => {
+describe.skipIf(isMissing)('the reader in Python', { timeout: SLOW }, () => {
   it('passes what the testkit asks of a reader', async () => {
     if ('reason' in python) throw new Error(python.reason);
     const groups = of('read', 'refuse', 'names', 'sizes');

@@ -7,31 +7,36 @@ import { type Environment, findCommand } from './find-program.ts';
 const NAMES = ['chromium-headless-shell', 'chromium', 'chromium-browser', 'google-chrome'];
 
 /** Says how to get a Chromium. */
-export const NO_CHROMIUM =
-  'tests in a browser NOT RUN: no Chromium. "apt-get install chromium-headless-shell" brings it; TEST_CHROMIUM may name its program.';
+const NO_CHROMIUM =
+  'there is no Chromium; "apt-get install chromium-headless-shell" brings it, and TEST_CHROMIUM may name its program';
 
-/** The path of a Chromium: the one that is named, or one on PATH. @throws Error when CI is to run and there is none. */
-export async function findChromium(env: Environment): Promise<string | undefined> {
+/** The program of a Chromium, or how to get one. */
+type FoundChromium = { readonly program: string } | { readonly reason: string };
+
+/** Finds a Chromium: the one that is named, or one on PATH. */
+export async function findChromium(env: Environment): Promise<FoundChromium> {
   const named = env['TEST_CHROMIUM'];
   const found = named || (await firstOf(NAMES.map((name) => findCommand(env, name))));
-  if (found !== undefined) {
-    await promisify(execFile)(found, ['--version']);
-    return found;
-  }
-  if (env['CI'] === 'true' || env['CI'] === '1') throw new Error(NO_CHROMIUM);
-  process.stderr.write(`${NO_CHROMIUM}\n`);
-  return undefined;
+  if (found === undefined) return { reason: NO_CHROMIUM };
+  await promisify(execFile)(found, ['--version']);
+  return { program: found };
 }
 
 async function firstOf(looks: readonly Promise<string | undefined>[]): Promise<string | undefined> {
   return (await Promise.all(looks)).find((path) => path !== undefined);
 }
 
-/** As root Chromium has no sandbox. `hosts` are names that lead to this machine. */
-export function launchChromium(executablePath: string, hosts: readonly string[] = []): Promise<Browser> {
+/**
+ * Starts it; as root it has no sandbox.
+ *
+ * @param hosts names that lead to this machine.
+ * @throws Error that says how to get one, where none was found.
+ */
+export async function launchChromium(found: FoundChromium, hosts: readonly string[] = []): Promise<Browser> {
+  if ('reason' in found) throw new Error(found.reason);
   const rules = hosts.map((host) => `MAP ${host} 127.0.0.1`).join(', ');
   return chromium.launch({
-    executablePath,
+    executablePath: found.program,
     args: [
       ...(process.getuid?.() === 0 ? ['--no-sandbox'] : []),
       ...(rules === '' ? [] : [`--host-resolver-rules=${rules}`]),

@@ -7,13 +7,13 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { findProgram } from '../../../infra/local/programs/find-program.ts';
 import { AGE } from '../../../infra/local/programs/pinned.ts';
 import { writeArchive } from '../../../src/cli/files/archive.ts';
+import { isNotRun } from '../../runner/not-run.ts';
 
 // CI builds it; elsewhere it runs where it is installed.
 const age = await findProgram(process.env, AGE);
-const inCi = process.env['CI'] === 'true' || process.env['CI'] === '1';
-if (age === undefined) console.log('age did not run: it is not installed (Debian: apt-get install age)');
+const missing = { reason: 'age is not installed (Debian: apt-get install age)' };
 
-describe.skipIf(age === undefined && !inCi)("Debian's age and tar", () => {
+describe.skipIf(isNotRun('An archive, opened by age', age ?? missing))("Debian's age and tar", () => {
   let folder: string;
   beforeAll(() => {
     folder = mkdtempSync(join(tmpdir(), 'sealed-memory-age-'));
@@ -21,7 +21,7 @@ describe.skipIf(age === undefined && !inCi)("Debian's age and tar", () => {
   afterAll(() => rmSync(folder, { recursive: true }));
 
   it('open an archive of files of every size and name', async () => {
-    if (age === undefined) throw new Error('age is not installed.');
+    if (age === undefined) throw new Error(missing.reason);
     const files = new Map([
       ['a.md', Buffer.from('text\r\n')],
       ['notes/empty', Buffer.alloc(0)],

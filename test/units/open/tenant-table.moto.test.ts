@@ -9,15 +9,13 @@ import { inTests } from '../../../infra/local/programs/install-options.ts';
 import { startMoto } from '../../../infra/local/servers/moto.ts';
 import { openTable, openTenantTable } from '../../../src/open/tenant-table.ts';
 import { changeSettings } from '../../../src/open/tenant-table-changes.ts';
+import { isNotRun } from '../../runner/not-run.ts';
 
 const install = inTests(process.env, (line) => console.log(`DynamoDB: ${line}`));
 const moto = await startMoto(process.env, install);
-if ('reason' in moto) {
-  if (install.mayInstall) throw new Error(`the suite on moto cannot run: ${moto.reason}`);
-  install.say(`the suite on moto did NOT RUN: ${moto.reason}`);
-}
+const isMissing = isNotRun('The table of settings on moto', moto);
 
-describe.skipIf('reason' in moto)(`On moto${'version' in moto ? ` ${moto.version}` : ''}`, () => {
+describe.skipIf(isMissing)(`On moto${'version' in moto ? ` ${moto.version}` : ''}`, () => {
   const endpoint = 'endpoint' in moto ? moto.endpoint : '';
   const credentials = { accessKeyId: 'AKIDOFTHETESTS', secretAccessKey: 'secret' };
   const client = new DynamoDBClient({ region: 'eu-central-1', endpoint, credentials });

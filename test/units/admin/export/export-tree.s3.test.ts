@@ -5,6 +5,7 @@ import { PutObjectCommand } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { NameMode } from '../../../../src/format/names.ts';
 import { openMemory, openTenant } from '../../../../src/open/open-memory.ts';
+import { isNotRun } from '../../../runner/not-run.ts';
 import { firstOrAll } from '../../../runner/thorough.ts';
 import { type CliRun, runCli } from '../../../stage/cli.ts';
 import { digestOf, textsIn } from '../../../stage/object-folder.ts';
@@ -20,9 +21,7 @@ import { at, bytes } from '../../../stage/test-tree.ts';
 import { type AwsCli, findAwsCli } from '../aws-cli.ts';
 
 const found = findS3Server('minio') ? await findAwsCli(process.env) : { reason: 'there is no S3 server' };
-const missing = 'reason' in found ? found.reason : undefined;
-const inCi = process.env['CI'] === 'true' || process.env['CI'] === '1';
-if (missing !== undefined) console.log(`Backups made with the AWS command line did not run: ${missing}`);
+const isMissing = isNotRun('Backups made with the AWS command line', found);
 
 const ROOT_KEY = Buffer.alloc(32, 7).toString('base64');
 const MODES: readonly NameMode[] = ['encrypted', 'plain'];
@@ -37,7 +36,7 @@ const FILES: Readonly<Record<string, string>> = {
 };
 
 /** Only a machine without the tool and without CI=true goes without; the line above says so. */
-describe.skipIf(missing !== undefined && !inCi)('a backup made with the AWS command line', () => {
+describe.skipIf(isMissing)('a backup made with the AWS command line', () => {
   describeOnS3('exported', ['minio'], (server) => {
     const aws = (): AwsCli => {
       if ('reason' in found) throw new Error(found.reason);

@@ -7,6 +7,7 @@ import type { RootKey } from '../../../../src/keys/root-key.ts';
 import { openMemory } from '../../../../src/open/open-memory.ts';
 import { openSqliteObjectStore } from '../../../../src/store/sqlite/sqlite-store.ts';
 import { describeRootKey } from '../../../contracts/root-key.ts';
+import { isNotRun } from '../../../runner/not-run.ts';
 
 // moto lets keys decrypt that are disabled or pending deletion: those states are tested on the strict fake alone.
 
@@ -14,12 +15,9 @@ const install = inTests(process.env, (line) => console.log(`KMS: ${line}`));
 const moto = await startMoto(process.env, install);
 const credentials = { accessKeyId: 'AKIDOFTHETESTS', secretAccessKey: 'secret' };
 const region = 'eu-central-1';
-if ('reason' in moto) {
-  if (install.mayInstall) throw new Error(`the suite on moto cannot run: ${moto.reason}`);
-  install.say(`the suite on moto did NOT RUN: ${moto.reason}`);
-}
+const isMissing = isNotRun('KMS on moto', moto);
 
-describe.skipIf('reason' in moto)(`On moto${'version' in moto ? ` ${moto.version}` : ''}`, () => {
+describe.skipIf(isMissing)(`On moto${'version' in moto ? ` ${moto.version}` : ''}`, () => {
   const endpoint = 'endpoint' in moto ? moto.endpoint : '';
 
   afterAll(async () => {

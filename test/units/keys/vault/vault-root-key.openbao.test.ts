@@ -1,6 +1,7 @@
 import { afterAll, describe, expect, it } from 'vitest';
 import { inTests } from '../../../../infra/local/programs/install-options.ts';
 import { CONTEXT } from '../../../contracts/root-key.ts';
+import { isNotRun } from '../../../runner/not-run.ts';
 import { startOpenBao } from '../../../runner/openbao.ts';
 import { openTransitSite, type TransitServer } from '../../../stage/transit-site.ts';
 import { describeTransit, failureOf, opened } from './transit-claims.ts';
@@ -8,10 +9,7 @@ import { describeTransit, failureOf, opened } from './transit-claims.ts';
 const { TEST_TRANSIT: address, VAULT_TOKEN: token = '' } = process.env;
 const install = inTests(process.env, (line) => console.log(`Transit: ${line}`));
 const own = address ? undefined : await startOpenBao(process.env, install);
-if (own !== undefined && 'reason' in own) {
-  if (install.mayInstall) throw new Error(`the suite on OpenBao cannot run: ${own.reason}`);
-  install.say(`the suite on OpenBao did NOT RUN: ${own.reason}`);
-}
+const isMissing = isNotRun('Transit on OpenBao', own ?? {});
 const server = serverOf();
 
 function serverOf(): TransitServer | undefined {
@@ -40,7 +38,7 @@ describe.skipIf(server === undefined)('On a server that is none of ours', () => 
   });
 });
 
-describe.skipIf(own === undefined || 'reason' in own)('An OpenBao of the tests’ own', () => {
+describe.skipIf(own === undefined || isMissing)('An OpenBao of the tests’ own', () => {
   it('that is sealed is unavailable', async () => {
     const started = await startOpenBao(process.env, install);
     if ('reason' in started) throw new Error(started.reason);

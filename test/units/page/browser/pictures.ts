@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import type { Browser, Page } from 'playwright-core';
-import { findChromium, launchChromium, NO_CHROMIUM } from '../../../../infra/local/programs/chromium.ts';
+import { findChromium, launchChromium } from '../../../../infra/local/programs/chromium.ts';
 import { type AgentSite, builtPage, openAgent, servePageOf } from '../../../stage/page-site.ts';
 
 // Takes the pictures of the page that README.md and docs/page.md show: npm run write pictures
@@ -72,11 +72,9 @@ async function take(
   await context.close();
 }
 
-const executable = await findChromium(process.env);
-if (executable === undefined) throw new Error(NO_CHROMIUM);
 await using agent = await openAgent({ tenant: 'demo', history: { days: 30 } });
 await fill(agent);
-const [browser, assets] = [await launchChromium(executable), await builtPage()];
+const [browser, assets] = [await launchChromium(await findChromium(process.env)), await builtPage()];
 try {
   const row = (page: Page, name: string) => page.getByRole('treeitem').filter({ hasText: name }).click();
   const bytes = (page: Page) => page.getByText('89 53 4d 31').waitFor();

@@ -4,6 +4,7 @@ import { afterAll, afterEach, beforeAll, describe } from 'vitest';
 import { findChromium, launchChromium } from '../../../../infra/local/programs/chromium.ts';
 import type { MemoryOptions } from '../../../../src/open/options/options.ts';
 import type { Asset } from '../../../../src/page/server/serve-page.ts';
+import { isNotRun } from '../../../runner/not-run.ts';
 import {
   type AgentSite,
   builtPage,
@@ -51,18 +52,16 @@ export interface Stage {
   ): Promise<Shown>;
 }
 
-const executable = await findChromium(process.env);
+const chromium = await findChromium(process.env);
+const isMissing = isNotRun('The page in a browser', chromium);
 
 /** Tests of the page in one Chromium. */
 export function describePage(name: string, tests: (stage: Stage) => void): void {
-  describe.skipIf(executable === undefined)(name, { timeout: SLOW }, () => {
+  describe.skipIf(isMissing)(name, { timeout: SLOW }, () => {
     let browser: Browser;
     let assets: ReadonlyMap<string, Asset>;
     beforeAll(async () => {
-      [browser, assets] = await Promise.all([
-        launchChromium(executable ?? '', ['rebound.example']),
-        builtPage(),
-      ]);
+      [browser, assets] = await Promise.all([launchChromium(chromium, ['rebound.example']), builtPage()]);
     }, SLOW);
     afterAll(() => browser?.close(), SLOW);
 

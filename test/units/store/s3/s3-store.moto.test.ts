@@ -5,15 +5,13 @@ import { startMoto } from '../../../../infra/local/servers/moto.ts';
 import { guardDeletes } from '../../../../src/store/guarded-delete.ts';
 import { openS3ObjectStore } from '../../../../src/store/s3/s3-store.ts';
 import { describeObjectStore } from '../../../contracts/object-store.ts';
+import { isNotRun } from '../../../runner/not-run.ts';
 
 const install = inTests(process.env, (line) => console.log(`S3: ${line}`));
 const moto = await startMoto(process.env, install);
-if ('reason' in moto) {
-  if (install.mayInstall) throw new Error(`the suite on moto cannot run: ${moto.reason}`);
-  install.say(`the suite on moto did NOT RUN: ${moto.reason}`);
-}
+const isMissing = isNotRun('The object store on moto', moto);
 
-describe.skipIf('reason' in moto)(`On moto${'version' in moto ? ` ${moto.version}` : ''}`, () => {
+describe.skipIf(isMissing)(`On moto${'version' in moto ? ` ${moto.version}` : ''}`, () => {
   const place = {
     bucket: 'sealed-memory-test',
     endpoint: 'endpoint' in moto ? moto.endpoint : '',
