@@ -16,11 +16,11 @@ process.env['NODE_COMPILE_CACHE'] ??= resolve('node_modules/.cache/compiled');
 process.env['TEST_SEED'] = String(seedOfRun(process.env));
 
 // A word of the command that is a part of a file's path takes the file in.
-const words = process.argv.slice(2).filter((word) => word !== 'run');
+const words = process.argv.slice(2).filter((word) => word !== 'run' && !word.startsWith('-'));
 const atLength = THOROUGH ? [] : filesAtLength().filter((file) => !words.some((word) => file.includes(word)));
 /** A run of named files or projects is told of nothing that it did not want. */
-const isWhole = words.every((word) => word.startsWith('-'));
-const leftOut = ['test/**/*.s3.test.ts', ...atLength, ...(QUICK ? slowFiles() : [])];
+const isWhole = words.length === 0;
+const leftOut = ['test/**/*.s3.test.ts', ...atLength, ...(QUICK ? slowFiles(words) : [])];
 const alone = [...filesThatRunAlone()];
 const ofHosts = ['test/units/hosts/**/*.test.ts'];
 

@@ -1,7 +1,7 @@
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { LONGEST } from './longest-first.ts';
-import { filesAtLength, filesThatRunAlone, repeatedContracts, slowFiles } from './test-files.ts';
+import { filesAtLength, filesThatRunAlone, repeatedContracts, slowFiles, TAKES_LONG } from './test-files.ts';
 
 describe('slowFiles', () => {
   it('names tests that start processes, be it through other files, and no others', () => {
@@ -17,7 +17,14 @@ describe('slowFiles', () => {
     }
   });
 
-  it.each(slowFiles())('leaves out what is there: %s', (path) => {
+  it('takes in what is named, unless it starts processes', () => {
+    expect(slowFiles()).toContain('test/commands/transcripts.test.ts');
+    expect(slowFiles(['test/commands/transcripts'])).not.toContain('test/commands/transcripts.test.ts');
+    expect(slowFiles(['test/commands/transcripts'])).toContain('test/commands/forms.test.ts');
+    expect(slowFiles(['exec.test'])).toContain('test/units/cli/serve/exec.test.ts');
+  });
+
+  it.each(TAKES_LONG)('leaves out what is there: %s', (path) => {
     expect(globSync(path)).not.toEqual([]);
   });
 });

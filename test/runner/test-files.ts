@@ -3,20 +3,28 @@ import { dirname, join } from 'node:path';
 
 /**
  * Many seeds and inputs, an attack at every byte, bugs that are planted one by one, kills and meetings of two processes at
- * every request, days of a queue, growth by size, thousands of files, and the template of the cloud, which takes seconds.
+ * every request, days of a queue, growth by size, thousands of files, the transcripts of the command line, the frameworks,
+ * which are installed first, and the template of the cloud, which takes seconds.
  */
-const TAKES_LONG: readonly string[] = [
-  ...['attacks', 'checkpoints', 'fuzz', 'infra', 'kills', 'pairs', 'redactions', 'seeded-bugs/runs'].map(
+export const TAKES_LONG: readonly string[] = [
+  ...[
+    'attacks',
+    'checkpoints',
+    'commands',
+    'end-to-end',
+    'fuzz',
+    'infra',
+    'kills',
+    'pairs',
+    'redactions',
+  ].map((part) => `test/${part}/**/*.test.ts`),
+  ...['seeded-bugs/runs', 'simulation', 'units/cdk', 'units/hosts', 'warm'].map(
     (part) => `test/${part}/**/*.test.ts`,
   ),
-  ...['simulation', 'units/cdk', 'warm'].map((part) => `test/${part}/**/*.test.ts`),
-  'test/commands/forms.test.ts',
-  'test/end-to-end/event-loop.test.ts',
-  'test/end-to-end/sealed-store.test.ts',
-  // `npm run check` makes it.
-  'test/folders.test.ts',
-  'test/properties/cost-by-size.test.ts',
-  'test/properties/cost-of-calls.test.ts',
+  // `npm run check` makes them.
+  'test/{folders,layering}.test.ts',
+  'test/docs/prose.test.ts',
+  'test/properties/{cost-by-size,cost-of-calls,spellings}.test.ts',
   'test/units/admin/expiry/access-records.test.ts',
   'test/units/cli/many-files.test.ts',
   'test/units/cli/serve/lines.test.ts',
@@ -43,9 +51,16 @@ const TAKES_LONG: readonly string[] = [
 const STAYS_BEHIND =
   /\bvi\.(?:mock|doMock|resetModules)\(|\bsetGlobal\w+Provider\b|from 'libsodium-wrappers'/;
 
-/** The test files that `npm run test:quick` leaves out: they take long, or start processes. */
-export function slowFiles(): readonly string[] {
-  return [...TAKES_LONG, ...unitFiles(({ imports }) => imports.includes('node:child_process'))];
+/**
+ * The test files that `npm run test:quick` leaves out: they take long, or start processes. One that only takes long is in
+ * where a word of the command is a part of its path.
+ */
+export function slowFiles(words: readonly string[] = []): readonly string[] {
+  const long = TAKES_LONG.flatMap((glob) => globSync(glob));
+  return [
+    ...long.filter((file) => !words.some((word) => file.includes(word))),
+    ...unitFiles(({ imports }) => imports.includes('node:child_process')),
+  ];
 }
 
 /** The files that `TEST_THOROUGH=1` takes besides, by the reason for which a usual run does without them. */

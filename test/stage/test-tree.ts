@@ -29,6 +29,8 @@ import { createSightings } from '../../src/tree/sightings.ts';
 import type { Tenant, Work } from '../../src/tree/tenant.ts';
 import { createTree, type Tree } from '../../src/tree/tree.ts';
 import { createVersionCaches, DEFAULT_CACHE_BYTES } from '../../src/tree/version-cache.ts';
+import { drawsOf } from '../runner/draws.ts';
+import { QUICK } from '../runner/thorough.ts';
 import { type HeldStore, openHeldStore } from './held-store.ts';
 import {
   type Around,
@@ -44,6 +46,11 @@ import { createVirtualTime, type VirtualTime } from './virtual-time.ts';
 export type StoreKind = 'guarded' | 'unguarded';
 
 export const STORE_KINDS: readonly StoreKind[] = ['guarded', 'unguarded'];
+
+/** The kinds that a run tries: both, or in the quick run the one that its seed draws. */
+export const TRIED_KINDS: readonly StoreKind[] = QUICK
+  ? [drawsOf('kinds of stores')() < 0.5 ? 'guarded' : 'unguarded']
+  : STORE_KINDS;
 
 export interface TestSite {
   readonly kind: StoreKind;
@@ -128,9 +135,9 @@ export async function openSite(...options: Parameters<typeof createSite>): Promi
   return site;
 }
 
-/** Declares a suite for a guarded and for an unguarded store; every test gets an empty one. */
+/** Declares a suite for a guarded and for an unguarded store, as far as the run tries both; every test gets an empty one. */
 export function describeOnBothKinds(title: string, body: (site: () => Promise<TestSite>) => void): void {
-  for (const kind of STORE_KINDS) {
+  for (const kind of TRIED_KINDS) {
     describe(`${title} on ${kind === 'guarded' ? 'a guarded' : 'an unguarded'} store`, () => {
       body(() => openSite(kind));
     });

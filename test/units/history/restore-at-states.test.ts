@@ -1,6 +1,7 @@
 import { afterAll, describe, expect, it } from 'vitest';
 import { createHistory } from '../../../src/history/history.ts';
 import { sayProved } from '../../history-proof/say-proved.ts';
+import { amount } from '../../runner/thorough.ts';
 import {
   at,
   bytes,
@@ -16,7 +17,7 @@ type Files = ReadonlyMap<string, string>;
 
 const RESTORED = 25;
 /** `TEST_STATES=10000` restores so many. */
-const STATES = Number(process.env['TEST_STATES'] ?? 200);
+const STATES = Number(process.env['TEST_STATES'] ?? amount({ quick: 50, usual: 200 }));
 const SEEDS = Math.ceil(STATES / RESTORED);
 const FIRST_SEED = (Number(process.env['HISTORY_SEED'] ?? 1) - 1) * SEEDS + 1;
 const DEEDS = 20;

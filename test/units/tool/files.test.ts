@@ -5,22 +5,25 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { openMemory } from '../../../src/open/open-memory.ts';
 import { openSqliteObjectStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { describeFiles } from '../../contracts/files.ts';
+import { QUICK } from '../../runner/thorough.ts';
 import { countCalls, interceptStore, recordInto, type StoreCall } from '../../stage/store-wrappers.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'files-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
 describeFiles('memory:', async () => ({ options: { store: 'memory:' }, shared: false, many: 1_100 }));
-describeFiles('SQLite', async () => ({
-  options: { store: `sqlite:${join(folder, 'store.db')}` },
-  shared: true,
-  many: 1_100,
-}));
-describeFiles('SQLite with plain names', async () => ({
-  options: { store: `sqlite:${join(folder, 'plain.db')}`, names: 'plain' },
-  shared: true,
-  many: 1_100,
-}));
+if (!QUICK) {
+  describeFiles('SQLite', async () => ({
+    options: { store: `sqlite:${join(folder, 'store.db')}` },
+    shared: true,
+    many: 1_100,
+  }));
+  describeFiles('SQLite with plain names', async () => ({
+    options: { store: `sqlite:${join(folder, 'plain.db')}`, names: 'plain' },
+    shared: true,
+    many: 1_100,
+  }));
+}
 
 it('memory.files reads behind a removal that was called before', async () => {
   await using memory = await openMemory({ store: 'memory:', tenant: 'acme', rootKey: new Uint8Array(32) });

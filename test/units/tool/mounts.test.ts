@@ -150,7 +150,7 @@ describe('a mounted memory', () => {
         }
         await Promise.all([alone.close(), mounted.close()]);
       }),
-      { numRuns: amount({ usual: 40, thorough: 400 }) },
+      { numRuns: amount({ quick: 10, usual: 40, thorough: 400 }) },
     );
   });
 
@@ -259,7 +259,8 @@ describe('a mounted memory', () => {
     expect(await dumpOf(memory)).toEqual(before);
   });
 
-  it('changes no byte under 10,000 hostile commands where it is read-only, and asks its store to write nothing', async () => {
+  const hostile = amount({ quick: 1_000, usual: 10_000 });
+  it(`changes no byte under ${hostile} hostile commands where it is read-only, and asks its store to write nothing`, async () => {
     const org = await openMemory({ store: other, tenant: 'org', rootKey });
     await run(org, create('/memories/rules.md', 'rule one\n'));
     await run(org, create('/memories/deep/er/b', 'two'));
@@ -282,7 +283,7 @@ describe('a mounted memory', () => {
       '//rules.md',
       '/rules.md/x',
     ];
-    for (let batch = 0; batch < 100; batch++) {
+    for (let sent = 0; sent < hostile; sent += 100) {
       const inputs = Array.from({ length: 100 }, () => hostileInput(chance, paths));
       await Promise.all(inputs.map((input) => run(memory, input)));
       await memory.files.append('/memories/handbook/rules.md', 'x').catch(() => undefined);

@@ -3,7 +3,7 @@ import type { Memory } from '../../../src/tool/memory-tool.ts';
 import { createTree } from '../../../src/tree/tree.ts';
 import { type Chance, createChance } from '../../simulation/chance.ts';
 import { memoryOf } from '../../stage/client-memory.ts';
-import { createSite, STORE_KINDS, type StoreKind } from '../../stage/test-tree.ts';
+import { createSite, type StoreKind, TRIED_KINDS } from '../../stage/test-tree.ts';
 
 const NAMES = ['a', 'b', 'c'];
 const COMMANDS = 500;
@@ -30,7 +30,7 @@ function drawCommand(chance: Chance): Record<string, unknown> {
   }
 }
 
-describe.each(STORE_KINDS)('the only process of a tenant, on a(n) %s store', (kind: StoreKind) => {
+describe.each(TRIED_KINDS)('the only process of a tenant, on a(n) %s store', (kind: StoreKind) => {
   /** A memory whose pauses are counted, by the milliseconds that were asked for. */
   async function start(): Promise<{ memory: Memory; pauses: number[] }> {
     const site = await createSite(kind);

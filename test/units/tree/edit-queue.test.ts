@@ -6,8 +6,8 @@ import {
   bytes,
   createSite,
   describeOnBothKinds,
-  STORE_KINDS,
   type TestClient,
+  TRIED_KINDS,
 } from '../../stage/test-tree.ts';
 
 const SEEDS = 60;
@@ -93,7 +93,7 @@ describeOnBothKinds('editing a file', (newSite) => {
   });
 });
 
-describe.each(STORE_KINDS)('edits of one file by many processes on a(n) %s store', (kind) => {
+describe.each(TRIED_KINDS)('edits of one file by many processes on a(n) %s store', (kind) => {
   it('are all kept', { timeout: 60_000 }, async () => {
     for (let seed = 1; seed <= SEEDS; seed++) {
       const site = await createSite(kind, seed);
@@ -119,7 +119,7 @@ describe.each(STORE_KINDS)('edits of one file by many processes on a(n) %s store
   });
 });
 
-describe.each(STORE_KINDS)('edits that race a rename and a delete on a(n) %s store', (kind) => {
+describe.each(TRIED_KINDS)('edits that race a rename and a delete on a(n) %s store', (kind) => {
   it('are kept wherever the file is, once acknowledged', { timeout: 60_000 }, async () => {
     const seen = { moved: 0, kept: 0, acknowledged: 0 };
     for (let seed = 1; seed <= SEEDS; seed++) {

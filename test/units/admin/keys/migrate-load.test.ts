@@ -8,6 +8,7 @@ import type { ObjectStore } from '../../../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../../../src/store/sqlite/sqlite-store.ts';
 import { describeMigration } from '../../../contracts/migration-load.ts';
 import { describeStaleKey } from '../../../contracts/stale-key.ts';
+import { QUICK } from '../../../runner/thorough.ts';
 import { editorOf, rotate } from '../../../stage/key-operator.ts';
 import { laterStore } from '../../../stage/store-wrappers.ts';
 import { TEST_ROOT_KEY } from '../../../stage/test-tree.ts';
@@ -31,10 +32,13 @@ async function startInMemory(): Promise<ObjectStore> {
   return store;
 }
 
-describeStaleKey('an SQLite file', startFile);
-describeStaleKey('a store in memory', startInMemory);
-describeMigration('an SQLite file', startFile);
-describeMigration('a store in memory', startInMemory);
+for (const [store, start] of [
+  ['a store in memory', startInMemory] as const,
+  ...(QUICK ? [] : [['an SQLite file', startFile] as const]),
+]) {
+  describeStaleKey(store, start);
+  describeMigration(store, start);
+}
 
 describe('a migration of a store that answers at once', () => {
   it('leaves room for timers, and stops when one of them aborts it', async () => {

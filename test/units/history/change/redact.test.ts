@@ -15,11 +15,11 @@ import {
   at,
   bytes,
   openSite,
-  STORE_KINDS,
   type StoreKind,
   TEST_ROOT_KEY,
   type TestClient,
   type TestSite,
+  TRIED_KINDS,
 } from '../../../stage/test-tree.ts';
 import { whereTextIs } from '../../../stage/traces.ts';
 import { type VersionedStore, versionedStore } from '../../../stage/versioned-store.ts';
@@ -82,7 +82,7 @@ async function expectWhole({ client, site }: Place): Promise<void> {
   expect(await client.text(PATH)).not.toContain(SECRET);
 }
 
-describe.each(STORE_KINDS)('redact, on a %s store that keeps versions', (kind) => {
+describe.each(TRIED_KINDS)('redact, on a %s store that keeps versions', (kind) => {
   it('leaves no byte of the text, and the fact that there was one', async () => {
     const place = await newPlace(kind);
     const { client, history, search } = place;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { fileKey } from '../../../../src/format/object-keys.ts';
-import { at, createSite, STORE_KINDS } from '../../../stage/test-tree.ts';
+import { at, createSite, TRIED_KINDS } from '../../../stage/test-tree.ts';
 
 const FROM = '/memories/from';
 const TO = '/memories/to';
@@ -13,7 +13,7 @@ const CREATED = [
   { earlier: `${FROM}/y/below`, later: `${TO}/y` },
 ] as const;
 
-describe.each(STORE_KINDS)('a directory that is renamed on a(n) %s store', (kind) => {
+describe.each(TRIED_KINDS)('a directory that is renamed on a(n) %s store', (kind) => {
   for (const { earlier, later } of CREATED) {
     it(`holds no file above another one, although ${earlier} is created, and then ${later}`, {
       timeout: 120_000,
@@ -39,7 +39,7 @@ describe.each(STORE_KINDS)('a directory that is renamed on a(n) %s store', (kind
   }
 });
 
-describe.each(STORE_KINDS)('files above one another that a process left on a(n) %s store', (kind) => {
+describe.each(TRIED_KINDS)('files above one another that a process left on a(n) %s store', (kind) => {
   it('are waited for, refused while they are young, and renamed as they are after a minute', async () => {
     const { client, time, base } = await createSite(kind);
     const [mover, dying] = [await client(), await client()];

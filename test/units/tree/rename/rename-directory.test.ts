@@ -14,8 +14,8 @@ import {
   at,
   createSite,
   describeOnBothKinds,
-  STORE_KINDS,
   type TestClient,
+  TRIED_KINDS,
 } from '../../../stage/test-tree.ts';
 
 const FROM = '/memories/from';
@@ -340,7 +340,7 @@ describeOnBothKinds('renaming a directory', (newSite) => {
   });
 });
 
-describe.each(STORE_KINDS)('renaming a directory of 1,500 files on a(n) %s store', (kind) => {
+describe.each(TRIED_KINDS)('renaming a directory of 1,500 files on a(n) %s store', (kind) => {
   it('moves all of them within the requests it may use', { timeout: 120_000 }, async () => {
     const site = await createSite(kind);
     const client = await site.client();
@@ -358,7 +358,7 @@ describe.each(STORE_KINDS)('renaming a directory of 1,500 files on a(n) %s store
   });
 });
 
-describe.each(STORE_KINDS)(
+describe.each(TRIED_KINDS)(
   'editors, creators and deleters in a moving directory on a(n) %s store',
   (kind) => {
     it('lose nothing that was acknowledged', { timeout: 120_000 }, async () => {

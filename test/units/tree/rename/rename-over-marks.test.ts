@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { keepMarks } from '../../../stage/store-wrappers.ts';
-import { openSite, STORE_KINDS } from '../../../stage/test-tree.ts';
+import { openSite, TRIED_KINDS } from '../../../stage/test-tree.ts';
 
 const MINUTE = 60_000;
 
-describe.each(STORE_KINDS)('renames on a %s store whose marks of deletes refuse a create', (kind) => {
+describe.each(TRIED_KINDS)('renames on a %s store whose marks of deletes refuse a create', (kind) => {
   it('end within a minute, say why, and hold up no other rename', async () => {
     const site = await openSite(kind, 1, keepMarks);
     const client = await site.client();

@@ -7,9 +7,9 @@ import {
   at,
   createSite,
   describeOnBothKinds,
-  STORE_KINDS,
   type StoreKind,
   type TestClient,
+  TRIED_KINDS,
 } from '../../../stage/test-tree.ts';
 
 const SEEDS = 150;
@@ -108,7 +108,7 @@ describe('what lies below a directory on an unguarded store', () => {
 });
 
 /** Requests of each creator take up to 2 × 40 ms; the orders in which they meet are the seeds'. */
-describe.each(STORE_KINDS)('creators of a path and of one below it, at once, on a(n) %s store', (kind) => {
+describe.each(TRIED_KINDS)('creators of a path and of one below it, at once, on a(n) %s store', (kind) => {
   it('leave exactly one of the two places', { timeout: 60_000 }, async () => {
     const winners = new Set<string>();
     for (let seed = 1; seed <= SEEDS; seed++) {
