@@ -17,7 +17,7 @@ process.env['TEST_SEED'] = String(seedOfRun(process.env));
 
 // A word of the command that is a part of a file's path takes the file in.
 const words = process.argv.slice(2).filter((word) => word !== 'run' && !word.startsWith('-'));
-const atLength = THOROUGH ? [] : filesAtLength().filter((file) => !words.some((word) => file.includes(word)));
+const atLength = THOROUGH ? [] : filesAtLength(words);
 /** A run of named files or projects is told of nothing that it did not want. */
 const isWhole = words.length === 0;
 const leftOut = ['test/**/*.s3.test.ts', ...atLength, ...(QUICK ? slowFiles(words) : [])];

@@ -1,8 +1,9 @@
 import { writeFileSync } from 'node:fs';
 import type { UserConsoleLog } from 'vitest';
 import type { Reporter, SerializedError, TestModule, Vitest } from 'vitest/node';
+import { isCi } from '../../infra/local/programs/install-options.ts';
 import { type S3Outcome, type S3Server, serverTitle } from '../../infra/local/servers/s3-server.ts';
-import { isCi, notRunLines } from './not-run.ts';
+import { notRunLines } from './not-run.ts';
 
 /** Counts of one run; `s3` are the tests that ran on a real server. */
 export interface RunSummary {

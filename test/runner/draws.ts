@@ -1,4 +1,5 @@
 import { randomInt } from 'node:crypto';
+import { isCi } from '../../infra/local/programs/install-options.ts';
 import { createChance } from '../simulation/chance.ts';
 
 /** CI draws the same in each run: what it finds is the work of the change that it looks at. */
@@ -19,8 +20,7 @@ export function seedOfRun(environment: Readonly<Record<string, string | undefine
     }
     return seed;
   }
-  const inCi = environment['CI'] === 'true' || environment['CI'] === '1';
-  return inCi ? SEED_OF_CI : randomInt(SEEDS);
+  return isCi(environment) ? SEED_OF_CI : randomInt(SEEDS);
 }
 
 /** Draws from 0 up to, but not including, 1: the same ones for the same name in each run with the same seed. */

@@ -1,3 +1,5 @@
+import { isCi } from '../../infra/local/programs/install-options.ts';
+
 /** Stands in a line between a suite and the reason for which it did not run. */
 const DID_NOT_RUN = ' did NOT RUN: ';
 
@@ -18,9 +20,4 @@ export function isNotRun(suite: string, found: object): boolean {
 /** Finds the lines of an output that `isNotRun` wrote. */
 export function notRunLines(output: string): readonly string[] {
   return output.split('\n').filter((line) => line.includes(DID_NOT_RUN));
-}
-
-/** Tells whether a run is one of CI, in which nothing may be skipped. */
-export function isCi(env: Readonly<Record<string, string | undefined>>): boolean {
-  return env['CI'] === 'true' || env['CI'] === '1';
 }

@@ -58,7 +58,7 @@ const STAYS_BEHIND =
 export function slowFiles(words: readonly string[] = []): readonly string[] {
   const long = TAKES_LONG.flatMap((glob) => globSync(glob));
   return [
-    ...long.filter((file) => !words.some((word) => file.includes(word))),
+    ...withoutNamed(long, words),
     ...unitFiles(({ imports }) => imports.includes('node:child_process')),
   ];
 }
@@ -85,9 +85,10 @@ const AT_LENGTH: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
-/** The test files of a run with `TEST_THOROUGH=1` alone. */
-export function filesAtLength(): readonly string[] {
-  return [...repeatedContracts(), ...Object.values(AT_LENGTH).flatMap((globs) => globSync([...globs]))];
+/** The test files of a run with `TEST_THOROUGH=1` alone, but for those that a word of the command names. */
+export function filesAtLength(words: readonly string[] = []): readonly string[] {
+  const listed = Object.values(AT_LENGTH).flatMap((globs) => globSync([...globs]));
+  return withoutNamed([...repeatedContracts(), ...listed], words);
 }
 
 /**
@@ -104,6 +105,11 @@ export function repeatedContracts(): readonly string[] {
 /** The test files that want a process of their own, because of what they leave behind in it. */
 export function filesThatRunAlone(): readonly string[] {
   return unitFiles(({ file, text }) => file.startsWith('test/') && STAYS_BEHIND.test(text));
+}
+
+/** The files but for those that a word of the command names, as a part of their path. */
+function withoutNamed(files: readonly string[], words: readonly string[]): readonly string[] {
+  return files.filter((file) => !words.some((word) => file.includes(word)));
 }
 
 interface Source {

@@ -11,5 +11,10 @@ export function inTests(
   env: Readonly<Record<string, string | undefined>>,
   say: (line: string) => void,
 ): InstallOptions {
-  return { mayInstall: env['CI'] === 'true' || env['CI'] === '1', say };
+  return { mayInstall: isCi(env), say };
+}
+
+/** Tells whether a run is one of CI, in which nothing may be skipped. */
+export function isCi(env: Readonly<Record<string, string | undefined>>): boolean {
+  return env['CI'] === 'true' || env['CI'] === '1';
 }

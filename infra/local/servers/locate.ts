@@ -1,6 +1,7 @@
 import { startMinio, startVersitygw } from '../programs/binary.ts';
 import { type Environment, type FoundProgram, findCommand, findProgram } from '../programs/find-program.ts';
 import { goInstall } from '../programs/go-install.ts';
+import { isCi } from '../programs/install-options.ts';
 import { type GoProgram, MINIO, TOXIPROXY, VERSITYGW } from '../programs/pinned.ts';
 import { startMinioContainer } from './docker.ts';
 import { useEndpoint } from './endpoint.ts';
@@ -22,7 +23,7 @@ export interface Located {
  */
 export async function locateServers(env: Environment, say: (line: string) => void): Promise<Located> {
   const wanted = env['TEST_S3'] ?? '';
-  const inCi = env['CI'] === 'true' || env['CI'] === '1';
+  const inCi = isCi(env);
   const minio = await locateMinio(env, wanted, say);
   if ('reason' in minio) {
     const notRun = wanted ? `TEST_S3=${wanted}, but ${minio.reason}` : HOW_TO_GET_MINIO;

@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { type Environment, findCommand } from '../../../infra/local/programs/find-program.ts';
+import { isCi } from '../../../infra/local/programs/install-options.ts';
 import { pythonEnvironment } from '../../../infra/local/programs/python-environment.ts';
 import type { S3Server } from '../../../infra/local/servers/s3-server.ts';
 
@@ -24,7 +25,7 @@ export async function findAwsCli(env: Environment): Promise<AwsCli | { readonly 
   const command = await findCommand(env, 'python3');
   if (command === undefined) return { reason: 'neither aws nor python3 on PATH' };
   try {
-    const mayInstall = env['CI'] === 'true' || env['CI'] === '1';
+    const mayInstall = isCi(env);
     const place = { command, name: 'aws-cli', requirements: REQUIREMENTS, mayInstall };
     return awsCli(await pythonEnvironment(env, place), ['-m', 'awscli']);
   } catch (error) {
